@@ -19,7 +19,7 @@ import {
   toNeighbours,
 } from './podlinks.ts';
 import { INGRESS_CHAIN } from './program.ts';
-import { tunnelsHere } from './tunnels.ts';
+import { tunnelsOfAnybody } from './tunnels.ts';
 import { unknownRules } from './unknownpods.ts';
 
 /** The verdict map of a direction: a local pod's address leads to its class. */
@@ -53,7 +53,7 @@ export function baseChains(
         ...always(family),
         ...sourceRules(family, network, 'input'),
         ...exempt('related', family),
-        ...tunnelsHere(family, network.links),
+        ...tunnelsOfAnybody(family, 'here', network.links),
         ...input,
       ],
     },
@@ -81,6 +81,7 @@ function forwardChain(
     ...always(family),
     ...sourceRules(family, network, 'forward'),
     ...exempt('related', family),
+    ...tunnelsOfAnybody(family, 'through', network.links),
     ...judged,
   ];
   return { name: 'forward', hook: hook('forward'), rules };

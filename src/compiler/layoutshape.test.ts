@@ -82,6 +82,7 @@ const SHAPE: readonly string[] = [
   'chain to-#',
   'chain to-tunnels',
   'chain tunnels-here',
+  'chain tunnels-through',
   'chain unread',
   'set denied-by-link: iface_index',
   'set denied-by-source: address',

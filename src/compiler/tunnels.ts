@@ -8,6 +8,9 @@
  *                                                                          the pod networks: denied
  *     from-pods-to-node  to a tunnel's port or protocol: denied
  *     input              to a tunnel's port or protocol? ──▶ tunnels-here  from a pod network, and no node: denied
+ *     forward            to a tunnel's port or protocol? ──▶ tunnels-through  from a pod network to an address of a node:
+ *                                                                          denied. By a port of this node, which leads to a
+ *                                                                          Service, its own address would hide the pod's
  *
  * A node has addresses that no status lists. In the pod networks the node that has one denies what is sent there; where
  * packets leave the pod networks the way out is often masqueraded, and the receiver takes the pod for its node, so that
@@ -46,10 +49,10 @@ export function tunnelsFromPods(family: Family, hook: 'forward' | 'input', links
     : intoTunnels(family).map(exprs => ({ exprs: [...exprs, verdict('jump', TUNNEL_CHAINS.from)] }));
 }
 
-/** Of what comes to the node by whatever link. */
-export function tunnelsHere(family: Family, links: Links): NftRule[] {
+/** Of what comes to the node, or goes through it, by whatever link. */
+export function tunnelsOfAnybody(family: Family, place: 'here' | 'through', links: Links): NftRule[] {
   if (links.podTunnels === 'allow') return [];
-  return intoTunnels(family).map(exprs => ({ exprs: [...exprs, verdict('jump', TUNNEL_CHAINS.here)] }));
+  return intoTunnels(family).map(exprs => ({ exprs: [...exprs, verdict('jump', TUNNEL_CHAINS[place])] }));
 }
 
 /** A compare is a tenth of a look-up. */
@@ -95,6 +98,21 @@ function tunnelChains(family: Family, networks: NftSet | undefined, protocols: r
         denied(addressIn(family, 'daddr', TUNNEL_SETS.ends), INTO_TUNNEL),
         ...ofOwnKind.map(exprs => denied([...exprs, ...leaves], OUT_OF_NETWORKS)),
       ],
+    },
+    {
+      name: TUNNEL_CHAINS.through,
+      rules:
+        networks === undefined
+          ? []
+          : [
+              denied(
+                [
+                  ...addressIn(family, 'saddr', networks.name),
+                  ...addressIn(family, 'daddr', TUNNEL_SETS.ends),
+                ],
+                INTO_TUNNEL,
+              ),
+            ],
     },
     {
       name: TUNNEL_CHAINS.here,

@@ -2,7 +2,11 @@
 import type { NodeLinks, Tunnels } from '../model/cluster.ts';
 import type { NftRule, Ruleset } from '../nft/ruleset.ts';
 
-export const TUNNEL_CHAINS = { from: 'to-tunnels', here: 'tunnels-here' } as const;
+export const TUNNEL_CHAINS = {
+  from: 'to-tunnels',
+  here: 'tunnels-here',
+  through: 'tunnels-through',
+} as const;
 export const TUNNEL_SETS = {
   ports: 'tunnel-ports',
   ownPorts: 'own-tunnel-ports',

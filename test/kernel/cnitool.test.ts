@@ -129,8 +129,8 @@ test('K6: cnitool attaches, checks, detaches and collects by sluice-cni alone', 
   const ports = { CAP_ARGS: '{"portMappings":[{"hostPort":8080,"containerPort":80,"protocol":"tcp"}]}' };
   const added = cnitool('add', a, 'a', ports);
   expect([added.status, added.stderr]).toEqual([0, '']);
-  expect(JSON.parse(added.stdout)).toMatchObject({ cniVersion: '1.1.0', ips: [{ address: '10.79.0.1/32' }] });
-  expect(guarded()).toContain('10.79.0.1');
+  expect(JSON.parse(added.stdout)).toMatchObject({ cniVersion: '1.1.0', ips: [{ address: '10.79.0.2/32' }] });
+  expect(guarded()).toContain('10.79.0.2');
   expect(site.exec(site.node, 'nft', ['list', 'map', 'ip', 'sluice', 'host-ports'])).toContain('8080');
   expect(cnitool('check', a)).toEqual(DONE);
   expect(cnitool('add', b, 'b').status).toBe(0);

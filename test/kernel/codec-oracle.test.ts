@@ -75,9 +75,13 @@ test('a table of bridges lists as nft would have made it', async () => {
   )!;
   // nft 1.0.6 has no name for the target of an advertisement (icmpv6 taddr), and cannot look it up by its bytes; and it
   // asks for IPv6 once more where a chain begins with ICMPv6 or a field of IPv6.
-  const unsayable = ['advertised', 'from-pod-port-ip6', 'from-pod-port-icmpv6', 'unread'].map(
-    (name): [string, Chain] => [name, { name, rules: [] }],
-  );
+  const unsayable = [
+    'advertised',
+    'from-pod-port-ip6',
+    'from-pod-port-icmpv6',
+    'from-pod-port-link',
+    'unread',
+  ].map((name): [string, Chain] => [name, { name, rules: [] }]);
   // And of two ports it asks at once.
   const withoutPorts = [...chains.values()].map((chain): [string, Chain] => [
     chain.name,

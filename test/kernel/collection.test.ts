@@ -80,7 +80,7 @@ test('a pod that is gone, what is half made, and rules of an interface that is g
   expect(said).toHaveLength(2);
   expect(new Set(withdrawn)).toEqual(new Set([vanishes, dies, half]));
   expect(site.devices().sort()).toEqual([stays, 'somebodys'].sort());
-  expect(site.podRoutes()).toEqual(['10.82.0.1', 'fd82::1']);
+  expect(site.podRoutes()).toEqual(['10.82.0.2', 'fd82::2']);
   await opened.rules.programmed();
   expect((await hostPortsOf(site)).map(({ owner }) => owner)).toEqual(['shop/stays', 'shop/stays']);
 });

@@ -63,7 +63,7 @@ async function attachWithPort(): Promise<void> {
   kni.close();
 }
 
-const WEB = ['10.84.0.1', 'fd84::1'].map(pod => ({
+const WEB = ['10.84.0.2', 'fd84::2'].map(pod => ({
   protocol: 'TCP',
   hostPort: 80,
   pod,

@@ -111,7 +111,7 @@ test('nft lists what pods need in its own words', () => {
 test('what somebody takes away comes back, host ports too', async () => {
   await open('a', { protocol: 'TCP', hostPort: 80, podPort: 8080 }, await attach('a'));
   const before = list();
-  expect(before).toContain('tcp . 80 comment "shop/a" : 10.79.0.1 . 8080');
+  expect(before).toContain('tcp . 80 comment "shop/a" : 10.79.0.2 . 8080');
   await rules.close();
   site.exec(site.node, 'nft', ['flush', 'chain', 'ip', 'sluice', 'leaving']);
   rules = await PodRules.open(site, 'n', [NODE]);

@@ -3164,7 +3164,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'tunnels: the node that gets them takes them from pods',
-    find: '...tunnelsHere(family, network.links),',
+    find: "...tunnelsOfAnybody(family, 'here', network.links),",
     replace: '',
     test: 'overlay.test.ts',
   },
