@@ -29,6 +29,8 @@ const SIZE = { pods: 300, policies: 60 };
 const CHANGES = 22;
 /** The first ones are not counted: the rules of all else come with them, and they load what later ones find. */
 const UNCOUNTED = 2;
+/** Whether the loop waits or yields on the way depends on how busy the machine is. */
+const BY_LOAD = /\basync\/(?:eventloopyield|sleep)\.ts$/;
 
 const server = new FakeApiServer();
 const objects = apiCluster({ pods: SIZE.pods + CHANGES, policies: SIZE.policies });
@@ -95,7 +97,7 @@ function functionsRun(): Set<string> {
   const ran = new Set<string>();
   for (const { url, functions } of scripts) {
     const file = url.startsWith('file:') ? relative(SRC, fileURLToPath(url)) : '..';
-    if (file.startsWith('..') || file.startsWith('bench/')) continue;
+    if (file.startsWith('..') || file.startsWith('bench/') || BY_LOAD.test(file)) continue;
     for (const { functionName, ranges } of functions)
       if (ranges[0]!.count > 0) ran.add(`${file} ${functionName} ${ranges[0]!.startOffset}`);
   }
