@@ -94,11 +94,11 @@ test('the table of an earlier version gives its host ports to ours, and goes', a
   nft(`table inet sluice-pods {
     map host-ports-ip {
       type inet_proto . inet_service : ipv4_addr . inet_service
-      elements = { tcp . 80 comment "shop/web" : 10.84.0.1 . 8080, udp . 9 comment "shop/gone" : 10.84.0.9 . 9 }
+      elements = { tcp . 80 comment "shop/web" : 10.84.0.2 . 8080, udp . 9 comment "shop/gone" : 10.84.0.9 . 9 }
     }
     map host-ports-ip6 {
       type inet_proto . inet_service : ipv6_addr . inet_service
-      elements = { tcp . 80 comment "shop/web" : fd84::1 . 8080 }
+      elements = { tcp . 80 comment "shop/web" : fd84::2 . 8080 }
     }
   }`);
   (await start()).close();
