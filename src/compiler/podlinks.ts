@@ -24,6 +24,7 @@ import { deny, denyLink } from './denied.ts';
 import { FROM_PODS, podLinkMatches } from './linkmatches.ts';
 import { errorSenders, toErrors } from './poderrors.ts';
 import { NODE_ADDRESSES, tunnelPart, tunnelsFromPods } from './tunnels.ts';
+import { TUNNEL_SETS } from './tunnelsin.ts';
 
 /** What of this node these rules depend on. */
 export interface NodeNetwork {
@@ -148,10 +149,9 @@ function drop(exprs: readonly Expr[], comment: string): NftRule {
   return { exprs: [...exprs, deny()], comment };
 }
 
-/** The addresses of all nodes, as rules that are programmed have them. */
-export function nodeAddressesIn({ tables }: Ruleset): Address[] {
-  const keys = FAMILIES.flatMap(family => [
-    ...(tables.get(family)?.sets.get(NODE_ADDRESSES)?.elements.keys() ?? []),
-  ]);
+/** The addresses of all nodes, as rules that are programmed have them, or all at which tunnels may end. */
+export function nodeAddressesIn({ tables }: Ruleset, which: 'listed' | 'tunnel ends' = 'listed'): Address[] {
+  const name = which === 'listed' ? NODE_ADDRESSES : TUNNEL_SETS.ends;
+  const keys = FAMILIES.flatMap(family => [...(tables.get(family)?.sets.get(name)?.elements.keys() ?? [])]);
   return keys as Address[];
 }

@@ -1,24 +1,55 @@
-import type { Cidr, Family } from '../model/address.ts';
+import {
+  type AddressRange,
+  addressToInt,
+  cidrRange,
+  type Family,
+  familyOf,
+  parseAddress,
+  parseCidr,
+} from '../model/address.ts';
 import type { Node } from '../model/cluster.ts';
 import { podCidrsOf } from '../model/podcidrs.ts';
+import { mergeRanges } from '../model/ranges.ts';
 import { addressType } from '../nft/match.ts';
-import { MEMBER, type NftSet } from '../nft/ruleset.ts';
+import { MEMBER, type NftSet, type Ruleset } from '../nft/ruleset.ts';
 import { hashedName } from './names.ts';
-import { peerRanges, rangeText } from './networks.ts';
+import { rangeText } from './networks.ts';
+
+const NAME = 'pod-networks';
 
 /**
  * The pod networks of all nodes, as one set that is named by what it holds: it is never changed, but replaced. Undefined
  * where no node has one of the family.
  */
 export function podNetworks(family: Family, nodes: Iterable<Node>): NftSet | undefined {
-  const cidrs: Cidr[] = [...nodes].flatMap(podCidrsOf).filter(cidr => cidr.family === family);
-  const ranges = peerRanges(cidrs.map(cidr => ({ kind: 'network', cidr, except: [] }))).map(rangeText);
+  const all = [...nodes].flatMap(node => [
+    ...podCidrsOf(node).map(cidrRange),
+    ...(node.podNetworksBefore ?? []).flatMap(rangeOf),
+  ]);
+  const ranges = mergeRanges(all.filter(range => range.family === family)).map(rangeText);
   if (ranges.length === 0) return undefined;
   return {
-    name: hashedName('pod-networks', ranges.join()),
+    name: hashedName(NAME, ranges.join()),
     key: [addressType(family)],
     verdicts: false,
     interval: true,
     elements: new Map(ranges.map(range => [range, MEMBER])),
   };
+}
+
+/** As rules that are programmed have them. */
+export function allPodNetworksIn({ tables }: Ruleset): string[] {
+  const sets = [...tables.values()].flatMap(table => [...table.sets.values()]);
+  return sets
+    .filter(({ name }) => name.startsWith(`${NAME}-`))
+    .flatMap(({ elements }) => [...elements.keys()]);
+}
+
+/** Of a network, or of a range with both of its ends. */
+function rangeOf(text: string): AddressRange[] {
+  const cidr = parseCidr(text);
+  if (cidr !== undefined) return [cidrRange(cidr)];
+  const [first, last] = text.split('-').map(parseAddress);
+  if (first === undefined || last === undefined) return [];
+  return [{ family: familyOf(first), first: addressToInt(first), last: addressToInt(last) }];
 }

@@ -78,7 +78,10 @@ export function tunnelPart(family: Family, nodes: readonly Node[], links: Links 
         ...addresses,
         ...nodesBefore,
       ]),
-      addressSet(TUNNEL_SETS.ends, family, nodes, node => [...tunnelEnds(node), ...(node.nodesBefore ?? [])]),
+      addressSet(TUNNEL_SETS.ends, family, nodes, node => [
+        ...tunnelEnds(node),
+        ...(node.tunnelEndsBefore ?? []),
+      ]),
       ...(networks === undefined ? [] : [networks]),
     ],
   };

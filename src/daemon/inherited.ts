@@ -2,6 +2,7 @@
 import { hostPortsIn, mappingsOf } from '../compiler/hostports.ts';
 import { type IsolatedPods, isolatedPodsIn } from '../compiler/isolatedpods.ts';
 import { nodeAddressesIn } from '../compiler/podlinks.ts';
+import { allPodNetworksIn } from '../compiler/podnetworks.ts';
 import { podNetworksIn } from '../compiler/podnetworksin.ts';
 import { podPortsIn } from '../compiler/portsets.ts';
 import { isMarkedRemoved } from '../compiler/removedmark.ts';
@@ -24,6 +25,9 @@ export interface Inherited {
   readonly podCidrs: readonly string[];
   /** Of all nodes. */
   readonly nodeAddresses: readonly Address[];
+  readonly tunnelEnds: readonly Address[];
+  /** Of all nodes. */
+  readonly podNetworks: readonly string[];
 }
 
 /** Reads the tables once, and keeps nothing of them. */
@@ -36,6 +40,8 @@ export async function readInherited(kernel: Pick<Kernel, 'dump'>, podLinks: PodL
     isMarkedRemoved: isMarkedRemoved(ruleset),
     podCidrs: podNetworksIn(ruleset).map(cidrText),
     nodeAddresses: nodeAddressesIn(ruleset),
+    tunnelEnds: nodeAddressesIn(ruleset, 'tunnel ends'),
+    podNetworks: allPodNetworksIn(ruleset),
   };
 }
 
@@ -45,9 +51,10 @@ export async function readInherited(kernel: Pick<Kernel, 'dump'>, podLinks: PodL
  * it as a peer.
  */
 export function nodeBefore(name: string, inherited: Inherited): ClusterEvent[] {
-  const { podCidrs, podPorts, nodeAddresses: nodesBefore } = inherited;
-  if (podCidrs.length + podPorts.length + nodesBefore.length === 0) return [];
-  return [{ type: 'node', key: name, value: { name, labels: {}, addresses: [], podCidrs, nodesBefore } }];
+  const { podCidrs, podPorts, nodeAddresses: nodesBefore, podNetworks: podNetworksBefore } = inherited;
+  if (podCidrs.length + podPorts.length + nodesBefore.length + podNetworksBefore.length === 0) return [];
+  const before = { nodesBefore, tunnelEndsBefore: inherited.tunnelEnds, podNetworksBefore };
+  return [{ type: 'node', key: name, value: { name, labels: {}, addresses: [], podCidrs, ...before } }];
 }
 
 /** In the table of an earlier version. */

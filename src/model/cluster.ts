@@ -56,6 +56,10 @@ export interface Node extends Labelled {
   readonly links?: NodeLinks;
   /** Of an agent's own Node that nobody has read yet: the addresses of all nodes, as rules in force have them. */
   readonly nodesBefore?: readonly Address[];
+  /** The same of all addresses at which tunnels of nodes may end. */
+  readonly tunnelEndsBefore?: readonly Address[];
+  /** The same of the pod networks of all nodes: networks, or ranges `10.0.0.0-10.0.2.255`. */
+  readonly podNetworksBefore?: readonly string[];
 }
 
 /** Network interfaces of a node by their index, which none has twice while it lives. */

@@ -76,6 +76,23 @@ export function readNode(part: unknown): Node {
     ...(value.interfaceAddresses !== undefined && {
       interfaceAddresses: addresses(value.interfaceAddresses),
     }),
+    ...linksOf(value),
+  };
+}
+
+/** What of a node's interfaces changes a verdict. */
+function linksOf(value: Values): Pick<Node, 'links'> {
+  const { tunnels, podTunnels } = value;
+  if (tunnels === undefined && podTunnels === undefined) return {};
+  const numbers = (list: unknown) => listOf(list, 'node.tunnels').map(each => numberOf(each, 'node.tunnels'));
+  const own = tunnels === undefined ? undefined : mapOf(tunnels, 'node.tunnels');
+  return {
+    links: {
+      uplinks: [],
+      podBridges: [],
+      ...(own && { tunnels: { ports: numbers(own.ports), protocols: numbers(own.protocols) } }),
+      ...(podTunnels === 'allow' && { podTunnels }),
+    },
   };
 }
 

@@ -39,7 +39,7 @@ function headerOf({ fromMs, toMs, recordedOn, missedOn, unknownPods, lost, leftO
   };
 }
 
-function nodeObject({ name, labels, partial, addresses, podCidrs, interfaceAddresses }: Node): object {
+function nodeObject({ name, labels, partial, addresses, podCidrs, interfaceAddresses, links }: Node): object {
   return {
     name,
     labels,
@@ -47,6 +47,8 @@ function nodeObject({ name, labels, partial, addresses, podCidrs, interfaceAddre
     addresses,
     podCidrs,
     ...(interfaceAddresses && { interfaceAddresses }),
+    ...(links?.tunnels && { tunnels: links.tunnels }),
+    ...(links?.podTunnels && { podTunnels: links.podTunnels }),
   };
 }
 

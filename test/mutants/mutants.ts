@@ -1855,14 +1855,14 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'own node: until it is read the others have no addresses',
-    find: '[...tunnelEnds(node), ...(node.nodesBefore ?? [])]',
+    find: '[...tunnelEnds(node), ...(node.tunnelEndsBefore ?? [])]',
     replace: 'tunnelEnds(node)',
     test: 'unread.test.ts',
   },
   {
     name: 'own node: until it is read it has no pod networks',
-    find: 'value: { name, labels: {}, addresses: [], podCidrs, nodesBefore } }',
-    replace: 'value: { name, labels: {}, addresses: [], podCidrs: [], nodesBefore } }',
+    find: 'addresses: [], podCidrs, ...before }',
+    replace: 'addresses: [], podCidrs: [], ...before }',
     test: 'inherited.test.ts',
   },
   {

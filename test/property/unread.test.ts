@@ -63,7 +63,11 @@ test('what cannot be read at a start opens nothing that rules in force deny, or 
       const before = compile(cluster, NODE, unknownPods);
       const kernel = { dump: async () => ({ ruleset: before, generation: 0 as never }) };
       const placeholders = nodeBefore(NODE, await readInherited(kernel, 'others'));
-      const nodes = new Map(placeholders.map(({ key, value }) => [key, value as Node]));
+      // Its links the agent reads itself.
+      const links = cluster.nodes.get(NODE)?.links;
+      const nodes = new Map(
+        placeholders.map(({ key, value }) => [key, { ...(value as Node), ...(links && { links }) }]),
+      );
       for (const [what, { without, kinds }] of Object.entries(LOST)) {
         const after = compile(without(cluster, nodes), NODE, unknownPods);
         const opened = flows.filter(flow => {

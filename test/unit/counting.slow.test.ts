@@ -357,11 +357,12 @@ describe('scripts/test', () => {
       '--long',
     );
     delete process.env.SLUICE_SEED;
-    expect([came.status, came.lines.at(-1)]).toEqual([1, '18 passed, 1 failed']);
+    expect([came.status, came.lines.at(-1)]).toEqual([1, '21 passed, 1 failed']);
     expect(came.asked).toMatch(/, 1, 77\n$/);
     expect(readFileSync(join(tree, 'others'), 'utf8').split('\n')).toEqual([
       expect.stringMatching(/^npm run --silent mutants -- --page \S+\/reports\/planted-faults\.md, 1$/),
       'npm run --silent fuzz -- --seconds 1800 --seed 77, 1',
+      'npm run --silent fuzz:frames -- --seconds 600 --seed 77, 1',
       expect.stringMatching(/^vm test /),
       '',
     ]);

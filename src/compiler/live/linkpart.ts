@@ -33,9 +33,9 @@ export class LiveLinkPart {
   #textOf(name: string): string {
     const node = this.#cluster.nodes.get(name);
     if (node === undefined) return '';
-    const { addresses, nodesBefore, podCidrs, links } = node;
+    const { addresses, nodesBefore, tunnelEndsBefore, podNetworksBefore, podCidrs, links } = node;
     const own = name === this.#node ? [links?.tunnels, links?.podTunnels] : [];
-    return JSON.stringify([addresses, nodesBefore, podCidrs, own]);
+    return JSON.stringify([addresses, nodesBefore, tunnelEndsBefore, podNetworksBefore, podCidrs, own]);
   }
 
   #make(): Readonly<Record<Family, TablePart>> {

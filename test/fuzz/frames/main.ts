@@ -41,7 +41,10 @@ if (wirings.length === 0) throw new TypeError(`--wiring is one of ${WIRINGS.join
 if (unknownPods !== 'allow' && unknownPods !== 'deny') throw new TypeError('--unknown-pods is allow or deny');
 
 process.stdout.write(`seed ${seed}, ${seconds} seconds\n`);
+let failed = 0;
 for (const wiring of wirings) await run(wiring);
+process.stdout.write(`${wirings.length - failed} passed, ${failed} failed\n`);
+if (failed > 0) process.exitCode = 1;
 
 async function run(wiring: Wiring): Promise<void> {
   const ground = await FrameGround.build({ wiring, unknownPods: unknownPods as 'allow' | 'deny' });
@@ -60,7 +63,7 @@ async function run(wiring: Wiring): Promise<void> {
     for (const text of result.unsteady) process.stdout.write(`NOT AGAIN on ${wiring}:\n${text}\n`);
     for (const sentence of new Set(result.misjudged))
       process.stdout.write(`MISJUDGED on ${wiring}: ${sentence}\n`);
-    if (result.findings.length + result.misjudged.length > 0) process.exitCode = 1;
+    if (result.findings.length + result.misjudged.length > 0 || result.frames === 0) failed++;
   } finally {
     stage.close();
     ground.remove();

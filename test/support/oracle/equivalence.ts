@@ -3,13 +3,15 @@
 import { compile } from '../../../src/compiler/compile.ts';
 import { type Address, cidrContains, familyOf, parseCidr } from '../../../src/model/address.ts';
 import { addressOwners } from '../../../src/model/addressowners.ts';
-import type { Cluster, Pod } from '../../../src/model/cluster.ts';
+import type { Cluster, Node, Pod } from '../../../src/model/cluster.ts';
 import type { Flow } from '../../../src/model/flow.ts';
 import type { UnknownPods } from '../../../src/model/podcidrs.ts';
+import { isTunnel } from '../../../src/model/tunnels.ts';
 import type { Ruleset } from '../../../src/nft/ruleset.ts';
 import { packet } from '../../../src/nft/trace/packet.ts';
 import { trace } from '../../../src/nft/trace/trace.ts';
 import { evaluator, type FlowVerdict } from '../../../src/semantics/evaluate.ts';
+import { tunnelFinders } from '../../../src/semantics/tunnelends.ts';
 import type { Situation } from '../arbitrary/cluster.ts';
 import { HEARING, withTold } from './told.ts';
 
@@ -70,11 +72,20 @@ export function wrongStation(
     const around = egress ? { iifkind: 'veth' } : {};
     const traced = trace(rulesets.get(node)!, familyOf(flow.from), hook, packet(flow), 'new', around);
     const denied =
-      (egress && expected.egress.verdict === 'deny') || (ingress && expected.ingress.verdict === 'deny');
+      (egress && expected.egress.verdict === 'deny') ||
+      (ingress && expected.ingress.verdict === 'deny') ||
+      (hook === 'forward' && isForTunnel(cluster.nodes.get(node)!, cluster, flow));
     if ((traced.verdict === 'drop') !== denied)
       return `${node} ${hook} would ${traced.verdict}: ${JSON.stringify(traced.hits)}\nexpected ${JSON.stringify(expected, null, 1)}`;
   }
   return undefined;
+}
+
+/** N72: what goes through a node from a pod network to an address of a node, whoever it was first for. */
+function isForTunnel({ links }: Node, cluster: Cluster, flow: Flow): boolean {
+  const { isInPodNetworks, endAt } = tunnelFinders(cluster);
+  const isAsked = links?.podTunnels !== 'allow' && isTunnel(flow, links);
+  return isAsked && isInPodNetworks(flow.from) && endAt(flow.to) !== undefined;
 }
 
 /** The hooks of a node that a packet passes on its way from its source to its destination, as the node sees it. */
