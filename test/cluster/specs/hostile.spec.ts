@@ -1,6 +1,6 @@
 /** A tenant who does its worst in a namespace of its own, and a neighbour whose policy holds, and is in force at once. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { call, create, type KubeObject, pathOf, remove } from './support/api.ts';
+import { call, create, pathOf, read, remove } from './support/api.ts';
 import { kubectl, sleep, until } from './support/cluster.ts';
 import { Forger, type Frame, hardwareAddress, heardPorts, quotedPorts } from './support/forger.ts';
 import {
@@ -71,10 +71,11 @@ test('a pod that writes every byte of what it sends is heard by nobody who is cl
 
 test('kube-proxy, which rejects what goes to a Service without endpoints, tells nobody in whose name a pod sends there', async () => {
   const [forger, honest] = forgers as [Forger, Forger];
-  const { spec } = (await neighbour.service('nobody', {
+  const service = await neighbour.service('nobody', {
     ipFamilyPolicy: 'PreferDualStack',
     ports: [{ protocol: 'UDP', port: REJECTED }],
-  })) as KubeObject & { spec: { clusterIPs: readonly string[] } };
+  });
+  const { spec } = (await read(service)) as { spec: { clusterIPs: readonly string[] } };
   const to = (from: string) => spec.clusterIPs.find(ip => ip.includes(':') === from.includes(':'))!;
   const rejectsFriend = async () => {
     const [told] = await quotedPorts([friend], () => {
