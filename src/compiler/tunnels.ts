@@ -3,23 +3,23 @@
  * node's packets, to any pod from any address that the sender wrote, so that one open tunnel is the end of all policy.
  * It is closed at the node of the pod that sends, and again at the node where the tunnel ends:
  *
- *     from-pods          to a tunnel's port or protocol? ──▶ to-tunnels    to an address of a node, denied
- *                                                                          to a tunnel of this node's own kind, and out of
- *                                                                          the pod networks: denied
- *     from-pods-to-node  to a tunnel's port or protocol: denied
- *     input              to a tunnel's port or protocol? ──▶ tunnels-here  from a pod network, and no node: denied
- *     forward            to a tunnel's port or protocol? ──▶ tunnels-through  from a pod network to an address of a node:
- *                                                                          denied. By a port of this node, which leads to a
- *                                                                          Service, its own address would hide the pod's
+ *     from-pods           to a tunnel's port or protocol ──▶ to-tunnels
+ *                           to an address of a node; or to a tunnel of this node's own, out of the pod networks: denied
+ *     from-pods-to-node   to a tunnel's port or protocol: denied
+ *     input               no TCP ──▶ tunnels-here
+ *                           to a tunnel's port or protocol, from a pod network and no node: denied
+ *     forward             no TCP ──▶ tunnels-through
+ *                           the same, to an address of a node: denied. By a port of this node, which leads to a Service,
+ *                           its own address would hide the pod's
  *
  * A node has addresses that no status lists. In the pod networks the node that has one denies what is sent there; where
  * packets leave the pod networks the way out is often masqueraded, and the receiver takes the pod for its node, so that
  * the sender's node has to deny them. What pods send to one another's addresses goes on: a set of the addresses of all
  * pods, which would tell them from nodes at once, would cost every node a commit for every pod of the cluster.
  */
-import type { Family } from '../model/address.ts';
-import { familyOf } from '../model/address.ts';
+import { type Family, familyOf } from '../model/address.ts';
 import type { Node, NodeLinks } from '../model/cluster.ts';
+import { PROTOCOL_NUMBER } from '../model/ipprotocol.ts';
 import { TUNNEL_PORTS, TUNNEL_PROTOCOLS, tunnelEnds } from '../model/tunnels.ts';
 import {
   addressIn,
@@ -49,10 +49,11 @@ export function tunnelsFromPods(family: Family, hook: 'forward' | 'input', links
     : intoTunnels(family).map(exprs => ({ exprs: [...exprs, verdict('jump', TUNNEL_CHAINS.from)] }));
 }
 
-/** Of what comes to the node, or goes through it, by whatever link. */
+/** Of what comes to the node, or goes through it, by whatever link: most of it is TCP, and pays one compare. */
 export function tunnelsOfAnybody(family: Family, place: 'here' | 'through', links: Links): NftRule[] {
   if (links.podTunnels === 'allow') return [];
-  return intoTunnels(family).map(exprs => ({ exprs: [...exprs, verdict('jump', TUNNEL_CHAINS[place])] }));
+  const isNotTcp = protocolNumberIs(family, PROTOCOL_NUMBER.tcp, true);
+  return [{ exprs: [...isNotTcp, verdict('jump', TUNNEL_CHAINS[place])] }];
 }
 
 /** A compare is a tenth of a look-up. */
@@ -93,7 +94,10 @@ function tunnelChains(family: Family, networks: NftSet | undefined, protocols: r
     [...protocolIs(family, 'udp'), ...destinationPortIn(TUNNEL_SETS.ownPorts)],
     ...protocols.map(number => protocolNumberIs(family, number)),
   ];
-  const isNode: NftRule = { exprs: [...addressIn(family, 'saddr', NODE_ADDRESSES), verdict('return')] };
+  const ofPods = networks === undefined ? [] : intoTunnels(family);
+  const fromNetworks = networks === undefined ? [] : addressIn(family, 'saddr', networks.name);
+  const toNodes = addressIn(family, 'daddr', TUNNEL_SETS.ends);
+  const fromNoNode = [...addressIn(family, 'saddr', NODE_ADDRESSES, true), ...notFromLoopback()];
   return [
     {
       name: TUNNEL_CHAINS.from,
@@ -104,28 +108,11 @@ function tunnelChains(family: Family, networks: NftSet | undefined, protocols: r
     },
     {
       name: TUNNEL_CHAINS.through,
-      rules:
-        networks === undefined
-          ? []
-          : [
-              denied(
-                [
-                  ...addressIn(family, 'saddr', networks.name),
-                  ...addressIn(family, 'daddr', TUNNEL_SETS.ends),
-                ],
-                INTO_TUNNEL,
-              ),
-            ],
+      rules: ofPods.map(exprs => denied([...exprs, ...fromNetworks, ...toNodes], INTO_TUNNEL)),
     },
     {
       name: TUNNEL_CHAINS.here,
-      rules:
-        networks === undefined
-          ? []
-          : [
-              isNode,
-              denied([...addressIn(family, 'saddr', networks.name), ...notFromLoopback()], INTO_TUNNEL),
-            ],
+      rules: ofPods.map(exprs => denied([...exprs, ...fromNetworks, ...fromNoNode], INTO_TUNNEL)),
     },
   ];
 }
