@@ -45,7 +45,7 @@ export function allPodNetworksIn({ tables }: Ruleset): string[] {
     .flatMap(({ elements }) => [...elements.keys()]);
 }
 
-/** Of a network, or of a range with both of its ends. */
+/** Reads a network, or a range written with both of its ends. */
 function rangeOf(text: string): AddressRange[] {
   const cidr = parseCidr(text);
   if (cidr !== undefined) return [cidrRange(cidr)];

@@ -221,7 +221,7 @@ function ofIcmpv6(): Chain[] {
   ];
 }
 
-/** Of IPv4 alone: by IPv6 a link-local address asks. */
+/** DHCP of IPv4. By IPv6 a pod asks from its link-local address. */
 function asksForAddress(): Expr[] {
   return [...etherTypeIs('ip'), ...matchesOf('dhcp', 'ip').flat()];
 }

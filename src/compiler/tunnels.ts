@@ -49,7 +49,7 @@ export function tunnelsFromPods(family: Family, hook: 'forward' | 'input', links
     : intoTunnels(family).map(exprs => ({ exprs: [...exprs, verdict('jump', TUNNEL_CHAINS.from)] }));
 }
 
-/** Of what comes to the node, or goes through it, by whatever link: most of it is TCP, and pays one compare. */
+/** Asks what comes to the node or goes through it, by whatever link. Most of that is TCP, which pays one compare. */
 export function tunnelsOfAnybody(family: Family, place: 'here' | 'through', links: Links): NftRule[] {
   if (links.podTunnels === 'allow') return [];
   const isNotTcp = protocolNumberIs(family, PROTOCOL_NUMBER.tcp, true);
