@@ -2,7 +2,6 @@
 import { Draws } from './draws.ts';
 import { GAMES, type Game } from './games.ts';
 import { isolate, type Played } from './isolate.ts';
-import { type Known, knownOn } from './known.ts';
 import type { Sequence } from './packet.ts';
 import { misjudged, PLAIN_FLOWS } from './plain.ts';
 import { sequence } from './sequences.ts';
@@ -14,8 +13,6 @@ const MOST_A_BATCH = 4;
 const PLAIN_EVERY = 16;
 
 export interface Finding {
-  /** Of a way that is known, or undefined. */
-  readonly name: string | undefined;
   readonly game: Game;
   readonly sequence: Sequence;
   readonly hit: Hit;
@@ -27,10 +24,8 @@ export interface FuzzOptions {
   readonly seed: number;
   readonly seconds?: number;
   readonly frames?: number;
-  /** Ways that are not tried. */
-  readonly without?: readonly Known[];
   readonly onFinding?: (finding: Finding) => void;
-  /** How many unknown findings are enough. */
+  /** How many findings are enough. */
   readonly most?: number;
 }
 
@@ -54,29 +49,19 @@ export async function fuzz(stage: Stage, options: FuzzOptions): Promise<Fuzzed> 
     most = 20,
     onFinding,
   } = options;
-  const { wiring } = stage.ground;
   const begun = performance.now();
   const passed = () => (performance.now() - begun) / 1000;
   const findings: Finding[] = [];
   const shown = new Set<string>();
-  const skipped = [...(options.without ?? [])];
-  const isLeftOut = (each: Sequence) => skipped.some(known => known.matches(each, wiring));
   const wrong: string[] = [];
   const unsteady: string[] = [];
   let [turn, sequences, judged] = [0, 0, 0];
-  for (
-    let batch = 0;
-    passed() < seconds &&
-    stage.sent < frames &&
-    findings.filter(({ name }) => name === undefined).length < most;
-    batch++
-  ) {
+  for (let batch = 0; passed() < seconds && stage.sent < frames && findings.length < most; batch++) {
     const game = GAMES[batch % GAMES.length]!;
     const played: Played[] = [];
     while (played.length < AT_ONCE) {
-      const made = { turn, sequence: sequence(Draws.ofSeed(seed, turn), game) };
+      played.push({ turn, sequence: sequence(Draws.ofSeed(seed, turn), game) });
       turn++;
-      if (!isLeftOut(made.sequence)) played.push(made);
     }
     sequences += played.length;
     if (batch % PLAIN_EVERY === 0) {
@@ -87,7 +72,7 @@ export async function fuzz(stage: Stage, options: FuzzOptions): Promise<Fuzzed> 
       game,
       played.map(each => each.sequence),
     );
-    const isolation = { stage, game, seed, isLeftOut };
+    const isolation = { stage, game, seed };
     for (let looked = 0, left = hits; left.length > 0 && looked < MOST_A_BATCH; looked++) {
       const hit = left[0]!;
       const finding = await isolate(isolation, played, hit);
@@ -96,18 +81,13 @@ export async function fuzz(stage: Stage, options: FuzzOptions): Promise<Fuzzed> 
         unsteady.push(unsteadyText(hit, played));
         continue;
       }
-      const known = knownOn(wiring).find(each => each.matches(finding.sequence, wiring));
-      const whole = { ...finding, name: known?.name, game, seconds: passed(), frames: stage.sent };
+      const whole = { ...finding, game, seconds: passed(), frames: stage.sent };
       const text = `${sequenceText(finding.sequence)}${finding.hit.kind}`;
       if (!shown.has(text)) {
         shown.add(text);
         findings.push(whole);
         onFinding?.(whole);
       }
-      if (known === undefined) continue;
-      skipped.push(known);
-      const isLeft = ({ sequence: each }: Played) => !known.matches(each, wiring);
-      left = left.filter(hit => (hit.kind === 'heard' ? isLeft(played[hit.sequence]!) : false));
     }
   }
   return { findings, frames: stage.sent, sequences, seconds: passed(), unsteady, misjudged: wrong, judged };

@@ -20,13 +20,11 @@ export interface Isolation {
   readonly stage: Stage;
   readonly game: Game;
   readonly seed: number;
-  /** What is not tried on the way: it would end in another way past policy. */
-  isLeftOut(sequence: Sequence): boolean;
 }
 
 /** Undefined for what does not happen again. */
 export async function isolate(
-  { stage, game, seed, isLeftOut }: Isolation,
+  { stage, game, seed }: Isolation,
   played: readonly Played[],
   hit: Hit,
 ): Promise<Isolated | undefined> {
@@ -41,10 +39,7 @@ export async function isolate(
   }
   const draws = Draws.ofSeed(seed, found[0]!.turn);
   sequence(draws, game);
-  const smallest = await shrink(draws, async fewer => {
-    const made = sequence(fewer, game);
-    return !isLeftOut(made) && (await again([made])) !== undefined;
-  });
+  const smallest = await shrink(draws, async fewer => (await again([sequence(fewer, game)])) !== undefined);
   const made = sequence(Draws.of(smallest.taken), game);
   const last = await again([made]);
   return last && { sequence: made, hit: last };

@@ -6,16 +6,15 @@
 import { parseArgs } from 'node:util';
 import { type Finding, fuzz } from './fuzz.ts';
 import { FrameGround } from './ground.ts';
-import { knownOn } from './known.ts';
 import { WIRINGS, type Wiring } from './network.ts';
 import { Stage } from './stage.ts';
 import { hitText, sequenceText } from './text.ts';
 
-const USAGE = `npm run fuzz:frames -- [--seconds 60] [--seed 12345] [--wiring bridge|ptp] [--unknown-pods allow|deny] [--skip-known]
+const USAGE = `npm run fuzz:frames -- [--seconds 60] [--seed 12345] [--wiring bridge|ptp] [--unknown-pods allow|deny]
 
 Sends sequences of raw frames, as pods that policy denies would, on each kind of network for its part of the seconds, and
 hears who hears them. Exits with 1 where anybody does who may not, or where connection tracking knows what was denied, and
-shows the fewest frames that do it. --skip-known leaves out what the ways in known.ts have in common, to find others.
+shows the fewest frames that do it.
 Needs root.
 `;
 const { values } = parseArgs({
@@ -24,7 +23,6 @@ const { values } = parseArgs({
     seed: { type: 'string' },
     wiring: { type: 'string' },
     'unknown-pods': { type: 'string', default: 'allow' },
-    'skip-known': { type: 'boolean', default: false },
     help: { type: 'boolean', short: 'h' },
   },
 });
@@ -53,7 +51,6 @@ async function run(wiring: Wiring): Promise<void> {
     const result = await fuzz(stage, {
       seed,
       seconds: seconds / wirings.length,
-      without: values['skip-known'] ? knownOn(wiring) : [],
       onFinding: write,
     });
     const perSecond = Math.round(result.frames / result.seconds);
@@ -69,9 +66,9 @@ async function run(wiring: Wiring): Promise<void> {
     ground.remove();
   }
 
-  function write({ name, game, sequence, hit, seconds: after, frames }: Finding): void {
+  function write({ game, sequence, hit, seconds: after, frames }: Finding): void {
     process.stdout.write(
-      `FOUND on ${wiring}, "${game.name}", after ${after.toFixed(1)} s and ${frames} frames: ${name ?? 'not known'}\n${sequenceText(sequence)}  => ${hitText(hit, sequence)}\n`,
+      `FOUND on ${wiring}, "${game.name}", after ${after.toFixed(1)} s and ${frames} frames\n${sequenceText(sequence)}  => ${hitText(hit, sequence)}\n`,
     );
   }
 }
