@@ -37,6 +37,8 @@ const HOSTS = [...POD_NAMES, 'n1', 'n2', 'outside'] as const satisfies readonly 
 const NODES = ['n1', 'n2'] as const;
 const SIZE = { ip: { subnet: 24, host: 32 }, ip6: { subnet: 64, host: 128 } } as const;
 const SETTINGS: readonly (readonly [string, string])[] = [
+  // A bridge's reports of its own groups (224.0.0.106) would be tracked, as what the node itself sends.
+  ['ipv4/igmp_link_local_mcast_reports', '0'],
   ['ipv4/conf/all/rp_filter', '0'],
   ['ipv4/conf/default/rp_filter', '0'],
   ['ipv6/conf/default/accept_dad', '0'],
