@@ -1,8 +1,8 @@
 /** N72: where tunnels between nodes may end, and who may send there. */
-import { type Address, addressToInt, familyOf } from '../model/address.ts';
+import type { Address } from '../model/address.ts';
 import type { Cluster, Node, NodeLinks } from '../model/cluster.ts';
-import { podCidrsOf } from '../model/podcidrs.ts';
 import { tunnelEnds } from '../model/tunnels.ts';
+import { podNetworkFinder } from './unknownpods.ts';
 
 export interface TunnelFinders {
   /** The node at which a tunnel may end, as all nodes know it. */
@@ -31,25 +31,12 @@ export function tunnelFinders({ nodes }: Cluster): TunnelFinders {
       ends.set(address, node);
       listed.add(address);
     }
-  const networks = new Set<string>();
-  const shifts = new Map<string, bigint>();
-  for (const node of nodes.values())
-    for (const { family, base, prefix } of podCidrsOf(node)) {
-      const shift = BigInt((family === 'ip' ? 32 : 128) - prefix);
-      shifts.set(`${family} ${shift}`, shift);
-      networks.add(`${family} ${shift} ${addressToInt(base) >> shift}`);
-    }
+  const nodeOfNetwork = podNetworkFinder(nodes.values());
   const seen = [...nodes.values()].find(({ links }) => links !== undefined)?.links ?? {};
   return {
     linksOf: node => node?.links ?? seen,
     endAt: address => ends.get(address),
     isListed: address => listed.has(address),
-    isInPodNetworks: address => {
-      const family = familyOf(address);
-      return [...shifts].some(
-        ([key, shift]) =>
-          key.startsWith(`${family} `) && networks.has(`${key} ${addressToInt(address) >> shift}`),
-      );
-    },
+    isInPodNetworks: address => nodeOfNetwork(address) !== undefined,
   };
 }

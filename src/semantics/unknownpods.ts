@@ -23,16 +23,21 @@ export function unknownPodFinders(cluster: Cluster, owners: Owners, unknownPods:
 /** Finds the node in whose pod networks an address is that no pod has, and no node for itself. */
 export function strangerFinder({ nodes }: Cluster, owners: Owners): Finder {
   const own = new Set([...nodes.values()].flatMap(addressesOfNode));
+  const nodeOfNetwork = podNetworkFinder(nodes.values());
+  return address => (owners.has(address) || own.has(address) ? undefined : nodeOfNetwork(address));
+}
+
+/** Finds the node in whose pod networks an address is, whoever has it. */
+export function podNetworkFinder(nodes: Iterable<Node>): Finder {
   // By prefix length, of which a cluster has one or two in each family: thousands of nodes are found in one step.
   const byPrefix = new Map<string, Map<Address, Node>>();
-  for (const node of nodes.values()) {
+  for (const node of nodes) {
     for (const { family, prefix, base } of podCidrsOf(node)) {
       const key = `${family} ${prefix}`;
       getOrMake(byPrefix, key, () => new Map<Address, Node>()).set(base, node);
     }
   }
   return address => {
-    if (owners.has(address) || own.has(address)) return undefined;
     for (const [key, found] of byPrefix) {
       const [family, prefix] = key.split(' ');
       if (family !== familyOf(address)) continue;
