@@ -1,6 +1,6 @@
 /**
- * Which of this node's interfaces lead to pods, which out of the node, and which are ends of tunnels: read from the kernel, and merged into the
- * agent's own Node as if the API server had reported it. What changes is found within some seconds: a bridge is made
+ * Which of this node's interfaces lead to pods, which out of the node, and which are ends of tunnels: read from the
+ * kernel, and merged into the agent's own Node as if the API server had reported it. What changes is found within some seconds: a bridge is made
  * with the first pod, and an uplink while a machine boots. A port that comes to a bridge is looked at as soon as the kernel
  * says so, and again soon until it is known whose it is: its pod has its address a moment later.
  */
@@ -101,11 +101,16 @@ export class OwnLinks {
   }
 
   #turn(): void {
-    const known = new Set([
-      ...this.#before.map(({ index }) => index),
-      ...(this.#own?.links.bridgePorts?.others ?? []),
-    ]);
-    if (this.#watch!.hasOther(index => known.has(index)))
+    // Made for the first notice: most turns have none.
+    let known: ReadonlySet<number> | undefined;
+    const isKnown = (index: number) => {
+      known ??= new Set([
+        ...this.#before.map(port => port.index),
+        ...(this.#own?.links.bridgePorts?.others ?? []),
+      ]);
+      return known.has(index);
+    };
+    if (this.#watch!.hasOther(isKnown))
       this.#dueMs = Math.min(this.#dueMs, this.#looked.atMs + UNKNOWN.firstMs);
     if (performance.now() < this.#dueMs) return;
     this.#dueMs = Number.POSITIVE_INFINITY; // Until this look is done.
