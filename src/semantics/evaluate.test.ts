@@ -85,4 +85,12 @@ test('evaluate() keeps pods from a tunnel at an address that bridges of several 
     value: { ...node, name: 'n3', interfaceAddresses: [at('172.18.0.2')] },
   });
   expect(verdict(cluster, 'shop/web -> 172.18.0.2/47')).toBe('deny');
+  // Of a pod outside of the pod networks the other node says nothing: it is its own node that denies.
+  const aside = { ...cluster.pods.get('shop/web')!, key: 'shop/aside', name: 'aside' } as const;
+  cluster.apply({ type: 'pod', key: aside.key, value: { ...aside, addresses: [at('10.200.0.5')] } });
+  const both = [at('192.168.7.1')];
+  const own = cluster.nodes.get('n1')!;
+  cluster.apply({ type: 'node', key: 'n1', value: { ...own, interfaceAddresses: both } });
+  cluster.apply({ type: 'node', key: 'n2', value: { ...node, interfaceAddresses: both } });
+  expect(verdict(cluster, 'shop/aside -> 192.168.7.1/47')).toBe('deny');
 });
