@@ -129,6 +129,14 @@ export class Ground {
     return this.#link(host, device).ifindex;
   }
 
+  /** Gives an interface these addresses, each with its subnet. */
+  addAddresses(host: Host, device: string, addresses: Readonly<Record<Family, Address>>): void {
+    for (const family of FAMILIES) {
+      const line = `address add ${addresses[family]}/${SIZE[family].subnet} dev ${device}${nodad(family)}`;
+      this.exec(host, 'ip', line.split(' '));
+    }
+  }
+
   mac(host: Host, device = 'eth0'): string {
     return this.#link(host, device).address;
   }

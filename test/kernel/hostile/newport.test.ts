@@ -34,18 +34,7 @@ function addPort(bridge = 'cni0', name = 'to-next', device = DEVICE): void {
 }
 
 function giveAddress(): void {
-  for (const [family, length] of [
-    ['ip', 24],
-    ['ip6', 64],
-  ] as const)
-    ground.exec('outside', 'ip', [
-      'address',
-      'add',
-      `${NEW[family]}/${length}`,
-      'dev',
-      DEVICE,
-      ...(family === 'ip6' ? ['nodad'] : []),
-    ]);
+  ground.addAddresses('outside', DEVICE, NEW);
 }
 
 describe('with an agent', () => {

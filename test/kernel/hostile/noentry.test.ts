@@ -60,18 +60,7 @@ describe.each(NETWORKS)('%s', network => {
   let ownMac: string;
   beforeAll(() => {
     ownMac = ground.mac('attacker');
-    for (const [family, length] of [
-      ['ip', 24],
-      ['ip6', 64],
-    ] as const)
-      ground.exec('outside', 'ip', [
-        'address',
-        'add',
-        `${REMOTE[family]}/${length}`,
-        'dev',
-        'wire',
-        ...(family === 'ip6' ? ['nodad'] : []),
-      ]);
+    ground.addAddresses('outside', 'wire', REMOTE);
   });
   beforeEach(() => forgetConnections(ground.path('node')));
 
