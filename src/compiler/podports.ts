@@ -67,7 +67,7 @@ const NOTHING_BESIDE: BridgePorts = { others: [], unknown: [], macs: [] };
 
 const CHAINS_OF_PORTS: readonly Chain[] = [
   { name: 'input', hook: hook('input'), rules: [notForHost()] },
-  ...ofManyAndOthers(),
+  ofManyAndOthers(),
   {
     name: CHAINS.port,
     rules: [
@@ -230,7 +230,7 @@ function dropped(comment: string): NftRule {
   return { exprs: [verdict('drop')], comment };
 }
 
-/** Of a veth that is a port of a bridge of pods, as far as anybody knows: a new one is of no other bridge that is known. */
+/** Matches veths that are ports of a bridge of pods as far as anybody knows: all that are known to be of no other bridge. */
 function byPort(): Expr[] {
   return [...interfaceKindIs('veth'), ...interfaceIn('iif', PORT_SETS.others, true)];
 }
@@ -243,7 +243,7 @@ function fromUnknownPort(): NftRule {
   return { exprs: [...byPort(), verdict('drop')], comment: 'from a port that nobody knows' };
 }
 
-/** Whatever a pod sends by its bridge to the node comes here too: it goes on after one byte that the kernel has at hand. */
+/** What a pod sends by its bridge to the node comes here too. It goes on after one byte that the kernel has at hand. */
 function notForHost(): NftRule {
   return { exprs: [...packetTypeIs('host', true), ...byPort(), verdict('goto', CHAINS.notForHost)] };
 }
@@ -252,26 +252,24 @@ function notForHost(): NftRule {
  * What is left: what connection tracking leaves alone (`untracked`), the question for an address, and what the bridge has others hear
  * as well while somebody listens on it, of which the kernel keeps nothing.
  */
-function ofManyAndOthers(): Chain[] {
+function ofManyAndOthers(): Chain {
   const toOther = packetTypeIs('other');
-  return [
-    {
-      name: CHAINS.notForHost,
-      rules: [
-        {
-          exprs: [...toOther, ...frameIsTo(PORT_SETS.nodeMacs), verdict('drop')],
-          comment: 'to another port of the bridge',
-        },
-        { exprs: [...toOther, verdict('accept')] },
-        // Never comes to prerouting, and the bridge would learn from it all the same.
-        { exprs: [...forBridgeItself(), verdict('drop')], comment: 'from a pod to the bridge itself' },
-        { exprs: [...etherTypeIs('arp'), verdict('accept')] },
-        ...untracked().map(type => ({ exprs: [...type, verdict('accept')] })),
-        { exprs: [...asksForAddress(), verdict('accept')] },
-        dropped('from a pod to everybody'),
-      ],
-    },
-  ];
+  return {
+    name: CHAINS.notForHost,
+    rules: [
+      {
+        exprs: [...toOther, ...frameIsTo(PORT_SETS.nodeMacs), verdict('drop')],
+        comment: 'to another port of the bridge',
+      },
+      { exprs: [...toOther, verdict('accept')] },
+      // Never comes to prerouting, and the bridge would learn from it all the same.
+      { exprs: [...forBridgeItself(), verdict('drop')], comment: 'from a pod to the bridge itself' },
+      { exprs: [...etherTypeIs('arp'), verdict('accept')] },
+      ...untracked().map(type => ({ exprs: [...type, verdict('accept')] })),
+      { exprs: [...asksForAddress(), verdict('accept')] },
+      dropped('from a pod to everybody'),
+    ],
+  };
 }
 
 function hook(name: BaseHook['hook']): BaseHook {

@@ -21,7 +21,7 @@ const NOBODY = '::' as Address;
 /** What agents before let a port send from. */
 const NOBODY_BEFORE = '0.0.0.0' as Address;
 
-/** Of the ports that are known. */
+/** The sets of the ports that are known. */
 export function senderSets(ports: readonly PodPort[]): NftSet[] {
   const own = ports.flatMap(({ index, mac, addresses }) =>
     [NOBODY, ...addresses].map(address => ({ address, key: `${index} . ${mac} . ${address}` })),
@@ -53,7 +53,7 @@ function isOfLink(address: Address): boolean {
   return address === NOBODY || cidrContains(LINK_LOCAL, address);
 }
 
-/** Of all others. */
+/** The sets of all other ports. */
 export function setsBeside({ others, macs }: BridgePorts): NftSet[] {
   return [
     setOf(PORT_SETS.others, ['iface_index'], others.map(String)),

@@ -25,8 +25,9 @@ export interface Inherited {
   readonly podCidrs: readonly string[];
   /** Of all nodes. */
   readonly nodeAddresses: readonly Address[];
+  /** Where tunnels of all nodes may end. */
   readonly tunnelEnds: readonly Address[];
-  /** Of all nodes. */
+  /** The pod networks of all nodes, as networks or ranges. */
   readonly podNetworks: readonly string[];
 }
 

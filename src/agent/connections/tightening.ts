@@ -71,10 +71,8 @@ function affectedIn(
 
 /** A tunnel of the node's came or went, or a node with its pod network did: that is seldom, and no class says whom it concerns. */
 function changesTunnels(touched: Exclude<Touched, 'table'>, before: Table, after: Table): boolean {
-  const isOther = (name: string) => {
-    const [was, is] = [before.chains.get(name), after.chains.get(name)];
-    return is !== undefined && (was === undefined || !loosens(was.rules, is.rules));
-  };
+  const isOther = (name: string) =>
+    after.chains.has(name) && (!before.chains.has(name) || isTighter(name, before, after));
   if (Object.values(TUNNEL_CHAINS).some(name => touched.chains.has(name) && isOther(name))) return true;
   const { elements } = after.sets.get(TUNNEL_SETS.ports) ?? { elements: new Map() };
   const known = before.sets.get(TUNNEL_SETS.ports)?.elements;

@@ -83,9 +83,9 @@ export function wrongStation(
 
 /** N72: what goes through a node from a pod network to an address of a node, whoever it was first for. */
 function isForTunnel({ links }: Node, cluster: Cluster, flow: Flow): boolean {
+  if (links?.podTunnels === 'allow' || !isTunnel(flow, links)) return false;
   const { isInPodNetworks, endAt } = tunnelFinders(cluster);
-  const isAsked = links?.podTunnels !== 'allow' && isTunnel(flow, links);
-  return isAsked && isInPodNetworks(flow.from) && endAt(flow.to) !== undefined;
+  return isInPodNetworks(flow.from) && endAt(flow.to) !== undefined;
 }
 
 /** The hooks of a node that a packet passes on its way from its source to its destination, as the node sees it. */
