@@ -3,8 +3,9 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { layoutEvents, NAMES_LAYOUT_FOLDER } from '../../test/support/agent/layouts.ts';
 import { FAMILIES } from '../model/address.ts';
 import { ClusterState, type NodeLinks } from '../model/cluster.ts';
+import { verdict } from '../nft/match.ts';
 import type { Chain, NftRule, NftVerdict, Ruleset, Table } from '../nft/ruleset.ts';
-import { EXEMPTIONS, type Exemption, type ExemptionName, exempt } from './beforepolicy.ts';
+import { EXEMPTIONS, type Exemption, type ExemptionName, exempt, exemptFrames } from './beforepolicy.ts';
 import { compile } from './compile.ts';
 import { INGRESS_CHAIN } from './program.ts';
 
@@ -63,6 +64,19 @@ describe.each(clusters)('%j', ({ links, podLinks, unknownPods }) => {
       }
     },
   );
+});
+
+test('what a bridge has everybody hear is of the list, and no frame else is accepted that IP does not judge', () => {
+  const state = new ClusterState();
+  for (const event of layoutEvents()) state.apply(event);
+  state.apply({ type: 'node', key: 'n1', value: { ...state.nodes.get('n1')!, links: LINKS[1]! } });
+  const bridge = compile(state, 'n1').tables.get('bridge')!;
+  const frames = exemptFrames().map(exprs => textOf({ exprs: [...exprs, verdict('accept')] }));
+  expect(acceptsFrom(bridge, bridge.chains.get('input')!).map(textOf)).toEqual(frames);
+  expect([...bridge.chains.values()].flatMap(({ hook }) => hook?.hook ?? [])).toEqual([
+    'prerouting',
+    'input',
+  ]);
 });
 
 test('what waits for the agent is an answer by the word of conntrack, or sent by the node itself', () => {

@@ -13,12 +13,15 @@ import {
   ctStateAny,
   destinationPort,
   hopsLeft,
+  icmpTypeIs,
   icmpTypesAre,
   protocolIs,
   verdict,
 } from '../nft/match.ts';
 import { sourcePortIs } from '../nft/matchanswers.ts';
 import { senderIsEnd } from '../nft/matcherrors.ts';
+import { etherTypeIs } from '../nft/matchframe.ts';
+import { packetTypeIs } from '../nft/matchinterface.ts';
 import type { BaseHook, Expr, NftRule } from '../nft/ruleset.ts';
 
 export type ExemptHook = Extract<BaseHook['hook'], 'forward' | 'input' | 'output'>;
@@ -163,6 +166,27 @@ export function exempt(name: ExemptionName, family: Family): NftRule[] {
 export function matchesOf(name: ExemptionName, family: Family): Expr[][] {
   const { families, matches }: Exemption = EXEMPTIONS[name];
   return families.includes(family) ? matches.map(match => matchOf(match, family)) : [];
+}
+
+/**
+ * What a pod may have everybody on its bridge hear. The rules of IP do not see these frames: they are ARP, what connection
+ * tracking leaves alone (listener reports and neighbour discovery, as far as a pod may send it), the question for an
+ * address, and what the bridge has others hear as well while somebody listens on it, of which the kernel keeps nothing.
+ * Whatever else the port of a pod may send is judged by the rules of IP.
+ */
+export function exemptFrames(): Expr[][] {
+  return [packetTypeIs('other'), etherTypeIs('arp'), ...untrackedFrames(), questionForAddress()];
+}
+
+/** Listener reports and neighbour discovery. */
+export function untrackedFrames(): Expr[][] {
+  const types = [icmpTypesAre('ip6', 131, 133), icmpTypesAre('ip6', 135, 136), icmpTypeIs('ip6', 143)];
+  return types.map(type => [...etherTypeIs('ip6'), ...type]);
+}
+
+/** DHCP of IPv4. By IPv6 a pod asks from its link-local address. */
+export function questionForAddress(): Expr[] {
+  return [...etherTypeIs('ip'), ...matchesOf('dhcp', 'ip').flat()];
 }
 
 function matchOf(match: ExemptMatch, family: Family): Expr[] {

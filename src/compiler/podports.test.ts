@@ -82,8 +82,8 @@ test('a port lets its pod send, by its own hardware address, from its addresses 
 
     	chain not-for-host {
     		meta pkttype other ether daddr @port-macs drop comment "to another port of the bridge"
-    		meta pkttype other accept
     		ether daddr & ff:ff:ff:ff:ff:f0 == 01:80:c2:00:00:00 drop comment "from a pod to the bridge itself"
+    		meta pkttype other accept
     		ether type arp accept
     		ether type ip6 icmpv6 type 131-133 accept
     		ether type ip6 icmpv6 type 135-136 accept

@@ -19,7 +19,7 @@ import { byName } from '../model/byname.ts';
 import type { BridgePorts, NodeLinks } from '../model/cluster.ts';
 import { PROTOCOL_NUMBER } from '../model/ipprotocol.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
-import { icmpTypeIs, icmpTypesAre, protocolIs, protocolNumberIs, verdict } from '../nft/match.ts';
+import { icmpTypeIs, protocolIs, protocolNumberIs, verdict } from '../nft/match.ts';
 import { FRAGMENT, isFragment, isLaterFragment, nextHeaderIs } from '../nft/matchextension.ts';
 import {
   asksOrAnswers,
@@ -32,7 +32,7 @@ import {
 } from '../nft/matchframe.ts';
 import { interfaceIn, interfaceKindIs, packetTypeIs } from '../nft/matchinterface.ts';
 import type { BaseHook, Chain, Expr, NftRule, Table } from '../nft/ruleset.ts';
-import { matchesOf } from './beforepolicy.ts';
+import { exemptFrames, questionForAddress, untrackedFrames } from './beforepolicy.ts';
 import { PORT_SETS, senderSets, setsBeside } from './portsets.ts';
 
 const CHAINS = {
@@ -79,7 +79,13 @@ const CHAINS_OF_PORTS: readonly Chain[] = [
           verdict('goto', CHAINS.arp),
         ],
       },
-      { exprs: [...asksForAddress(), ...hardwareSenderIn('ether saddr', PORT_SETS.macs), verdict('accept')] },
+      {
+        exprs: [
+          ...questionForAddress(),
+          ...hardwareSenderIn('ether saddr', PORT_SETS.macs),
+          verdict('accept'),
+        ],
+      },
       {
         exprs: [
           ...etherTypeIs('ip6'),
@@ -169,16 +175,10 @@ function ofLink(): Chain {
     name: CHAINS.link,
     rules: [
       { exprs: [...isFragment(), verdict('drop')], comment: 'a piece' },
-      ...untracked().map(type => ({ exprs: [...type, verdict('goto', CHAINS.icmpv6)] })),
+      ...untrackedFrames().map(type => ({ exprs: [...type, verdict('goto', CHAINS.icmpv6)] })),
       dropped('from an address of the link, or from none'),
     ],
   };
-}
-
-/** What connection tracking leaves alone: listener reports and neighbour discovery, as far as a pod may send it. */
-function untracked(): Expr[][] {
-  const types = [icmpTypesAre('ip6', 131, 133), icmpTypesAre('ip6', 135, 136), icmpTypeIs('ip6', 143)];
-  return types.map(type => [...etherTypeIs('ip6'), ...type]);
 }
 
 /**
@@ -221,11 +221,6 @@ function ofIcmpv6(): Chain[] {
   ];
 }
 
-/** DHCP of IPv4. By IPv6 a pod asks from its link-local address. */
-function asksForAddress(): Expr[] {
-  return [...etherTypeIs('ip'), ...matchesOf('dhcp', 'ip').flat()];
-}
-
 function dropped(comment: string): NftRule {
   return { exprs: [verdict('drop')], comment };
 }
@@ -248,25 +243,18 @@ function notForHost(): NftRule {
   return { exprs: [...packetTypeIs('host', true), ...byPort(), verdict('goto', CHAINS.notForHost)] };
 }
 
-/**
- * What is left: what connection tracking leaves alone (`untracked`), the question for an address, and what the bridge has others hear
- * as well while somebody listens on it, of which the kernel keeps nothing.
- */
+/** What everybody on the bridge may hear of a pod is in the list of what is accepted before policy. */
 function ofManyAndOthers(): Chain {
-  const toOther = packetTypeIs('other');
   return {
     name: CHAINS.notForHost,
     rules: [
       {
-        exprs: [...toOther, ...frameIsTo(PORT_SETS.nodeMacs), verdict('drop')],
+        exprs: [...packetTypeIs('other'), ...frameIsTo(PORT_SETS.nodeMacs), verdict('drop')],
         comment: 'to another port of the bridge',
       },
-      { exprs: [...toOther, verdict('accept')] },
       // Never comes to prerouting, and the bridge would learn from it all the same.
       { exprs: [...forBridgeItself(), verdict('drop')], comment: 'from a pod to the bridge itself' },
-      { exprs: [...etherTypeIs('arp'), verdict('accept')] },
-      ...untracked().map(type => ({ exprs: [...type, verdict('accept')] })),
-      { exprs: [...asksForAddress(), verdict('accept')] },
+      ...exemptFrames().map(exprs => ({ exprs: [...exprs, verdict('accept')] })),
       dropped('from a pod to everybody'),
     ],
   };

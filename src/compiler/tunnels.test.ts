@@ -77,6 +77,21 @@ describe('what is for a tunnel', () => {
     expect(verdictOf(OUT!, '10.244.1.5', '203.0.113.7', 4789, links)).toBe('accept');
   });
 
+  test('of the node’s own is not reached by a Service, whoever it seems to come from', () => {
+    const links = { tunnels: { ports: [9999], protocols: [] } };
+    const through = (to: string, isTranslated: boolean, port = 9999) => {
+      const bytes = packet({ from: at('172.18.0.2'), to: at(to), protocol: 'UDP', port });
+      const connection = { isReply: false, isTranslated, to: at('172.18.0.1'), port: 30_000 };
+      return trace(compile(clusterOf(links), 'n1'), 'ip', 'forward', bytes, 'new', { connection }).verdict;
+    };
+    for (const to of ['172.18.0.3', '10.244.3.1', '192.168.7.13']) {
+      expect(through(to, true), to).toBe('drop');
+      expect(through(to, false), to).toBe('accept');
+      expect(through(to, true, 4789), to).toBe('accept');
+    }
+    expect(through('10.244.3.5', true)).toBe('accept');
+  });
+
   test('passes where pods run overlays of their own', () => {
     const links = { podTunnels: 'allow' } as const;
     expect(verdictOf(OUT!, '10.244.1.5', '172.18.0.2', 8472, links)).toBe('accept');

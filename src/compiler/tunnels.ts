@@ -9,8 +9,10 @@
  *     input               no TCP ──▶ tunnels-here
  *                           to a tunnel's port or protocol, from a pod network and no node: denied
  *     forward             no TCP ──▶ tunnels-through
- *                           the same, to an address of a node: denied. By a port of this node, which leads to a Service,
- *                           its own address would hide the pod's
+ *                           to a tunnel's port or protocol, from a pod network, to an address of a node: denied
+ *                           by a port of this node or the address of a Service, from anybody, to a tunnel of this node's
+ *                           own: denied at an address of a node, and out of the pod networks. This node's own address
+ *                           would hide who sends, and the address of the node before may hide the pod's already
  *
  * A node has addresses that no status lists. In the pod networks the node that has one denies what is sent there; where
  * packets leave the pod networks the way out is often masqueraded, and the receiver takes the pod for its node, so that
@@ -25,6 +27,7 @@ import {
   addressIn,
   addressType,
   destinationPortIn,
+  isTranslated,
   protocolIs,
   protocolNumberIs,
   verdict,
@@ -65,6 +68,7 @@ function intoTunnels(family: Family): Expr[][] {
 }
 
 const INTO_TUNNEL = 'from a pod into a tunnel of nodes';
+const BY_SERVICE = 'by a Service into a tunnel of nodes';
 
 /** The chains, and the sets that they ask; `links` are those of the node whose rules these are. */
 export function tunnelPart(family: Family, nodes: readonly Node[], links: Links = {}): TablePart {
@@ -90,10 +94,9 @@ export function tunnelPart(family: Family, nodes: readonly Node[], links: Links 
 
 function tunnelChains(family: Family, networks: NftSet | undefined, protocols: readonly number[]): Chain[] {
   const leaves = networks === undefined ? [] : addressIn(family, 'daddr', networks.name, true);
-  const ofOwnKind = [
-    [...protocolIs(family, 'udp'), ...destinationPortIn(TUNNEL_SETS.ownPorts)],
-    ...protocols.map(number => protocolNumberIs(family, number)),
-  ];
+  const toOwnPort = [...protocolIs(family, 'udp'), ...destinationPortIn(TUNNEL_SETS.ownPorts)];
+  const ofOwnKind = [toOwnPort, ...protocols.map(number => protocolNumberIs(family, number))];
+  const byService = [...toOwnPort, ...isTranslated()];
   const ofPods = networks === undefined ? [] : intoTunnels(family);
   const fromNetworks = networks === undefined ? [] : addressIn(family, 'saddr', networks.name);
   const toNodes = addressIn(family, 'daddr', TUNNEL_SETS.ends);
@@ -108,7 +111,11 @@ function tunnelChains(family: Family, networks: NftSet | undefined, protocols: r
     },
     {
       name: TUNNEL_CHAINS.through,
-      rules: ofPods.map(exprs => denied([...exprs, ...fromNetworks, ...toNodes], INTO_TUNNEL)),
+      rules: [
+        ...ofPods.map(exprs => denied([...exprs, ...fromNetworks, ...toNodes], INTO_TUNNEL)),
+        denied([...byService, ...toNodes], BY_SERVICE),
+        denied([...byService, ...leaves], BY_SERVICE),
+      ],
     },
     {
       name: TUNNEL_CHAINS.here,

@@ -11,6 +11,9 @@ export type AddressField = 'saddr' | 'daddr';
 /** `linux/netfilter/nf_conntrack_common.h`: NF_CT_STATE_BIT(x) = 1 << (x % 3 + 1). */
 export const CT_STATE = { established: 2, related: 4, new: 8, untracked: 64 } as const;
 
+/** `linux/netfilter/nf_conntrack_common.h`: IPS_DST_NAT. */
+export const CT_STATUS = { dnat: 0x20 } as const;
+
 /** Bits of the TCP header's flags, lowest first (RFC 9293). */
 export const TCP_FLAGS = { fin: 1, syn: 2, rst: 4, psh: 8, ack: 16 } as const;
 
@@ -21,8 +24,17 @@ export const addressType = (family: Family): FieldType => (family === 'ip' ? 'ip
 
 /** `ct state established,related`. The state is a host-endian bit mask (little-endian on every machine we run on). */
 export function ctStateAny(bits: number): Expr[] {
+  return ctAny('state', bits);
+}
+
+/** `ct status dnat`: the packet was sent to another address or port than it has now, as to that of a Service. */
+export function isTranslated(): Expr[] {
+  return ctAny('status', CT_STATUS.dnat);
+}
+
+function ctAny(key: 'state' | 'status', bits: number): Expr[] {
   return [
-    { kind: 'ct', key: 'state', dreg: FIRST },
+    { kind: 'ct', key, dreg: FIRST },
     { kind: 'bitwise', sreg: FIRST, dreg: FIRST, mask: littleEndian32(bits), xor: '00000000' },
     { kind: 'cmp', sreg: FIRST, op: 'neq', data: '00000000' },
   ];

@@ -137,13 +137,14 @@ export type MetaKey =
   | 'pkttype';
 
 /**
- * Of the packet's connection: `direction` is 0 for whoever opened it, 1 for answers; of the first packet, before any
- * translation, who sent it and where to; of answers, as they come, who sends them. All but `state` break the rule off
- * where there is no connection.
+ * Of the packet's connection: `direction` is 0 for whoever opened it, 1 for answers; `status` are the flags of the
+ * connection (IPS_*); of the first packet, before any translation, who sent it and where to; of answers, as they come,
+ * who sends them. All but `state` break the rule off where there is no connection.
  */
 export type CtKey =
   | 'state'
   | 'direction'
+  | 'status'
   | `original ${Family} saddr`
   | `original ${Family} daddr`
   | `reply ${Family} saddr`

@@ -3223,4 +3223,22 @@ export const MUTANTS: readonly Mutant[] = [
     replace: "{ exprs: [verdict('accept')] },",
     test: 'hostile/fuzz.test.ts',
   },
+  {
+    name: 'tunnels: by a port of another node a Service leads to an address of a node that no object lists',
+    find: 'denied([...byService, ...leaves], BY_SERVICE),',
+    replace: '',
+    test: 'overlay.test.ts',
+  },
+  {
+    name: 'tunnels: by a port of another node a Service leads to an address of a node',
+    find: 'denied([...byService, ...toNodes], BY_SERVICE),',
+    replace: '',
+    test: 'overlay.test.ts',
+  },
+  {
+    name: 'tunnels: what nobody translated does not pass through a node between',
+    find: 'const byService = [...toOwnPort, ...isTranslated()];',
+    replace: 'const byService = toOwnPort;',
+    test: 'compiler/tunnels.test.ts',
+  },
 ];

@@ -7,6 +7,7 @@ import { CT } from './constants.ts';
 const CT_KEY: Readonly<Record<CtKey, { readonly key: number; readonly direction?: number }>> = {
   state: { key: 0 },
   direction: { key: 1 },
+  status: { key: 2 },
   'original proto-dst': { key: 12, direction: 0 },
   'original ip saddr': { key: 19, direction: 0 },
   'reply ip saddr': { key: 19, direction: 1 },

@@ -2,7 +2,7 @@
 import { addressFromBytes } from '../../model/address.ts';
 import { PROTOCOL_NUMBER } from '../../model/ipprotocol.ts';
 import { macText } from '../../model/mac.ts';
-import { ADDRESS_TYPE, CT_STATE, TCP_FLAGS, toHex } from '../match.ts';
+import { ADDRESS_TYPE, CT_STATE, CT_STATUS, TCP_FLAGS, toHex } from '../match.ts';
 import { ETHER_TYPE } from '../matchframe.ts';
 import { PACKET_TYPE } from '../matchinterface.ts';
 import type { CtKey, Expr, Hex, MetaKey, TableFamily } from '../ruleset.ts';
@@ -47,7 +47,9 @@ export function metaField(key: MetaKey): FormattedField {
 export function ctField(key: CtKey): FormattedField {
   switch (key) {
     case 'state':
-      return { text: 'ct state', bytes: 4, value: stateText };
+      return { text: 'ct state', bytes: 4, value: bitsText(CT_STATE) };
+    case 'status':
+      return { text: 'ct status', bytes: 4, value: bitsText(CT_STATUS) };
     case 'direction':
       return { text: 'ct direction', bytes: 1, value: data => (data === '00' ? 'original' : 'reply') };
     case 'original ip saddr':
@@ -63,10 +65,12 @@ export function ctField(key: CtKey): FormattedField {
   }
 }
 
-function stateText(bits: Hex): string {
-  const mask = Number.parseInt(bits.slice(0, 2), 16); // host-endian: the lowest byte first
-  const names = Object.entries(CT_STATE).filter(([, bit]) => (mask & bit) !== 0);
-  return names.map(([name]) => name).join(',');
+function bitsText(bitsOf: Readonly<Record<string, number>>): (bits: Hex) => string {
+  return bits => {
+    const mask = Number.parseInt(bits.slice(0, 2), 16); // host-endian: the lowest byte first
+    const names = Object.entries(bitsOf).filter(([, bit]) => (mask & bit) !== 0);
+    return names.map(([name]) => name).join(',');
+  };
 }
 
 /** `"veth"`, of a text that zeros fill up. */

@@ -174,7 +174,7 @@ function mapped(text: string): Loaded {
 
 function compareText(field: Loaded, { op, data }: ExprOf<'cmp'>): string | undefined {
   if (field.mask === undefined) return `${OPERATOR[op]}${field.value(data)}`;
-  if (field.text === 'ct state')
+  if (field.text === 'ct state' || field.text === 'ct status')
     return op === 'neq' && !/[^0]/.test(data) ? field.value(field.mask) : undefined;
   if (field.text === 'ether daddr' || field.text.startsWith('@'))
     return `& ${field.value(field.mask)} ${COMPARISON[op]} ${field.value(data)}`;

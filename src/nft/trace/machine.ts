@@ -2,7 +2,7 @@
 
 import { type Address, addressBytes, addressFromBytes } from '../../model/address.ts';
 import { keyLength } from '../fieldbytes.ts';
-import { ADDRESS_TYPE, CT_STATE } from '../match.ts';
+import { ADDRESS_TYPE, CT_STATE, CT_STATUS } from '../match.ts';
 import { PACKET_TYPE } from '../matchinterface.ts';
 import type { BaseHook, ElementKey, Expr, Family, MetaKey, NftVerdict, Register, Table } from '../ruleset.ts';
 import { fieldsBytes, findElement } from './lookup.ts';
@@ -24,6 +24,8 @@ export type Translation =
 /** What conntrack knows of a packet's connection; none where there is none. */
 export interface TracedConnection {
   readonly isReply: boolean;
+  /** Whether its destination was translated (DNAT). */
+  readonly isTranslated?: boolean;
   /** Where it was opened to. */
   readonly to: Address;
   readonly port: number;
@@ -171,6 +173,8 @@ export class Machine {
     switch (key) {
       case 'direction':
         return this.#store(dreg, [connection.isReply ? 1 : 0]);
+      case 'status':
+        return this.#store(dreg, [connection.isTranslated ? CT_STATUS.dnat : 0, 0, 0, 0]);
       case 'original proto-dst':
         return this.#store(dreg, [connection.port >> 8, connection.port & 0xff]);
       case 'original ip saddr':

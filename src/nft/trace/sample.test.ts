@@ -48,6 +48,7 @@ const METAS: Record<Exclude<MetaKey, 'nfproto' | 'mark'>, true> = {
 const CTS: Record<Exclude<CtKey, `original ${Family} daddr`>, true> = {
   state: true,
   direction: true,
+  status: true,
   'original ip saddr': true,
   'reply ip saddr': true,
   'original ip6 saddr': true,

@@ -16,6 +16,7 @@ import {
   ctStateAny,
   destinationPort,
   icmpTypeIs,
+  isTranslated,
   limitOver,
   logTo,
   masquerade,
@@ -152,6 +153,7 @@ function rules(family: Family): Expr[][] {
   const matches = [
     ctStateAny(CT_STATE.established),
     ctStateIsNot('new'),
+    isTranslated(),
     addressIn(family, 'saddr', 'peers'),
     addressIn(family, 'daddr', 'networks', true),
     addressInNetwork(parseCidr(NETWORK[family])!, 'saddr'),

@@ -93,20 +93,19 @@ test('the rules of the receiver’s node are enough', async () => {
 
 const [SERVICE, PORT] = [{ ip: address('10.96.7.7'), ip6: address('fd96::77') }, 8472];
 
-/** Its endpoints are what a tenant wrote: EndpointSlices name any address but loopback and the link's. */
-const serviceTo = (end: End) =>
+/** Its endpoint is what a tenant wrote: EndpointSlices name any address but loopback and the link's. */
+const serviceTo = (target: Record<Family, Address>, service = SERVICE, port = 80) =>
   FAMILIES.map(family => {
-    const [to, service] = [endOf(2, end)[family], SERVICE[family]];
-    const target = family === 'ip' ? `${to}:${PORT}` : `[${to}]:${PORT}`;
+    const to = family === 'ip' ? `${target.ip}:${PORT}` : `[${target.ip6}]:${PORT}`;
     return `table ${family} proxy {
-      chain services { type nat hook prerouting priority dstnat; ${family} daddr ${service} udp dport 80 dnat to ${target}; }
+      chain services { type nat hook prerouting priority dstnat; ${family} daddr ${service[family]} udp dport ${port} dnat to ${to}; }
     }`;
   }).join('\n');
 
 test('nor by a Service whose endpoints are the end of a tunnel', async () => {
   const far = (family: Family): Try => ({ node: 2, end: 'status', outer: family, inner: family });
   for (const end of ENDS) {
-    ground.nft('n1', serviceTo(end));
+    ground.nft('n1', serviceTo(endOf(2, end)));
     for (const [nodes, isHeard] of [
       [[], true],
       [['n1'], false],
@@ -121,6 +120,36 @@ test('nor by a Service whose endpoints are the end of a tunnel', async () => {
     }
     for (const family of FAMILIES) ground.exec('n1', 'nft', 'delete', 'table', family, 'proxy');
   }
+});
+
+const MASQUERADE = FAMILIES.map(
+  family => `table ${family} hide {
+    chain out { type nat hook postrouting priority srcnat; oifname "eth0" udp dport != ${PORT} masquerade; ct status dnat masquerade; }
+  }`,
+).join('\n');
+
+test('nor by a port of another node, to which the pod has the address of its own node', async () => {
+  const node2 = endOf(2, 'status');
+  for (const node of ['n1', 'n2'] as const) ground.nft(node, MASQUERADE);
+  for (const end of ENDS) {
+    ground.nft('n2', serviceTo(endOf(1, end), node2, 30_000));
+    for (const [nodes, isHeard] of [
+      [[], true],
+      [['n2'], false],
+      [['n1', 'n2'], false],
+    ] as const) {
+      await ground.enforce(nodes);
+      for (const family of FAMILIES) {
+        const inner = innerDatagram('near', family);
+        const each: Try = { node: 1, end, outer: family, inner: family };
+        const act = () => ground.sendUdp(node2[family], 30_000, wrapped(each));
+        expect(await ground.hears('near', inner, act), `${end} ${family} ${nodes}`).toBe(isHeard);
+      }
+    }
+    for (const family of FAMILIES) ground.exec('n2', 'nft', 'delete', 'table', family, 'proxy');
+  }
+  for (const node of ['n1', 'n2'] as const)
+    for (const family of FAMILIES) ground.exec(node, 'nft', 'delete', 'table', family, 'hide');
 });
 
 test('nor into a tunnel whose port somebody chose', async () => {
