@@ -94,9 +94,11 @@ export function tunnelPart(family: Family, nodes: readonly Node[], links: Links 
 
 function tunnelChains(family: Family, networks: NftSet | undefined, protocols: readonly number[]): Chain[] {
   const leaves = networks === undefined ? [] : addressIn(family, 'daddr', networks.name, true);
-  const toOwnPort = [...protocolIs(family, 'udp'), ...destinationPortIn(TUNNEL_SETS.ownPorts)];
-  const ofOwnKind = [toOwnPort, ...protocols.map(number => protocolNumberIs(family, number))];
-  const byService = [...toOwnPort, ...isTranslated()];
+  const isUdp = protocolIs(family, 'udp');
+  const toOwnPort = destinationPortIn(TUNNEL_SETS.ownPorts);
+  const ofOwnKind = [[...isUdp, ...toOwnPort], ...protocols.map(number => protocolNumberIs(family, number))];
+  // Most of what passes by is not translated, which costs less to ask than the port.
+  const byService = [...isUdp, ...isTranslated(), ...toOwnPort];
   const ofPods = networks === undefined ? [] : intoTunnels(family);
   const fromNetworks = networks === undefined ? [] : addressIn(family, 'saddr', networks.name);
   const toNodes = addressIn(family, 'daddr', TUNNEL_SETS.ends);

@@ -3237,8 +3237,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'tunnels: what nobody translated does not pass through a node between',
-    find: 'const byService = [...toOwnPort, ...isTranslated()];',
-    replace: 'const byService = toOwnPort;',
+    find: 'const byService = [...isUdp, ...isTranslated(), ...toOwnPort];',
+    replace: 'const byService = [...isUdp, ...toOwnPort];',
     test: 'compiler/tunnels.test.ts',
   },
 ];
