@@ -67,7 +67,7 @@ export async function hears(
   const ear = new Ear(ground.path(what.to), what.family, what.protocol);
   try {
     await act();
-    await control(ground, what.to);
+    await control(ground, what.to, what.family);
     return ear.heard().some(what.matches);
   } finally {
     ear.close();
@@ -76,10 +76,13 @@ export async function hears(
 
 let controls = 0;
 
-/** A datagram behind the attack, on the same way as far as there is one. */
-async function control(ground: Ground, to: Host): Promise<void> {
+/**
+ * A datagram behind the attack, on the same way as far as there is one. It is of the same family, so that it waits for
+ * the same neighbour to be found.
+ */
+async function control(ground: Ground, to: Host, like: Family): Promise<void> {
   const may = MAY[to]!;
-  const [family] = ground.families as readonly [Family];
+  const family = ground.families.includes(like) ? like : ground.families[0]!;
   const ends = { from: ADDRESSES[may][family], to: ADDRESSES[to][family] };
   const datagram = packet({ ...ends, protocol: 'UDP', port: 4000, sourcePort: 20_000 + controls++ });
   const ear = new Ear(ground.path(to), family, 17);
