@@ -7,7 +7,7 @@ const { version } = JSON.parse(readFileSync(new URL('package.json', import.meta.
 const agentClient = {
   name: 'agent-client',
   resolveId: source =>
-    source.endsWith('/rpc/client.ts') ? { id: './rpc/client.js', external: true } : undefined,
+    source.endsWith('/rpc/client.ts') ? { id: './api/rpc/client.js', external: true } : undefined,
 };
 
 export default {

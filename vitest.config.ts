@@ -14,8 +14,8 @@ process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules/.cach
 // On an emulated machine everything takes longer (scripts/vm).
 const slow = Number(process.env.SLUICE_SLOW ?? 1);
 
-const SLOW = ['src/**/*.slow.test.ts', 'test/unit/**/*.slow.test.ts'];
-const UNIT = globSync(['src/**/*.test.ts', 'test/unit/**/*.test.ts'], {
+const SLOW = ['src/**/*.slow.test.ts', 'bench/**/*.slow.test.ts', 'test/unit/**/*.slow.test.ts'];
+const UNIT = globSync(['{src,bench,test/unit,test/support}/**/*.test.ts'], {
   cwd: import.meta.dirname,
   exclude: SLOW,
 });

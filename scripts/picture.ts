@@ -1,6 +1,6 @@
 /**
  * Makes the README's picture from the demo's real output:
- *   FORCE_COLOR=1 ./sluice demo | node scripts/picture.ts > docs/demo.svg
+ *   FORCE_COLOR=1 scripts/demo | node scripts/picture.ts > docs/demo.svg
  * Shows the first board and the first edit.
  */
 import { text } from 'node:stream/consumers';
@@ -74,7 +74,7 @@ function svg(output: readonly string[]): string {
   const rows = lines.map((line, i) => row(line, MARGIN + (i + 0.75) * CELL.height));
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="${FONT}">`,
-    '<title>sluice demo: who reaches whom before and after an edit, tried with real packets</title>',
+    '<title>scripts/demo: who reaches whom before and after an edit, tried with real packets</title>',
     `<rect width="100%" height="100%" rx="8" fill="#0d1117"/>`,
     ...rows,
     '</svg>',

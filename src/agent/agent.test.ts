@@ -1,9 +1,9 @@
 /** The loop on the fake kernel, by a clock that the tests turn. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { FakeKernel } from '../../test/support/kernel/fake.ts';
 import { parseAddress } from '../model/address.ts';
 import { type Cluster, type ClusterEvent, ClusterState, type Pod, type PodKey } from '../model/cluster.ts';
 import type { Policy, PolicyId } from '../model/policy.ts';
-import { FakeKernel } from '../nft/fake/fake.ts';
 import { type Generation, type Kernel, KernelError, type Owner, type Snapshot } from '../nft/kernel.ts';
 import type { Op } from '../nft/plan/op.ts';
 import { plan } from '../nft/plan/plan.ts';

@@ -7,8 +7,8 @@
  *                        ▲                                                        │ refused
  *                        └───── recovery: wait, longer each time; nothing is known ◀┘
  */
-import { nextTurn } from '../async/eventloopyield.ts';
-import { realTiming, type Timing } from '../async/timing.ts';
+import { nextTurn } from '../lib/async/eventloopyield.ts';
+import { realTiming, type Timing } from '../lib/async/timing.ts';
 import type { Cluster, ClusterEvent, Pod, PodKey } from '../model/cluster.ts';
 import { type Kernel, KernelError } from '../nft/kernel.ts';
 import type { Op } from '../nft/plan/op.ts';

@@ -10,7 +10,7 @@
  *
  * Whatever goes takes everything along that is pending, so that nobody starves by those who may go further.
  */
-import type { Rate } from '../model/tokenbucket.ts';
+import type { Rate } from '../lib/fairness/tokenbucket.ts';
 
 /** How far beyond the budget a change may go: not at all, as far as a pod that waits, or as what tightens. */
 export type Haste = 'none' | 'urgent' | 'tightening';

@@ -1,12 +1,12 @@
 /** Who moves from one set of the denied to another is in none of them at no moment, of whatever order packets ask. */
 import { expect, test } from 'vitest';
+import { FakeKernel } from '../../test/support/kernel/fake.ts';
 import { nodeEvent, shopPod } from '../../test/support/scenarios/shop.ts';
 import { compile } from '../compiler/compile.ts';
 import { parseAddress } from '../model/address.ts';
 import { type ClusterEvent, ClusterState, NAMESPACE_NAME_LABEL } from '../model/cluster.ts';
 import type { Policy, Rule } from '../model/policy.ts';
 import { EVERYTHING, type PodSelector } from '../model/selector.ts';
-import { FakeKernel } from '../nft/fake/fake.ts';
 import type { Op } from '../nft/plan/op.ts';
 import { plan } from '../nft/plan/plan.ts';
 import type { Ruleset } from '../nft/ruleset.ts';

@@ -8,9 +8,9 @@ import {
   selecting,
   tenantPod,
 } from '../../test/support/agent/tenants.ts';
-import { realTiming } from '../async/timing.ts';
 import { Incremental } from '../compiler/live/incremental.ts';
 import { ALL_TIME } from '../compiler/live/slack.ts';
+import { realTiming } from '../lib/async/timing.ts';
 import type { ClusterEvent } from '../model/cluster.ts';
 import type { Rule } from '../model/policy.ts';
 import { KernelError } from '../nft/kernel.ts';

@@ -3,12 +3,12 @@
  * namespaces and nodes are in the engine as soon as they come; it knows a policy when a batch takes it in.
  */
 
-import { inSlices } from '../async/eventloopyield.ts';
-import type { Timing } from '../async/timing.ts';
 import type { Leisure } from '../compiler/live/slack.ts';
+import { inSlices } from '../lib/async/eventloopyield.ts';
+import type { Timing } from '../lib/async/timing.ts';
+import { errorText } from '../lib/text/errortext.ts';
 import type { Cluster, ClusterEvent, Pod, PodKey } from '../model/cluster.ts';
 import { clusterEvents } from '../model/clusterevents.ts';
-import { errorText } from '../model/errortext.ts';
 import type { Policy, PolicyId } from '../model/policy.ts';
 import type { PolicyChange } from '../model/policychange.ts';
 import { KernelError } from '../nft/kernel.ts';

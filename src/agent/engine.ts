@@ -1,7 +1,7 @@
 /** From events to the desired state of the kernel. */
 import type { Leisure } from '../compiler/live/slack.ts';
+import type { Pieces } from '../lib/collections/pieces.ts';
 import type { Cluster, ClusterEvent, Namespace, Pod, PodKey } from '../model/cluster.ts';
-import type { Pieces } from '../model/pieces.ts';
 import type { Policy, PolicyId } from '../model/policy.ts';
 import type { PolicyChange } from '../model/policychange.ts';
 import type { Op } from '../nft/plan/op.ts';

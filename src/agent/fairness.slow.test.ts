@@ -10,6 +10,7 @@ import {
   selecting,
   tenantPod,
 } from '../../test/support/agent/tenants.ts';
+import { FakeKernel } from '../../test/support/kernel/fake.ts';
 import { runs } from '../../test/support/seed.ts';
 import { compile } from '../compiler/compile.ts';
 import { Incremental } from '../compiler/live/incremental.ts';
@@ -18,7 +19,6 @@ import { withPrepared } from '../compiler/prepared.ts';
 import { parseCidr } from '../model/address.ts';
 import type { ClusterEvent } from '../model/cluster.ts';
 import type { Rule } from '../model/policy.ts';
-import { FakeKernel } from '../nft/fake/fake.ts';
 import { plan } from '../nft/plan/plan.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
 import { Agent } from './agent.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { FakeKernel } from '../nft/fake/fake.ts';
+import { FakeKernel } from '../../test/support/kernel/fake.ts';
 import { NO_ACK_AT_END, NO_OWNERS } from '../nft/missingfeature.ts';
 import { KernelFeatures } from './kernelfeatures.ts';
 

@@ -1,6 +1,6 @@
 /** Batches that come one after the other: what is reported, and what stands, when something comes between. */
 import { afterEach, expect, test, vi } from 'vitest';
-import { FakeKernel } from '../nft/fake/fake.ts';
+import { FakeKernel } from '../../test/support/kernel/fake.ts';
 import { type Kernel, KernelError } from '../nft/kernel.ts';
 import type { Op } from '../nft/plan/op.ts';
 import { plan } from '../nft/plan/plan.ts';

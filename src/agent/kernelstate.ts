@@ -8,7 +8,7 @@
  *        ▲                │
  *        └── forget() ────┘   a commit failed, a socket was lost
  */
-import { inSlices } from '../async/eventloopyield.ts';
+import { inSlices } from '../lib/async/eventloopyield.ts';
 import { type Generation, type Kernel, KernelError } from '../nft/kernel.ts';
 import type { Op } from '../nft/plan/op.ts';
 import { applied, plan, planning } from '../nft/plan/plan.ts';

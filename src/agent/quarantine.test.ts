@@ -8,13 +8,13 @@ import {
   policyEvent,
   tenantPod,
 } from '../../test/support/agent/tenants.ts';
+import { FakeKernel } from '../../test/support/kernel/fake.ts';
 import { compile } from '../compiler/compile.ts';
 import { Incremental } from '../compiler/live/incremental.ts';
 import type { Limits } from '../compiler/live/limits.ts';
 import { type ClusterEvent, ClusterState } from '../model/cluster.ts';
 import type { Policy, PolicyId } from '../model/policy.ts';
 import type { PodSelector } from '../model/selector.ts';
-import { FakeKernel } from '../nft/fake/fake.ts';
 import { type Kernel, KernelError } from '../nft/kernel.ts';
 import { type Op, opText } from '../nft/plan/op.ts';
 import { plan } from '../nft/plan/plan.ts';

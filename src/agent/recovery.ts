@@ -1,5 +1,5 @@
 /** What becomes of a round that failed: pure, so that every case is a line of a test. */
-import { type Backoff, backoffMs } from '../async/backoff.ts';
+import { type Backoff, backoffMs } from '../lib/async/backoff.ts';
 import { KernelError } from '../nft/kernel.ts';
 import type { RoundCause } from './committed.ts';
 import { isSocketBroken } from './socketbroken.ts';

@@ -2,8 +2,8 @@
  * Decides when the loop does its next round: at once where something is pending and the budget has room, within a
  * tenth of a second where it has none, and from time to time although nothing happened.
  */
-import type { Timing } from '../async/timing.ts';
-import { TokenBucket } from '../model/tokenbucket.ts';
+import type { Timing } from '../lib/async/timing.ts';
+import { TokenBucket } from '../lib/fairness/tokenbucket.ts';
 import { COMMIT_LIMITS } from './commitbudget.ts';
 import type { RoundCause } from './committed.ts';
 import { decide, type Situation, type WaitingChange } from './decision.ts';

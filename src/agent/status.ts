@@ -1,5 +1,6 @@
 /** What the agent knows of itself: made by watching it, read by health, metrics and `sluice status`. */
 
+import { errorText } from '../lib/text/errortext.ts';
 import type { Address } from '../model/address.ts';
 import {
   type Cluster,
@@ -9,7 +10,6 @@ import {
   type Pod,
   type PodKey,
 } from '../model/cluster.ts';
-import { errorText } from '../model/errortext.ts';
 import type { Problem } from '../model/problem.ts';
 import type { WaitingPolicy } from './changes/pending.ts';
 import type { Quarantined } from './changes/quarantine.ts';

@@ -1,11 +1,11 @@
 /** Questions and what became of them. */
-import { type Answer, answer, type Question } from '../ends/answer.ts';
-import type { World } from '../ends/place.ts';
+import { type Answer, answer, type Question } from '../answers/questions/answer.ts';
+import type { World } from '../answers/questions/place.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import { FlowTextError } from '../semantics/flowtext.ts';
 import { PolicyIndex } from '../semantics/policyindex.ts';
-import type { State } from '../sources/state.ts';
 import type { Unreadable } from './questions.ts';
+import type { State } from './sources/state.ts';
 
 export type Asked = Failure | { readonly answer: Answer };
 

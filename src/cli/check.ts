@@ -1,7 +1,6 @@
-import { lintNames } from '../ends/lintnames.ts';
-import { checkManifests } from '../files/load.ts';
+import { lintNames } from '../answers/questions/lintnames.ts';
+import { checkManifests } from '../inputs/files/load.ts';
 import { type Problem, problemText } from '../model/problem.ts';
-import { holdsNothing, nothingIn, requireReadable } from '../sources/files.ts';
 import pc from '../terminal/colours.ts';
 import { CommandError } from '../terminal/commanderror.ts';
 import { isData, writeData } from '../terminal/data.ts';
@@ -10,6 +9,7 @@ import { type OutputOptions, writeLine } from '../terminal/output.ts';
 import { plural } from '../terminal/plural.ts';
 import { isAccepted, parseAccepted } from './accepted.ts';
 import { versioned } from './schema.ts';
+import { holdsNothing, nothingIn, requireReadable } from './sources/files.ts';
 
 export interface CheckOptions extends OutputOptions {
   readonly strict?: boolean;

@@ -1,9 +1,7 @@
-import { inDoubt, type Question } from '../ends/answer.ts';
-import type { NamedEnd } from '../ends/endname.ts';
-import { parseEnd, shortServiceName } from '../ends/endname.ts';
+import { inDoubt, type Question } from '../answers/questions/answer.ts';
+import type { NamedEnd } from '../answers/questions/endname.ts';
+import { parseEnd, shortServiceName } from '../answers/questions/endname.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
-import type { QuestionNeeds, SourceOptions } from '../sources/options.ts';
-import { readState } from '../sources/readstate.ts';
 import { CommandError } from '../terminal/commanderror.ts';
 import { isData, writeData } from '../terminal/data.ts';
 import { type OutputOptions, writeLines } from '../terminal/output.ts';
@@ -13,6 +11,8 @@ import { answerLine, answerLines } from './explaintext.ts';
 import { fixLines, fixOf } from './fixtext.ts';
 import { HIDDEN, lacksOf, noteState } from './notestate.ts';
 import { readQuestions, type Unreadable } from './questions.ts';
+import type { QuestionNeeds, SourceOptions } from './sources/options.ts';
+import { readState } from './sources/readstate.ts';
 
 export type ExplainOptions = OutputOptions &
   SourceOptions & { readonly flows?: string; readonly fix?: boolean; readonly unknownPods?: UnknownPods };

@@ -1,8 +1,8 @@
 /** The answers of `sluice explain` for programs: docs/schema/sluice-v1.json says what is in them. */
-import { endHost } from '../ends/answer.ts';
-import { groupsOf } from '../ends/groups.ts';
-import { type Case, withNames } from '../ends/judge.ts';
-import type { NearMiss } from '../ends/nearmiss.ts';
+import { endHost } from '../answers/questions/answer.ts';
+import { groupsOf } from '../answers/questions/groups.ts';
+import { type Case, withNames } from '../answers/questions/judge.ts';
+import type { NearMiss } from '../answers/questions/nearmiss.ts';
 import type { Family } from '../model/address.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import type { Direction } from '../model/policy.ts';

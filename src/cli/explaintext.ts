@@ -1,9 +1,9 @@
 /** The answers of `sluice explain` for people, as lines. */
 
-import type { Answer } from '../ends/answer.ts';
-import { type CaseGroup, groupsOf } from '../ends/groups.ts';
-import { type Case, withNames } from '../ends/judge.ts';
-import type { Difference, Verdict } from '../ends/verdicts.ts';
+import type { Answer } from '../answers/questions/answer.ts';
+import { type CaseGroup, groupsOf } from '../answers/questions/groups.ts';
+import { type Case, withNames } from '../answers/questions/judge.ts';
+import type { Difference, Verdict } from '../answers/questions/verdicts.ts';
 import { FAMILY_NAME, type Family } from '../model/address.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import { type DirectionWalk, type Stop, type Walk, walk } from '../semantics/explain.ts';

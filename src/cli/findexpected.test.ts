@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { StatusKeeper } from '../agent/status.ts';
-import { nodeReader } from '../daemon/readnode.ts';
-import { ownNetworkNamespace } from '../host/networknamespace.ts';
+import { agentView } from '../api/rpc/agentview.ts';
+import { type RpcServer, serveRpc } from '../api/rpc/server.ts';
+import { nodeReader } from '../daemon/serve/readnode.ts';
+import { ownNetworkNamespace } from '../kernel/host/networknamespace.ts';
 import { ClusterState } from '../model/cluster.ts';
-import { agentView } from '../rpc/agentview.ts';
-import { type RpcServer, serveRpc } from '../rpc/server.ts';
-import { readState } from '../sources/readstate.ts';
 import { findExpected } from './findexpected.ts';
+import { readState } from './sources/readstate.ts';
 
 let folder: string;
 let socket: string;

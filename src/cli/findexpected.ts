@@ -1,17 +1,17 @@
 /** What the rules of this network namespace should be: by a folder, or by the running agent. */
 
-import type { WaitingWork } from '../health/agentchecks.ts';
-import { ownNetworkNamespace } from '../host/networknamespace.ts';
+import type { WaitingWork } from '../api/health/agentchecks.ts';
+import type { AgentClient } from '../api/rpc/client.ts';
+import type { StatusResponse } from '../api/rpc/messages.ts';
+import { ownNetworkNamespace } from '../kernel/host/networknamespace.ts';
 import { type Cluster, knowsNode } from '../model/cluster.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import type { ToldAsOf } from '../names/toldfacts.ts';
-import type { AgentClient } from '../rpc/client.ts';
-import type { StatusResponse } from '../rpc/messages.ts';
-import { addInterfaces, clusterInForce, knownOf, unknownPodsOf, withKnown } from '../sources/agent.ts';
-import { askAgent } from '../sources/askagent.ts';
-import { readFiles } from '../sources/files.ts';
-import { DEFAULT_SOCKET } from '../sources/options.ts';
 import { CommandError } from '../terminal/commanderror.ts';
+import { addInterfaces, clusterInForce, knownOf, unknownPodsOf, withKnown } from './sources/agent.ts';
+import { askAgent } from './sources/askagent.ts';
+import { readFiles } from './sources/files.ts';
+import { DEFAULT_SOCKET } from './sources/options.ts';
 import { waitingOf } from './waitingof.ts';
 
 /**

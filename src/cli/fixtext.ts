@@ -1,10 +1,10 @@
 /** What nearly matched, and what would turn the verdict. */
-import type { Answer } from '../ends/answer.ts';
-import { type Fix, proposeFix } from '../ends/fix/fix.ts';
-import type { Flip } from '../ends/fix/flips.ts';
-import type { PolicyObject } from '../ends/fix/proposal.ts';
-import { type NearMiss, nearMisses } from '../ends/nearmiss.ts';
-import { decodeObject } from '../kube/decode/decode.ts';
+import type { Answer } from '../answers/questions/answer.ts';
+import { type Fix, proposeFix } from '../answers/questions/fix/fix.ts';
+import type { Flip } from '../answers/questions/fix/flips.ts';
+import type { PolicyObject } from '../answers/questions/fix/proposal.ts';
+import { type NearMiss, nearMisses } from '../answers/questions/nearmiss.ts';
+import { decodeObject } from '../inputs/kube/decode/decode.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import type { Direction, Policy } from '../model/policy.ts';
 import pc from '../terminal/colours.ts';

@@ -1,5 +1,5 @@
 /** What a command that follows says where Ctrl-C ends it: how much it has shown. */
-import { spanText } from '../ends/byname.ts';
+import { spanText } from '../answers/questions/byname.ts';
 import { isData } from '../terminal/data.ts';
 import { type OutputOptions, writeLine, writeNote } from '../terminal/output.ts';
 import { plural } from '../terminal/plural.ts';

@@ -1,14 +1,14 @@
-import { sleep } from '../async/sleep.ts';
+import { desiredAsProgrammed } from '../answers/readback/desired.ts';
+import { inspectRuleset } from '../answers/readback/inspect.ts';
+import type { Inspection } from '../answers/readback/inspection.ts';
+import { withCounts } from '../answers/readback/rulecounts.ts';
 import { withoutGuard } from '../compiler/midstreamguard.ts';
 import { ruleCountersIn } from '../compiler/rulecounters.ts';
+import { RuleCountReader } from '../kernel/netlink/nftables/rulecounts.ts';
+import { sleep } from '../lib/async/sleep.ts';
 import { auditedNote } from '../model/audited.ts';
-import { RuleCountReader } from '../netlink/nftables/rulecounts.ts';
 import { plan } from '../nft/plan/plan.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
-import { desiredAsProgrammed } from '../readback/desired.ts';
-import { inspectRuleset } from '../readback/inspect.ts';
-import type { Inspection } from '../readback/inspection.ts';
-import { withCounts } from '../readback/rulecounts.ts';
 import { isData, writeData } from '../terminal/data.ts';
 import { type OutputOptions, writeLines, writeNote } from '../terminal/output.ts';
 import {

@@ -1,8 +1,9 @@
 /** What of an inspection is about a pod, a namespace or a policy. */
+
+import type { Inspection, PodInspection } from '../answers/readback/inspection.ts';
+import { didYouMean } from '../lib/text/didyoumean.ts';
 import type { PodKey } from '../model/cluster.ts';
-import { didYouMean } from '../model/didyoumean.ts';
 import { labelOf } from '../model/policyname.ts';
-import type { Inspection, PodInspection } from '../readback/inspection.ts';
 import { CommandError } from '../terminal/commanderror.ts';
 import type { Expected } from './findexpected.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Inspection, RuleInspection } from '../readback/inspection.ts';
+import type { Inspection, RuleInspection } from '../answers/readback/inspection.ts';
 import { inspectionLines } from './inspecttext.ts';
 
 function lineOf(counted: Pick<RuleInspection, 'matched' | 'lastMatchedMsAgo'>): string {

@@ -1,19 +1,19 @@
 /** What `sluice inspect` found, for people as lines and for programs as an object. */
 
-import { spanText } from '../ends/byname.ts';
-import { ageText, waitingTexts } from '../health/agentchecks.ts';
-import { FAMILY_NAME } from '../model/address.ts';
-import { getOrMake } from '../model/getormake.ts';
-import type { UnknownPods } from '../model/podcidrs.ts';
-import { type Op, opText } from '../nft/plan/op.ts';
-import { planText } from '../nft/plan/plantext.ts';
+import { spanText } from '../answers/questions/byname.ts';
 import type {
   DirectionInspection,
   Inspection,
   NamesInspection,
   PodInspection,
   RuleInspection,
-} from '../readback/inspection.ts';
+} from '../answers/readback/inspection.ts';
+import { ageText, waitingTexts } from '../api/health/agentchecks.ts';
+import { getOrMake } from '../lib/collections/getormake.ts';
+import { FAMILY_NAME } from '../model/address.ts';
+import type { UnknownPods } from '../model/podcidrs.ts';
+import { type Op, opText } from '../nft/plan/op.ts';
+import { planText } from '../nft/plan/plantext.ts';
 import pc from '../terminal/colours.ts';
 import { HANG } from '../terminal/hang.ts';
 import { plural } from '../terminal/plural.ts';

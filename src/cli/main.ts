@@ -18,14 +18,7 @@ const actions: NodeActions = {
   record: async (file, options) => (await import('./recording/record.ts')).recordCommand(file, options),
   flows: async options => (await import('./flows/flows.ts')).flowsCommand(options),
   dump: async options => (await import('./dump.ts')).dumpCommand(options),
-  demo: async options => {
-    const { explain: answer } = await import('./explain.ts');
-    const explain = async (from: string, to: string, manifests: string) =>
-      void (await answer(from, to, { manifests: [manifests], output: 'text' }));
-    await (await import('../demo/demo.ts')).demoCommand(options, explain);
-  },
   status: async options => (await import('./status.ts')).statusCommand(options),
-  bench: async (names, options) => (await import('./bench.ts')).benchCommand(names, options),
   uninstall: async options => (await import('./uninstall/uninstall.ts')).uninstallCommand(options),
 };
 

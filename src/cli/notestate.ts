@@ -1,9 +1,9 @@
 /** What is wrong with what was read, and what an answer lacks by it: on standard error, before the answer. */
 import { problemText } from '../model/problem.ts';
-import type { State } from '../sources/state.ts';
 import pc from '../terminal/colours.ts';
 import { writeNote } from '../terminal/output.ts';
 import { noteProblems } from '../terminal/problems.ts';
+import type { State } from './sources/state.ts';
 
 /** Why nothing that is said is a verdict. */
 export const HIDDEN = 'not all policies could be read: what follows is what the others say';

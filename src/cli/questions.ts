@@ -1,9 +1,9 @@
 /** What `sluice explain` is asked: one flow from its arguments, or many from a file. */
-import type { Question } from '../ends/answer.ts';
-import { questionsIn } from '../ends/traffic.ts';
+import type { Question } from '../answers/questions/answer.ts';
+import { questionsIn } from '../answers/questions/traffic.ts';
 import { FlowTextError } from '../semantics/flowtext.ts';
-import { readText } from '../sources/files.ts';
 import { CommandError } from '../terminal/commanderror.ts';
+import { readText } from './sources/files.ts';
 
 /** A line that cannot be read as one. */
 export interface Unreadable {

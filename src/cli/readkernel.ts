@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { openNftKernel } from '../netlink/nftables/nft-kernel.ts';
+import { openNftKernel } from '../kernel/netlink/nftables/nft-kernel.ts';
 import { type Kernel, KernelError, type Snapshot } from '../nft/kernel.ts';
 import type { QueueBy, Ruleset } from '../nft/ruleset.ts';
 

@@ -29,9 +29,7 @@ const actions: NodeActions = {
   drops: delegate,
   flows: delegate,
   dump: delegate,
-  demo: delegate,
   status: delegate,
-  bench: delegate,
   uninstall: delegate,
 };
 

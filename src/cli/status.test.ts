@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
-import type { StatusResponse } from '../rpc/messages.ts';
+import type { StatusResponse } from '../api/rpc/messages.ts';
 import { wrapped } from '../terminal/hang.ts';
 import { statusLines } from './status.ts';
 

@@ -1,20 +1,25 @@
+import { unheardDenial } from '../answers/questions/elsewhere.ts';
+import { maybeNode } from '../answers/questions/maybenode.ts';
+import {
+  demanded,
+  enforcementPoints,
+  outcomeOf,
+  podLinkFinder,
+} from '../answers/readback/enforcementpoints.ts';
+import { type KernelWalk, namedPods, type WalkEnd, walkKernel } from '../answers/readback/kernelwalk.ts';
+import { natNote } from '../answers/readback/natnote.ts';
+import { toldInKernel } from '../answers/readback/toldinkernel.ts';
+import { waitingTexts } from '../api/health/agentchecks.ts';
 import { unknownPodsIn } from '../compiler/unknownpods.ts';
-import { unheardDenial } from '../ends/elsewhere.ts';
-import { maybeNode } from '../ends/maybenode.ts';
-import { waitingTexts } from '../health/agentchecks.ts';
-import { ownAddresses } from '../host/ownaddresses.ts';
+import { ownAddresses } from '../kernel/host/ownaddresses.ts';
+import { openConntrack } from '../kernel/netlink/conntrack/conntrack.ts';
 import type { Address } from '../model/address.ts';
 import { addressOwners } from '../model/addressowners.ts';
 import { addressesOfNode, type Cluster } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
 import { whyUnjudged } from '../model/unjudged.ts';
-import { openConntrack } from '../netlink/conntrack/conntrack.ts';
 import type { Connection } from '../nft/conntrack.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
-import { demanded, enforcementPoints, outcomeOf, podLinkFinder } from '../readback/enforcementpoints.ts';
-import { type KernelWalk, namedPods, type WalkEnd, walkKernel } from '../readback/kernelwalk.ts';
-import { natNote } from '../readback/natnote.ts';
-import { toldInKernel } from '../readback/toldinkernel.ts';
 import { evaluate } from '../semantics/evaluate.ts';
 import { FlowTextError, parseFlowPieces } from '../semantics/flowtext.ts';
 import pc from '../terminal/colours.ts';

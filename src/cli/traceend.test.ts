@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { address } from '../../bench/lab/topology.ts';
 import { world } from '../../test/support/questions/world.ts';
-import { address } from '../lab/topology.ts';
 import { ToldFacts } from '../names/toldfacts.ts';
 import { traceEnd } from './traceend.ts';
 

@@ -1,5 +1,5 @@
 /** A name of the DNS as where a trace leads to: the rules know addresses, so it is one that the pod was told. */
-import { type NamedEnd, parseEnd } from '../ends/endname.ts';
+import { type NamedEnd, parseEnd } from '../answers/questions/endname.ts';
 import { familyOf } from '../model/address.ts';
 import { addressOwners } from '../model/addressowners.ts';
 import type { Cluster, PodKey } from '../model/cluster.ts';

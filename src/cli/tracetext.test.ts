@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
+import { address } from '../../bench/lab/topology.ts';
 import { world } from '../../test/support/questions/world.ts';
+import { inspectRuleset } from '../answers/readback/inspect.ts';
+import { walkKernel } from '../answers/readback/kernelwalk.ts';
 import { compile } from '../compiler/compile.ts';
-import { address } from '../lab/topology.ts';
-import { inspectRuleset } from '../readback/inspect.ts';
-import { walkKernel } from '../readback/kernelwalk.ts';
 import { evaluate } from '../semantics/evaluate.ts';
 import { alsoAllows } from './tracetext.ts';
 

@@ -1,11 +1,12 @@
 /** A trace for people, as lines: what becomes of the connection first, then why. */
+
+import type { EnforcementPoint, Outcome } from '../answers/readback/enforcementpoints.ts';
+import type { Hook, KernelWalk, Step, WalkEnd } from '../answers/readback/kernelwalk.ts';
 import { addressOwners } from '../model/addressowners.ts';
 import type { Cluster } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
 import type { Direction } from '../model/policy.ts';
 import type { Connection } from '../nft/conntrack.ts';
-import type { EnforcementPoint, Outcome } from '../readback/enforcementpoints.ts';
-import type { Hook, KernelWalk, Step, WalkEnd } from '../readback/kernelwalk.ts';
 import type { DirectionVerdict, FlowVerdict } from '../semantics/evaluate.ts';
 import pc from '../terminal/colours.ts';
 import { HANG } from '../terminal/hang.ts';

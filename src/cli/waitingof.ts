@@ -1,6 +1,6 @@
 /** What waits for its turn, as the agent tells it. */
-import type { WaitingWork } from '../health/agentchecks.ts';
-import type { StatusResponse } from '../rpc/messages.ts';
+import type { WaitingWork } from '../api/health/agentchecks.ts';
+import type { StatusResponse } from '../api/rpc/messages.ts';
 
 export function waitingOf(status: StatusResponse): WaitingWork {
   return {

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
+import { FakeKernel } from '../../test/support/kernel/fake.ts';
 import type { Address, Family } from '../model/address.ts';
 import { type Cluster, ClusterState, type Node } from '../model/cluster.ts';
 import type { HostPortMapping } from '../model/hostport.ts';
 import { hostPortEvents } from '../model/hostportevents.ts';
-import { FakeKernel } from '../nft/fake/fake.ts';
 import { formatChain } from '../nft/format/format.ts';
 import { plan } from '../nft/plan/plan.ts';
 import type { Ruleset } from '../nft/ruleset.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { networkPolicy } from '../../bench/largepolicies.ts';
 import { chainsMade } from '../../test/support/agent/ownclasses.ts';
-import { networkPolicy } from '../bench/largepolicies.ts';
-import { decodeObject } from '../kube/decode/decode.ts';
+import { decodeObject } from '../inputs/kube/decode/decode.ts';
 import { type ClusterEvent, ClusterState } from '../model/cluster.ts';
 import type { Policy } from '../model/policy.ts';
 import { plan } from '../nft/plan/plan.ts';

@@ -2,7 +2,7 @@
  * Which classes have their small policies in bundles (shares.ts): those of which one edit would make too much again.
  * What is merged is looked up once, however much it is; what is in bundles costs a packet a look-up for each of them.
  */
-import { getOrMake } from '../model/getormake.ts';
+import { getOrMake } from '../lib/collections/getormake.ts';
 import { type PodClass, tenantOf } from './classes.ts';
 import { factsOf } from './policyfacts.ts';
 import { className } from './program.ts';

@@ -1,9 +1,9 @@
 /** The desired state of one node: a pure function of the cluster. */
 
+import { getOrMake } from '../lib/collections/getormake.ts';
 import { type Address, type Cidr, cidrContains, FAMILIES, type Family, familyOf } from '../model/address.ts';
 import type { Cluster } from '../model/cluster.ts';
 import { hasDomainPeers } from '../model/domainpeers.ts';
-import { getOrMake } from '../model/getormake.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import type { PodLinks } from '../model/podlinks.ts';
 import { podMark } from '../model/podmark.ts';

@@ -23,8 +23,8 @@
  * naming on or off, or sets other limits, is these chains alone. They never let anything pass, whoever listens.
  */
 
+import type { Rate } from '../lib/fairness/tokenbucket.ts';
 import type { Family } from '../model/address.ts';
-import type { Rate } from '../model/tokenbucket.ts';
 import { mapTables } from '../nft/maptables.ts';
 import { addressType, inSet, limitOver, loadLink, loadSource, logTo, update, verdict } from '../nft/match.ts';
 import type { Chain, Expr, FieldType, NftRule, NftSet, NftVerdict, Ruleset } from '../nft/ruleset.ts';

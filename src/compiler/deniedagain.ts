@@ -2,8 +2,9 @@
  * What an agent that took itself for the last one of its node left open (unknownpods.ts), closed again: its mark is there
  * and an agent starts, so that it was not. Made from the rules alone, for the cluster may take long to be read.
  */
+
+import { byName } from '../lib/text/byname.ts';
 import type { Cidr, Family } from '../model/address.ts';
-import { byName } from '../model/byname.ts';
 import { mapTables } from '../nft/maptables.ts';
 import type { AddressField } from '../nft/match.ts';
 import type { Chain, NftRule, Ruleset } from '../nft/ruleset.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { decodeObject } from '../kube/decode/decode.ts';
+import { decodeObject } from '../inputs/kube/decode/decode.ts';
 import { ClusterState } from '../model/cluster.ts';
 import { compile } from './compile.ts';
 import { isolatedPodsIn } from './isolatedpods.ts';

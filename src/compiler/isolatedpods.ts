@@ -1,8 +1,8 @@
 /** Which pods rules that are programmed isolate: what a predecessor knew of NetworkPolicies that may be gone by now. */
 
+import { getOrMake } from '../lib/collections/getormake.ts';
 import { FAMILIES } from '../model/address.ts';
 import type { PodKey } from '../model/cluster.ts';
-import { getOrMake } from '../model/getormake.ts';
 import type { Direction } from '../model/policy.ts';
 import type { Chain, Ruleset, Table } from '../nft/ruleset.ts';
 import { podMap } from './base.ts';

@@ -10,7 +10,7 @@
  * docs/decisions/0005 says what that means for connections that are allowed.
  */
 
-import { getOrMake } from '../model/getormake.ts';
+import { getOrMake } from '../lib/collections/getormake.ts';
 import type { Direction } from '../model/policy.ts';
 import { mapTables } from '../nft/maptables.ts';
 import { addressIn, CT_STATE, ctStateAny, verdict } from '../nft/match.ts';

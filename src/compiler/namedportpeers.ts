@@ -1,5 +1,6 @@
 /** Who a named port of egress leads to: pods that have a container port of the name, under their own numbers (N30). */
 
+import { getOrMake } from '../lib/collections/getormake.ts';
 import {
   type Address,
   type AddressRange,
@@ -9,7 +10,6 @@ import {
   familyOf,
 } from '../model/address.ts';
 import type { ContainerPort, Pod } from '../model/cluster.ts';
-import { getOrMake } from '../model/getormake.ts';
 import type { NetworkPeer } from '../model/policy.ts';
 import type { NamedPort } from '../model/ports.ts';
 import { type PodSelector, podSelectorText, selectsPod } from '../model/selector.ts';

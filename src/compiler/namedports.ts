@@ -2,7 +2,7 @@
  * Egress to named ports: a destination matches if it is a pod among the peers that has the port under that name.
  * Networks and domain names match pods among them; nodes have no container ports (N30, C29).
  */
-import { contentText } from '../model/contenttext.ts';
+import { contentText } from '../lib/text/contenttext.ts';
 import { domainPeersOf, type Peer } from '../model/policy.ts';
 import type { NamedPort } from '../model/ports.ts';
 import { addressProtocolPortIn } from '../nft/match.ts';

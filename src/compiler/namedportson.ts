@@ -2,8 +2,9 @@
  * What the named ports of policies mean on the pod that is the destination (N29). A policy may name thousands and a pod
  * may have thousands: what it costs is the smaller of both.
  */
+
+import { getOrMake } from '../lib/collections/getormake.ts';
 import type { Pod } from '../model/cluster.ts';
-import { getOrMake } from '../model/getormake.ts';
 import type { Policy, Rule } from '../model/policy.ts';
 import type { NamedPort, PortRange } from '../model/ports.ts';
 

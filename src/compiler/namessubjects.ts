@@ -1,8 +1,8 @@
 /** Who on this node has rules by name, and the sets that these rules look up. */
 
 import { hash } from 'node:crypto';
+import { getOrMake } from '../lib/collections/getormake.ts';
 import { hasDomainPeers, patternsOfPolicy } from '../model/domainpeers.ts';
-import { getOrMake } from '../model/getormake.ts';
 import type { Policy } from '../model/policy.ts';
 import { commandOf } from '../names/control.ts';
 import { type NamesPod, type NamesSet, NO_SUBJECTS, type Subjects } from '../names/subjects.ts';

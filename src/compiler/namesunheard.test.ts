@@ -1,7 +1,7 @@
 /** On a kernel that can have nothing wait: rules by name match nothing, and everything else is as without them. */
 import { expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { decodeObject } from '../kube/decode/decode.ts';
+import { decodeObject } from '../inputs/kube/decode/decode.ts';
 import { type Address, FAMILIES } from '../model/address.ts';
 import { ClusterState } from '../model/cluster.ts';
 import { plan } from '../nft/plan/plan.ts';

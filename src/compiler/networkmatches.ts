@@ -1,8 +1,8 @@
 /** Networks as expressions: a few compares, or one look-up in an interval set. */
 
+import { getOrMake } from '../lib/collections/getormake.ts';
+import { contentText } from '../lib/text/contenttext.ts';
 import type { Cidr } from '../model/address.ts';
-import { contentText } from '../model/contenttext.ts';
-import { getOrMake } from '../model/getormake.ts';
 import type { NetworkPeer } from '../model/policy.ts';
 import { type AddressField, addressIn, addressInNetwork, addressType } from '../nft/match.ts';
 import { type Expr, MEMBER } from '../nft/ruleset.ts';

@@ -3,9 +3,10 @@
  * share it, and it is made once for as long as its policies stay the same: what they say is neither multiplied by the
  * classes of the pods that they select, nor made again whenever another policy of those pods changes.
  */
+
+import { getOrMake } from '../lib/collections/getormake.ts';
+import { type Pieces, wholeOf } from '../lib/collections/pieces.ts';
 import type { Family } from '../model/address.ts';
-import { getOrMake } from '../model/getormake.ts';
-import { type Pieces, wholeOf } from '../model/pieces.ts';
 import { type Policy, policyLabel } from '../model/policy.ts';
 import type { NftVerdict } from '../nft/ruleset.ts';
 import { Builder } from './builder.ts';

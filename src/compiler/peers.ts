@@ -1,6 +1,7 @@
 /** The peers of a set of rules, as few look-ups as they can be. */
-import { contentText } from '../model/contenttext.ts';
-import { getOrMake } from '../model/getormake.ts';
+
+import { getOrMake } from '../lib/collections/getormake.ts';
+import { contentText } from '../lib/text/contenttext.ts';
 import type { Direction, DomainPeer, NetworkPeer } from '../model/policy.ts';
 import type { PodSelector } from '../model/selector.ts';
 import { type AddressField, addressIn, addressPairIn } from '../nft/match.ts';

@@ -15,7 +15,7 @@
  * A port that is not known passes as before, where unknown pods are allowed. A port has its number for itself while the
  * node runs, and is one pod's for as long as it is there: what an agent leaves behind is not wrong for whoever comes next.
  */
-import { byName } from '../model/byname.ts';
+import { byName } from '../lib/text/byname.ts';
 import type { BridgePorts, NodeLinks } from '../model/cluster.ts';
 import { PROTOCOL_NUMBER } from '../model/ipprotocol.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';

@@ -1,6 +1,6 @@
 /** What each class asks of each of its policies: found once of a policy, which many classes have. */
 import { hash } from 'node:crypto';
-import { getOrMake } from '../model/getormake.ts';
+import { getOrMake } from '../lib/collections/getormake.ts';
 import type { Direction, Policy } from '../model/policy.ts';
 import { countEntriesOf } from '../model/policysize.ts';
 

@@ -1,6 +1,6 @@
 /** The ports of a set of rules, each with the peers of all rules that name it. */
 
-import { getOrMake } from '../model/getormake.ts';
+import { getOrMake } from '../lib/collections/getormake.ts';
 import type { Protocol } from '../model/policy.ts';
 import type { NumberedPort, PortRange } from '../model/ports.ts';
 import type { LabelledPeers } from './labelled.ts';

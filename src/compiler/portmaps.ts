@@ -1,7 +1,7 @@
 /** Many ports as one look-up: single ports in a hash by protocol and port, ranges in interval maps of each protocol. */
 
-import { getOrMake } from '../model/getormake.ts';
-import { inPieces, type Pieces } from '../model/pieces.ts';
+import { getOrMake } from '../lib/collections/getormake.ts';
+import { inPieces, type Pieces } from '../lib/collections/pieces.ts';
 import type { Protocol } from '../model/policy.ts';
 import type { PortRange } from '../model/ports.ts';
 import { countSegments, MOST_SEGMENTS, segmentsOf } from '../model/segments.ts';

@@ -2,8 +2,8 @@
  * A class as chains. Read from the top they are the API's documentation: the Admin tier by precedence, then
  * NetworkPolicy, which always decides, or where none isolates the pods in this direction, the Baseline tier.
  */
-import { getOrMake } from '../model/getormake.ts';
-import type { Pieces } from '../model/pieces.ts';
+import { getOrMake } from '../lib/collections/getormake.ts';
+import type { Pieces } from '../lib/collections/pieces.ts';
 import type { Policy, Rule as PolicyRule, Tier } from '../model/policy.ts';
 import { policyLabel } from '../model/policy.ts';
 import type { NftRule, NftVerdict } from '../nft/ruleset.ts';

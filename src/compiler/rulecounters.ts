@@ -10,7 +10,7 @@
  * An engine's rules are changed, and not what compiles them: the names of chains stay what they are without counters.
  */
 
-import { getOrMake } from '../model/getormake.ts';
+import { getOrMake } from '../lib/collections/getormake.ts';
 import { mapTables } from '../nft/maptables.ts';
 import type {
   Chain,

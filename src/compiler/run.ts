@@ -2,7 +2,7 @@
  * A run: rules that follow one another in precedence and have the same action, so that their order does not
  * matter. It becomes one look-up by port, and one for each group of peers that is allowed on any port.
  */
-import { type Pieces, wholeOf } from '../model/pieces.ts';
+import { type Pieces, wholeOf } from '../lib/collections/pieces.ts';
 import { destinationPort, protocolIs } from '../nft/match.ts';
 import type { Expr, NftRule, NftVerdict } from '../nft/ruleset.ts';
 import type { Builder, RulePlace } from './builder.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { networkPolicy } from '../bench/largepolicies.ts';
-import { decodeObject } from '../kube/decode/decode.ts';
+import { networkPolicy } from '../../bench/largepolicies.ts';
+import { decodeObject } from '../inputs/kube/decode/decode.ts';
 import type { Policy } from '../model/policy.ts';
 import { Builder } from './builder.ts';
 import type { PodClass } from './classes.ts';

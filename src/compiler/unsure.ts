@@ -3,8 +3,8 @@
  * pass. What a rule accepts stays as it is; the others say among whom they mean their peers.
  */
 
+import { getOrMake } from '../lib/collections/getormake.ts';
 import { NAMESPACE_NAME_LABEL } from '../model/cluster.ts';
-import { getOrMake } from '../model/getormake.ts';
 import type { Peer, Rule } from '../model/policy.ts';
 import type { LabelSelector, PodSelector } from '../model/selector.ts';
 

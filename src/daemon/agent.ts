@@ -4,14 +4,14 @@
  *     prepare ─▶ open the pipeline ─▶ listen ─▶ source synced ─▶ pod network ─▶ agent, start gate ─▶ stop ─▶ close
  */
 import type { Logger } from 'pino';
-import { aborted } from '../async/aborted.ts';
+import { aborted } from '../lib/async/aborted.ts';
 import { type Cluster, knowsNode } from '../model/cluster.ts';
-import type { AgentSource } from './agentsource.ts';
-import { type Ears, openEars } from './ears.ts';
 import { type AgentCommandOptions, attaches, checkOptions } from './options.ts';
 import { openPipeline, type Pipeline } from './pipeline.ts';
+import type { PodGate } from './pods/startgate.ts';
 import { prepareProcess } from './process.ts';
-import type { PodGate } from './startgate.ts';
+import { type Ears, openEars } from './serve/ears.ts';
+import type { AgentSource } from './source/agentsource.ts';
 import { stopSignal } from './stopsignal.ts';
 
 export type { AgentCommandOptions } from './options.ts';

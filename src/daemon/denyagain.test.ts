@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
+import { FakeKernel } from '../../test/support/kernel/fake.ts';
 import { compile } from '../compiler/compile.ts';
 import { isMarkedRemoved, markedRemoved } from '../compiler/removedmark.ts';
 import { allowingUnknownPods, unknownPodsIn } from '../compiler/unknownpods.ts';
 import { ClusterState } from '../model/cluster.ts';
-import { FakeKernel } from '../nft/fake/fake.ts';
 import { plan } from '../nft/plan/plan.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
 import { denyUnknownPodsAgain } from './denyagain.ts';

@@ -6,8 +6,8 @@
 import type { Logger } from 'pino';
 import { denyingUnknownPods } from '../compiler/deniedagain.ts';
 import { isMarkedRemoved } from '../compiler/removedmark.ts';
-import { errorText } from '../model/errortext.ts';
-import { openNftKernel } from '../netlink/nftables/nft-kernel.ts';
+import { openNftKernel } from '../kernel/netlink/nftables/nft-kernel.ts';
+import { errorText } from '../lib/text/errortext.ts';
 import type { Kernel } from '../nft/kernel.ts';
 import { plan } from '../nft/plan/plan.ts';
 

@@ -1,16 +1,16 @@
 /** What `sluice agent` was asked for. */
 
 import type { DenialLimits } from '../compiler/denied.ts';
-import type { LogMode } from '../denials/lines.ts';
 import type { Address } from '../model/address.ts';
 import type { PodLinks } from '../model/podlinks.ts';
 import { DNS_PORT } from '../names/control.ts';
+import type { LogMode } from '../observe/denials/lines.ts';
 import { CommandError } from '../terminal/commanderror.ts';
-import type { CniInstallOptions } from './cniinstall.ts';
 import type { DnsOptions } from './enforcement.ts';
-import type { ServeOptions } from './serve.ts';
-import type { AgentSourceOptions } from './source.ts';
-import type { StartGateCommandOptions } from './startgate.ts';
+import type { CniInstallOptions } from './pods/cniinstall.ts';
+import type { StartGateCommandOptions } from './pods/startgate.ts';
+import type { ServeOptions } from './serve/serve.ts';
+import type { AgentSourceOptions } from './source/source.ts';
 
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 

@@ -11,9 +11,7 @@ import type { Cluster, ClusterEvent } from '../model/cluster.ts';
 import { withoutRepeats } from '../model/repeats.ts';
 import { LocalPods } from '../network/sandboxes/localpods.ts';
 import { NO_BRIDGE_TABLES } from '../nft/missingfeature.ts';
-import type { AgentSource } from './agentsource.ts';
 import { type Enforcement, openEnforcement } from './enforcement.ts';
-import { OwnLinks } from './nodelinks.ts';
 import {
   type AgentCommandOptions,
   attaches,
@@ -22,10 +20,12 @@ import {
   dnsOptions,
   podLinksOf,
 } from './options.ts';
-import type { PodNetworkNeeds, PodNetworkParts } from './podnetwork.ts';
-import { quarantineReporter } from './quarantinereporter.ts';
-import { loadAgentSource, networkCondition } from './source.ts';
-import { lateStartSpec, PodGate, type Starts, startsOf } from './startgate.ts';
+import { OwnLinks } from './pods/nodelinks.ts';
+import type { PodNetworkNeeds, PodNetworkParts } from './pods/podnetwork.ts';
+import { lateStartSpec, PodGate, type Starts, startsOf } from './pods/startgate.ts';
+import type { AgentSource } from './source/agentsource.ts';
+import { quarantineReporter } from './source/quarantinereporter.ts';
+import { loadAgentSource, networkCondition } from './source/source.ts';
 
 export interface Pipeline {
   readonly source: AgentSource;
@@ -137,6 +137,6 @@ async function openPods(
   needs: PodNetworkNeeds,
 ): Promise<PodNetworkParts | undefined> {
   if (podNetwork === 'none') return undefined;
-  const { openPodNetwork } = await import('./podnetwork.ts');
+  const { openPodNetwork } = await import('./pods/podnetwork.ts');
   return openPodNetwork(podNetwork, node, needs);
 }

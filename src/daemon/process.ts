@@ -1,6 +1,6 @@
 /** What the process itself needs before anything else. */
 import type { Logger } from 'pino';
-import { keepMemorySmall } from '../host/memory.ts';
+import { keepMemorySmall } from '../kernel/host/memory.ts';
 import { makeLog } from './log.ts';
 import type { LogOptions } from './options.ts';
 import { nameProcess } from './processname.ts';

@@ -8,12 +8,12 @@ import { text } from 'node:stream/consumers';
 import type { Logger } from 'pino';
 import { markedRemoved } from '../compiler/removedmark.ts';
 import { allowingUnknownPods, unknownPodsIn } from '../compiler/unknownpods.ts';
-import type { Api, Query } from '../kube/client/api.ts';
-import { ApiError } from '../kube/client/apierror.ts';
-import { ApiServer } from '../kube/client/apiserver.ts';
-import { inClusterAccess } from '../kube/client/incluster.ts';
-import { unlessForbidden } from '../kube/client/unlessforbidden.ts';
-import { openNftKernel } from '../netlink/nftables/nft-kernel.ts';
+import type { Api, Query } from '../inputs/kube/client/api.ts';
+import { ApiError } from '../inputs/kube/client/apierror.ts';
+import { ApiServer } from '../inputs/kube/client/apiserver.ts';
+import { inClusterAccess } from '../inputs/kube/client/incluster.ts';
+import { unlessForbidden } from '../inputs/kube/client/unlessforbidden.ts';
+import { openNftKernel } from '../kernel/netlink/nftables/nft-kernel.ts';
 import { plan } from '../nft/plan/plan.ts';
 
 const NAMESPACE_FILE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace';

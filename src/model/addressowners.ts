@@ -4,9 +4,9 @@
  * an address that is given out again may still be named by the pod that had it before.
  */
 
+import { getOrMake } from '../lib/collections/getormake.ts';
 import { type Address, cidrContains } from './address.ts';
 import { addressesOfNode, type Cluster, isSelectable, type Node, type Pod } from './cluster.ts';
-import { getOrMake } from './getormake.ts';
 import { podCidrsOf } from './podcidrs.ts';
 
 /** Who is asked: everybody who has no better knowledge than the API's, or a node, which knows its own pods. */

@@ -1,7 +1,7 @@
 /** Policies that are audited: the cluster as it would be if they were enforced, and what people are told of them. */
 
+import { firstOf } from '../lib/text/firstof.ts';
 import type { Cluster } from './cluster.ts';
-import { firstOf } from './firstof.ts';
 import type { Policy, PolicyId } from './policy.ts';
 
 /** As `ClusterState` would have it after the annotation is gone. */

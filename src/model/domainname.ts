@@ -1,5 +1,5 @@
 /** Names as policies write them: in lower case, without the dot at their end, `*.` before a name for all below it. */
-import { getOrMake } from './getormake.ts';
+import { getOrMake } from '../lib/collections/getormake.ts';
 
 /** What a name may have at most, without the dot at its end (RFC 1035, 3.1). */
 export const MOST_NAME = 253;

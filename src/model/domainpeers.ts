@@ -1,5 +1,5 @@
 /** Peers that are names of the DNS: rules for egress alone have them. */
-import { getOrMake } from './getormake.ts';
+import { getOrMake } from '../lib/collections/getormake.ts';
 import { domainPeersOf, type Policy, type Rule } from './policy.ts';
 
 /** The names of a rule as it writes them, wildcards among them. */

@@ -1,8 +1,8 @@
 /** The networks that a node gives to its pods, and what becomes of addresses in them that no known pod has. */
 
+import { getOrMake } from '../lib/collections/getormake.ts';
 import { type Cidr, parseCidr } from './address.ts';
 import type { Node } from './cluster.ts';
-import { getOrMake } from './getormake.ts';
 
 /** What becomes of an address of this node's pod networks that no known pod has. */
 export type UnknownPods = 'deny' | 'allow';

@@ -1,6 +1,7 @@
 /** The ports of one rule, each once however often it is given. */
+
+import { getOrMake } from '../lib/collections/getormake.ts';
 import type { ContainerPort } from './cluster.ts';
-import { getOrMake } from './getormake.ts';
 import type { PortMatch, Protocol } from './policy.ts';
 
 export type NamedPort = Extract<PortMatch, { kind: 'named' }>;

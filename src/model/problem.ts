@@ -1,4 +1,4 @@
-import { boundedText } from './boundedtext.ts';
+import { boundedText } from '../lib/text/boundedtext.ts';
 
 /** Which object of a cluster is meant, and which of its generations. */
 export interface ObjectReference {

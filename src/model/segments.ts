@@ -5,7 +5,7 @@
  *     b        ├──────────┤
  *       ├──a───┼─a,b─┼──b─┤
  */
-import { getOrMake } from './getormake.ts';
+import { getOrMake } from '../lib/collections/getormake.ts';
 import type { PortRange } from './ports.ts';
 
 interface Ranged {

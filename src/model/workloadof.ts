@@ -1,7 +1,7 @@
 /** Which workload a pod belongs to: the one that a person wrote, not the ReplicaSet or Job that it made on its way. */
 
+import { getOrMake } from '../lib/collections/getormake.ts';
 import type { Cluster, Pod } from './cluster.ts';
-import { getOrMake } from './getormake.ts';
 import type { Inventory } from './inventory.ts';
 import { isWorkloadKind, type PodOrWorkload, workloadId } from './workload.ts';
 

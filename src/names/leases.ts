@@ -8,9 +8,10 @@
  *     ending(), inUse(…)                    what is connected to goes on
  */
 
+import { getOrMake } from '../lib/collections/getormake.ts';
+import { richest } from '../lib/fairness/tenants.ts';
 import type { Address } from '../model/address.ts';
 import type { PodKey } from '../model/cluster.ts';
-import { getOrMake } from '../model/getormake.ts';
 import { KnownTexts } from './knowntexts.ts';
 import { leaseFact } from './leasefact.ts';
 import { type Lease, newLease, type Telling } from './leasetable.ts';
@@ -34,7 +35,6 @@ import {
   type NamesSet,
   type Subjects,
 } from './subjects.ts';
-import { richest } from './tenants.ts';
 import type { ToldFact } from './toldfacts.ts';
 
 /** An element that was found in the kernel. */

@@ -2,8 +2,9 @@
  * Reads a DNS response: which addresses it tells for which names. Never throws, and takes time in the message's length
  * alone, whatever the bytes: they come from whoever runs the zone.
  */
+
+import { word } from '../lib/text/words.ts';
 import { type Address, addressFromBytes } from '../model/address.ts';
-import { word } from '../model/words.ts';
 import { isLearnable } from './learnable.ts';
 import { readDomainName } from './name.ts';
 import { MOST_RECORDS, type Records, readRecords, TYPE } from './records.ts';

@@ -1,6 +1,7 @@
 /** An IPv4 or IPv6 packet as far as it takes to find the DNS in it. Reads what hostile hosts send: never throws. */
+
+import { longWord, word } from '../lib/text/words.ts';
 import { type Address, addressFromBytes } from '../model/address.ts';
-import { longWord, word } from '../model/words.ts';
 
 export interface Transport {
   readonly from: Address;

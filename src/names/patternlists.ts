@@ -2,8 +2,9 @@
  * Lists of patterns that may have thousands, each looked through once: who asks of every open connection whether its
  * address has a name of the list asks often.
  */
+
+import { getOrMake } from '../lib/collections/getormake.ts';
 import { DomainNameIndex } from '../model/domainname.ts';
-import { getOrMake } from '../model/getormake.ts';
 
 const SETS = new WeakMap<readonly string[], ReadonlySet<string>>();
 const INDEXES = new WeakMap<readonly string[], DomainNameIndex<true>>();

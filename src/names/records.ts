@@ -1,6 +1,6 @@
 /** The answer section of a DNS response, as far as addresses and aliases go. */
 
-import { longWord, word } from '../model/words.ts';
+import { longWord, word } from '../lib/text/words.ts';
 import { type ReadName, readDomainName } from './name.ts';
 
 export const TYPE = { A: 1, CNAME: 5, AAAA: 28 } as const;

@@ -3,8 +3,8 @@
  * sets: a policy may have thousands of names, and a node hundreds of pods.
  */
 
+import { getOrMake } from '../lib/collections/getormake.ts';
 import { DomainNameIndex } from '../model/domainname.ts';
-import { getOrMake } from '../model/getormake.ts';
 import type { NamesSet } from './subjects.ts';
 
 const MOST_LISTS = 64;

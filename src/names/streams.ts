@@ -1,8 +1,9 @@
 /** The TCP connections over which answers come, as many as are kept: what goes beyond is delivered, and not learnt. */
+
+import { richest } from '../lib/fairness/tenants.ts';
 import { namespaceOfPod, type PodKey } from '../model/cluster.ts';
 import type { Transport } from './packet.ts';
 import { AnswerStream } from './stream.ts';
-import { richest } from './tenants.ts';
 
 /** Of one pod, so that none takes the room of another: its oldest goes. */
 const MOST_OF_POD = 16;

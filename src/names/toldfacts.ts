@@ -1,12 +1,12 @@
 /** What pods were told, as the agent's own thread knows it: for verdicts, for open connections, for people. */
 
+import { getOrMake } from '../lib/collections/getormake.ts';
+import { richest } from '../lib/fairness/tenants.ts';
 import type { Address } from '../model/address.ts';
 import { namespaceOfPod, type PodKey, type ToldNames } from '../model/cluster.ts';
 import { matchesDomainName } from '../model/domainname.ts';
-import { getOrMake } from '../model/getormake.ts';
 import { KnownTexts } from './knowntexts.ts';
 import { hasPattern, haveName, havePatternOf } from './patternlists.ts';
-import { richest } from './tenants.ts';
 
 /** A pod was told an address under a name. */
 export interface ToldFact {

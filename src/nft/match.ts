@@ -1,7 +1,8 @@
 /** Builders for the expressions that our rules are made of. One builder, one nft match; each uses registers afresh. */
+
+import type { Rate } from '../lib/fairness/tokenbucket.ts';
 import { addressBits, addressBytes, type Cidr } from '../model/address.ts';
 import { ICMP_OF, PROTOCOL_NUMBER } from '../model/ipprotocol.ts';
-import type { Rate } from '../model/tokenbucket.ts';
 import type { CmpOp, Expr, Family, FieldType, Hex, NftVerdict, Register } from './ruleset.ts';
 
 export type L4Protocol = 'tcp' | 'udp' | 'sctp';

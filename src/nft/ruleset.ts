@@ -2,8 +2,9 @@
  * nftables as data: the actual or the desired state of our tables. Knows nothing of Kubernetes and nothing of
  * bytes on a socket. Expressions are the kernel's own, so that a trace executes what the kernel executes.
  */
+
+import type { Rate } from '../lib/fairness/tokenbucket.ts';
 import type { Family } from '../model/address.ts';
-import type { Rate } from '../model/tokenbucket.ts';
 
 export type { Family };
 

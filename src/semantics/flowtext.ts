@@ -9,6 +9,7 @@
  * The protocol is TCP where there is a port, else ICMP. The port of a pod may be its name there.
  */
 
+import { didYouMean } from '../lib/text/didyoumean.ts';
 import {
   type Address,
   FAMILY_NAME,
@@ -19,7 +20,6 @@ import {
 } from '../model/address.ts';
 import { addressOwners, ownerOf } from '../model/addressowners.ts';
 import { addressesOfNode, type Cluster, type Pod, type PodKey } from '../model/cluster.ts';
-import { didYouMean } from '../model/didyoumean.ts';
 import type { Flow, FlowProtocol } from '../model/flow.ts';
 import { flowProtocol } from '../model/ipprotocol.ts';
 import type { Protocol } from '../model/policy.ts';

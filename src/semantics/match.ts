@@ -1,7 +1,7 @@
 /** Whether a rule matches a packet, read off the API's documentation. Part of the reference semantics. */
 
+import { assertNever } from '../lib/text/assert.ts';
 import { type Address, cidrContains } from '../model/address.ts';
-import { assertNever } from '../model/assert.ts';
 import { type Cluster, type Node, namespaceAround, type Pod } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
 import type { Direction, Peer, PortMatch, Rule } from '../model/policy.ts';

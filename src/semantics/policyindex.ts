@@ -3,8 +3,8 @@
  * changes costs its own keys, however many others there are.
  */
 
+import { getOrMake } from '../lib/collections/getormake.ts';
 import type { Pod } from '../model/cluster.ts';
-import { getOrMake } from '../model/getormake.ts';
 import { comparePolicies, type Policy, type PolicyId } from '../model/policy.ts';
 import type { PodSelector } from '../model/selector.ts';
 

@@ -1,9 +1,9 @@
 /** The sentences of a verdict. */
 
+import { assertNever } from '../lib/text/assert.ts';
+import { firstOf } from '../lib/text/firstof.ts';
 import { type Address, type Cidr, cidrText } from '../model/address.ts';
-import { assertNever } from '../model/assert.ts';
 import type { Cluster, Node, Pod } from '../model/cluster.ts';
-import { firstOf } from '../model/firstof.ts';
 import type { Flow } from '../model/flow.ts';
 import type { Action, Direction, Peer, Policy, PortMatch, Rule, WhyNothing } from '../model/policy.ts';
 import { podSelectorText, selectorText } from '../model/selector.ts';

@@ -1,8 +1,8 @@
 /** N67: an address of a node's pod networks that no known pod has. */
 
+import { getOrMake } from '../lib/collections/getormake.ts';
 import { type Address, familyOf, networkOf } from '../model/address.ts';
 import { addressesOfNode, type Cluster, type Node, type Pod } from '../model/cluster.ts';
-import { getOrMake } from '../model/getormake.ts';
 import { podCidrsOf, type UnknownPods } from '../model/podcidrs.ts';
 
 type Finder = (address: Address) => Node | undefined;

@@ -1,10 +1,10 @@
 /** A cluster with what the reference semantics look up for every flow. */
 
+import { getOrMake } from '../lib/collections/getormake.ts';
 import type { Address } from '../model/address.ts';
 import { addressOwners } from '../model/addressowners.ts';
 import { addressesOfNode, type Cluster, type Node, namespaceAround, type Pod } from '../model/cluster.ts';
 import { whereUnsure } from '../model/failclosed.ts';
-import { getOrMake } from '../model/getormake.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import type { Direction, Policy, Rule, Tier } from '../model/policy.ts';
 import { matchSubject } from '../model/selector.ts';

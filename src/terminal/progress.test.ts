@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { AskedApi } from '../../test/support/api/askedapi.ts';
-import { readFiles } from '../sources/files.ts';
-import { readApi } from '../sources/live.ts';
+import { readFiles } from '../cli/sources/files.ts';
+import { readApi } from '../cli/sources/live.ts';
 import { noteWait, startProgress, withProgress } from './progress.ts';
 
 const { isTTY } = process.stderr;

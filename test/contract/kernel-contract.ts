@@ -1,6 +1,6 @@
 /**
  * What every Kernel does, the real one and the fake: run by test/kernel/contract.test.ts on nf_tables in a network
- * namespace of its own for each test, and by src/nft/fake/fake.test.ts on the fake.
+ * namespace of its own for each test, and by test/support/kernel/fake.test.ts on the fake.
  */
 import { afterAll, describe, expect, it } from 'vitest';
 import type { Kernel } from '../../src/nft/kernel.ts';

@@ -5,13 +5,13 @@
  */
 import { parseArgs } from 'node:util';
 import fc from 'fast-check';
-import { FakeKernel } from '../../src/nft/fake/fake.ts';
 import { plan } from '../../src/nft/plan/plan.ts';
 import { type Count, checkHistory, enforced } from '../support/agent/replay.ts';
 import { answerPackets } from '../support/arbitrary/answerpackets.ts';
 import { situationArbitrary } from '../support/arbitrary/cluster.ts';
 import { historyArbitrary } from '../support/arbitrary/events.ts';
 import { rulesetArbitrary } from '../support/arbitrary/rulesets.ts';
+import { FakeKernel } from '../support/kernel/fake.ts';
 import { checkAnswers } from '../support/oracle/answers.ts';
 import { checkSituation, type Tally } from '../support/oracle/equivalence.ts';
 

@@ -1,7 +1,7 @@
 /** Who else enforces policy here, by the names of chains. */
 import { expect, test } from 'vitest';
-import { nodeReader } from '../../src/daemon/readnode.ts';
-import { eachChain } from '../../src/netlink/nftables/all-chains.ts';
+import { nodeReader } from '../../src/daemon/serve/readnode.ts';
+import { eachChain } from '../../src/kernel/netlink/nftables/all-chains.ts';
 import { Netns } from './netns.ts';
 
 async function inNetns(nft: string, work: (netns: Netns) => Promise<void>): Promise<void> {

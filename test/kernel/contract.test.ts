@@ -1,5 +1,5 @@
 import { afterEach } from 'vitest';
-import { type NftKernelOptions, openNftKernel } from '../../src/netlink/nftables/nft-kernel.ts';
+import { type NftKernelOptions, openNftKernel } from '../../src/kernel/netlink/nftables/nft-kernel.ts';
 import { NO_ACK_AT_END, NO_OWNERS } from '../../src/nft/missingfeature.ts';
 import { kernelContract } from '../contract/kernel-contract.ts';
 import { Netns } from './netns.ts';

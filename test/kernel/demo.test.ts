@@ -5,7 +5,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, test } from 'vitest';
 
-const SLUICE = fileURLToPath(new URL('../../src/cli/sluice.ts', import.meta.url));
+const DEMO = fileURLToPath(new URL('../../bench/demo/main.ts', import.meta.url));
 const STATE = '/run/sluice-demo/state.json';
 
 interface Ending {
@@ -15,7 +15,7 @@ interface Ending {
 }
 
 function start(...args: string[]): ChildProcess {
-  return spawn(process.execPath, [SLUICE, 'demo', ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  return spawn(process.execPath, [DEMO, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
 }
 
 async function ending(child: ChildProcess): Promise<Ending> {

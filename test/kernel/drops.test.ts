@@ -3,6 +3,12 @@
  * has the decider that the reference names; nothing that is allowed has one.
  */
 import { afterAll, expect, test } from 'vitest';
+import { forgetConnections } from '../../bench/lab/conntrack.ts';
+import { buildLab, type Lab } from '../../bench/lab/lab.ts';
+import { inNamespace } from '../../bench/lab/netns.ts';
+import { probe } from '../../bench/lab/probe/probe.ts';
+import { installServices } from '../../bench/lab/services.ts';
+import { type Topology, topologyKey } from '../../bench/lab/topology.ts';
 import { compile } from '../../src/compiler/compile.ts';
 import {
   DENIED_GROUP,
@@ -11,21 +17,15 @@ import {
   type DenialLimits,
   withDenialLimits,
 } from '../../src/compiler/denied.ts';
-import type { Denial } from '../../src/denials/denial.ts';
-import { ModelView } from '../../src/denials/modelview.ts';
-import { DenialRecorder } from '../../src/denials/recorder.ts';
-import { forgetConnections } from '../../src/lab/conntrack.ts';
-import { buildLab, type Lab } from '../../src/lab/lab.ts';
-import { inNamespace } from '../../src/lab/netns.ts';
-import { probe } from '../../src/lab/probe/probe.ts';
-import { installServices } from '../../src/lab/services.ts';
-import { type Topology, topologyKey } from '../../src/lab/topology.ts';
+import { LogSocket } from '../../src/kernel/netlink/nflog/logsocket.ts';
 import type { Address } from '../../src/model/address.ts';
 import { type Cluster, isSelectable } from '../../src/model/cluster.ts';
 import type { Flow, FlowProtocol } from '../../src/model/flow.ts';
-import { LogSocket } from '../../src/netlink/nflog/logsocket.ts';
 import type { Kernel } from '../../src/nft/kernel.ts';
 import { plan } from '../../src/nft/plan/plan.ts';
+import type { Denial } from '../../src/observe/denials/denial.ts';
+import { ModelView } from '../../src/observe/denials/modelview.ts';
+import { DenialRecorder } from '../../src/observe/denials/recorder.ts';
 import { evaluate, type FlowVerdict } from '../../src/semantics/evaluate.ts';
 import { openKernels } from '../support/agent/enforce.ts';
 import { eventsOf } from '../support/arbitrary/events.ts';

@@ -1,16 +1,16 @@
 /** `sluice drops` of a live agent: named lines, a flood, and verdicts that stay whatever happens to whoever names them. */
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { beforeAll, expect, test, vi } from 'vitest';
-import { compileFlood, sendFlood } from '../../src/bench/flood.ts';
+import { compileFlood, sendFlood } from '../../bench/flood.ts';
+import { inNamespace } from '../../bench/lab/netns.ts';
+import { probe } from '../../bench/lab/probe/probe.ts';
+import { address } from '../../bench/lab/topology.ts';
+import type { DenialsFacts } from '../../src/api/health/denialscheck.ts';
+import type { AgentClient } from '../../src/api/rpc/client.ts';
 import { DENIED_GROUP } from '../../src/compiler/denied.ts';
-import type { Denial } from '../../src/denials/denial.ts';
-import type { DenialsFacts } from '../../src/health/denialscheck.ts';
-import { inNamespace } from '../../src/lab/netns.ts';
-import { probe } from '../../src/lab/probe/probe.ts';
-import { address } from '../../src/lab/topology.ts';
-import { LogSocket } from '../../src/netlink/nflog/logsocket.ts';
+import { LogSocket } from '../../src/kernel/netlink/nflog/logsocket.ts';
 import { packet } from '../../src/nft/trace/packet.ts';
-import type { AgentClient } from '../../src/rpc/client.ts';
+import type { Denial } from '../../src/observe/denials/denial.ts';
 import { AgentSite, siteObjects, sitePolicy } from '../support/packets/agentsite.ts';
 import { arrivals, Prober } from '../support/packets/prober.ts';
 import { ALLOWED_PORT, FIRM_FLOWS, HOSTS, NODE } from '../support/packets/site.ts';

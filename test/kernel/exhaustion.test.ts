@@ -3,10 +3,10 @@
  * controller manager makes a taint that keeps new pods away; pods that run are left alone.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { realTiming } from '../../src/async/timing.ts';
-import { ApiServer } from '../../src/kube/client/apiserver.ts';
-import { ConditionWriter } from '../../src/kube/report/conditionwriter.ts';
-import { probe } from '../../src/lab/probe/probe.ts';
+import { probe } from '../../bench/lab/probe/probe.ts';
+import { ApiServer } from '../../src/inputs/kube/client/apiserver.ts';
+import { ConditionWriter } from '../../src/inputs/kube/report/conditionwriter.ts';
+import { realTiming } from '../../src/lib/async/timing.ts';
 import { parseAddress } from '../../src/model/address.ts';
 import type { Node } from '../../src/model/cluster.ts';
 import { FakeApiServer } from '../support/api/server.ts';

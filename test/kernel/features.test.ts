@@ -5,8 +5,8 @@ import { release, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { openConntrack } from '../../src/netlink/conntrack/conntrack.ts';
-import { openNftKernel } from '../../src/netlink/nftables/nft-kernel.ts';
+import { openConntrack } from '../../src/kernel/netlink/conntrack/conntrack.ts';
+import { openNftKernel } from '../../src/kernel/netlink/nftables/nft-kernel.ts';
 import {
   type MissingFeature,
   NO_ACK_AT_END,

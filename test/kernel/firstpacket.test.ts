@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { probe } from '../../src/lab/probe/probe.ts';
+import { probe } from '../../bench/lab/probe/probe.ts';
 import { parseAddress } from '../../src/model/address.ts';
 import { AgentProcess } from '../support/agent/agentprocess.ts';
 import { KniClient } from '../support/pods/kniclient.ts';

@@ -7,9 +7,9 @@
  */
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import type { Lab } from '../../bench/lab/lab.ts';
 import { Agent } from '../../src/agent/agent.ts';
 import { Incremental } from '../../src/compiler/live/incremental.ts';
-import type { Lab } from '../../src/lab/lab.ts';
 import { type Cidr, parseCidr } from '../../src/model/address.ts';
 import type { ClusterEvent } from '../../src/model/cluster.ts';
 import type { Peer, Policy } from '../../src/model/policy.ts';

@@ -6,8 +6,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { KernelState } from '../../src/agent/kernelstate.ts';
 import { compile } from '../../src/compiler/compile.ts';
+import { openNftKernel } from '../../src/kernel/netlink/nftables/nft-kernel.ts';
 import { ClusterState } from '../../src/model/cluster.ts';
-import { openNftKernel } from '../../src/netlink/nftables/nft-kernel.ts';
 import type { Kernel } from '../../src/nft/kernel.ts';
 import { NO_OWNERS } from '../../src/nft/missingfeature.ts';
 import type { Op } from '../../src/nft/plan/op.ts';

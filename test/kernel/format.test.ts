@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compile } from '../../src/compiler/compile.ts';
-import { openNftKernel } from '../../src/netlink/nftables/nft-kernel.ts';
+import { openNftKernel } from '../../src/kernel/netlink/nftables/nft-kernel.ts';
 import { formatRuleset } from '../../src/nft/format/format.ts';
 import { applied, plan } from '../../src/nft/plan/plan.ts';
 import type { Ruleset } from '../../src/nft/ruleset.ts';

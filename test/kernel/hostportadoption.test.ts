@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { inNamespace } from '../../src/lab/netns.ts';
+import { inNamespace } from '../../bench/lab/netns.ts';
 import { AgentProcess } from '../support/agent/agentprocess.ts';
 import { sluice } from '../support/agent/sluice.ts';
 import { KniClient, message } from '../support/pods/kniclient.ts';

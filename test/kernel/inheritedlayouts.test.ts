@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { compile } from '../../src/compiler/compile.ts';
 import { isolatedPodsIn } from '../../src/compiler/isolatedpods.ts';
 import { unknownPodsIn } from '../../src/compiler/unknownpods.ts';
-import { madeFrom } from '../../src/daemon/rulesinforce.ts';
+import { madeFrom } from '../../src/daemon/source/rulesinforce.ts';
 import { ClusterState } from '../../src/model/cluster.ts';
 import type { Ruleset } from '../../src/nft/ruleset.ts';
 import { layoutEvents, recordedLayouts, rulesetOf } from '../support/agent/layouts.ts';

@@ -6,7 +6,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { probe } from '../../src/lab/probe/probe.ts';
+import { probe } from '../../bench/lab/probe/probe.ts';
 import { parseAddress } from '../../src/model/address.ts';
 import { deviceName } from '../../src/network/attach/attachment.ts';
 import { AgentProcess } from '../support/agent/agentprocess.ts';

@@ -3,13 +3,13 @@ import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { forgetConnections } from '../../src/lab/conntrack.ts';
-import { buildLab, type Lab, sweepLabs } from '../../src/lab/lab.ts';
-import { inNamespace } from '../../src/lab/netns.ts';
-import type { Probe } from '../../src/lab/probe/attempt.ts';
-import { type ProbeOutcome, probe } from '../../src/lab/probe/probe.ts';
-import { installServices } from '../../src/lab/services.ts';
-import { address, type Topology } from '../../src/lab/topology.ts';
+import { forgetConnections } from '../../bench/lab/conntrack.ts';
+import { buildLab, type Lab, sweepLabs } from '../../bench/lab/lab.ts';
+import { inNamespace } from '../../bench/lab/netns.ts';
+import type { Probe } from '../../bench/lab/probe/attempt.ts';
+import { type ProbeOutcome, probe } from '../../bench/lab/probe/probe.ts';
+import { installServices } from '../../bench/lab/services.ts';
+import { address, type Topology } from '../../bench/lab/topology.ts';
 
 const topology: Topology = {
   nodes: [
@@ -186,7 +186,7 @@ test('buildLab() takes back what it has made when it fails', async () => {
 });
 
 const CHILD = `
-  const { buildLab } = await import('${new URL('../../src/lab/lab.ts', import.meta.url).href}');
+  const { buildLab } = await import('${new URL('../../bench/lab/lab.ts', import.meta.url).href}');
   await buildLab({ nodes: [{ name: 'n', addresses: [] }], pods: [], outside: [] });
   process.stdout.write(String(process.pid));`;
 

@@ -1,8 +1,8 @@
 /** The worst policies that an author may write, each committed to nf_tables and read back. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { LARGE_POLICIES, networkPolicy } from '../../src/bench/largepolicies.ts';
+import { LARGE_POLICIES, networkPolicy } from '../../bench/largepolicies.ts';
 import { compile } from '../../src/compiler/compile.ts';
-import { openNftKernel } from '../../src/netlink/nftables/nft-kernel.ts';
+import { openNftKernel } from '../../src/kernel/netlink/nftables/nft-kernel.ts';
 import type { Kernel } from '../../src/nft/kernel.ts';
 import { plan } from '../../src/nft/plan/plan.ts';
 import { stagesOf } from '../../src/nft/plan/stages.ts';

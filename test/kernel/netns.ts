@@ -1,1 +1,1 @@
-export { Netns } from '../../src/lab/unnamed.ts';
+export { Netns } from '../../bench/lab/unnamed.ts';

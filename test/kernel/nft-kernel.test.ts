@@ -220,7 +220,7 @@ test('the names in an error are those of the element that was refused', async ()
 });
 
 test('a process without CAP_NET_ADMIN is told so in one sentence', () => {
-  const script = `import('${import.meta.dirname}/../../src/netlink/nftables/nft-kernel.ts')
+  const script = `import('${import.meta.dirname}/../../src/kernel/netlink/nftables/nft-kernel.ts')
     .then(({ openNftKernel }) => openNftKernel()).catch(error => console.log(error.name, error.code, error.message))`;
   // Still root: another user may not be able to read this checkout.
   const args = ['--bounding-set=-net_admin', '--inh-caps=-net_admin', process.execPath, '-e', script];

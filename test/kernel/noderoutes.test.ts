@@ -1,14 +1,14 @@
 /** Two nodes on one link, and a third behind a router: the pods of the two reach each other, by routes of Sluice. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { nodeRoutes } from '../../src/health/attachchecks.ts';
-import type { Ours } from '../../src/health/facts.ts';
-import { inNamespace } from '../../src/lab/netns.ts';
-import { probe } from '../../src/lab/probe/probe.ts';
+import { inNamespace } from '../../bench/lab/netns.ts';
+import { probe } from '../../bench/lab/probe/probe.ts';
+import { nodeRoutes } from '../../src/api/health/attachchecks.ts';
+import type { Ours } from '../../src/kernel/host/facts.ts';
+import { type Route, writeNewRoute } from '../../src/kernel/netlink/route/rtnetlink.ts';
+import { RtnetlinkSocket } from '../../src/kernel/netlink/route/rtnetlink-socket.ts';
+import type { AttributeWriter } from '../../src/kernel/netlink/wire/attributes.ts';
 import { parseAddress, parseCidr } from '../../src/model/address.ts';
 import type { Cluster, Node } from '../../src/model/cluster.ts';
-import { type Route, writeNewRoute } from '../../src/netlink/route/rtnetlink.ts';
-import { RtnetlinkSocket } from '../../src/netlink/route/rtnetlink-socket.ts';
-import type { AttributeWriter } from '../../src/netlink/wire/attributes.ts';
 import { clusterOf, openPodNetwork, type TestNetwork } from '../support/pods/podnetwork.ts';
 import { PodSite } from '../support/pods/podsite.ts';
 

@@ -1,14 +1,14 @@
 /** Routes that lead nowhere, or stand in a table of their own: what is asked beside them is answered all the same. */
 import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { readOwnInterfaces } from '../../src/daemon/nodelinks.ts';
-import { readPodWays } from '../../src/daemon/podways.ts';
-import { buildLab, type Lab } from '../../src/lab/lab.ts';
-import { inNamespace } from '../../src/lab/netns.ts';
-import { address } from '../../src/lab/topology.ts';
+import { buildLab, type Lab } from '../../bench/lab/lab.ts';
+import { inNamespace } from '../../bench/lab/netns.ts';
+import { address } from '../../bench/lab/topology.ts';
+import { readOwnInterfaces } from '../../src/daemon/pods/nodelinks.ts';
+import { readPodWays } from '../../src/daemon/pods/podways.ts';
+import { RtnetlinkSocket } from '../../src/kernel/netlink/route/rtnetlink-socket.ts';
 import type { Address } from '../../src/model/address.ts';
 import type { Cluster, Pod } from '../../src/model/cluster.ts';
-import { RtnetlinkSocket } from '../../src/netlink/route/rtnetlink-socket.ts';
 
 const [ENDED, LIVING, APART] = [address('10.7.0.1'), address('10.7.0.2'), address('fd07::3')];
 const NODE = 'n1';

@@ -1,6 +1,6 @@
 /** What a test opens in the kernel: closed behind it, the latest first. */
 import { afterEach } from 'vitest';
-import { openNftKernel } from '../../src/netlink/nftables/nft-kernel.ts';
+import { openNftKernel } from '../../src/kernel/netlink/nftables/nft-kernel.ts';
 import type { Kernel } from '../../src/nft/kernel.ts';
 import { Netns } from './netns.ts';
 

@@ -3,11 +3,11 @@
  * and each expected flow is tried between network namespaces.
  */
 import { afterAll, expect, test } from 'vitest';
-import { buildLab, type Lab } from '../../src/lab/lab.ts';
-import { probe } from '../../src/lab/probe/probe.ts';
-import { speaksSctp } from '../../src/lab/probe/sctp.ts';
-import { installServices } from '../../src/lab/services.ts';
-import { type Topology, topologyKey } from '../../src/lab/topology.ts';
+import { buildLab, type Lab } from '../../bench/lab/lab.ts';
+import { probe } from '../../bench/lab/probe/probe.ts';
+import { speaksSctp } from '../../bench/lab/probe/sctp.ts';
+import { installServices } from '../../bench/lab/services.ts';
+import { type Topology, topologyKey } from '../../bench/lab/topology.ts';
 import type { Kernel } from '../../src/nft/kernel.ts';
 import { enforce, openKernels } from '../support/agent/enforce.ts';
 import { hairpinOf, probeOf, roundsOf } from '../support/packets/probes.ts';

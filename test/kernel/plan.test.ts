@@ -1,13 +1,13 @@
 /** Plans, and the fake kernel that they are tested on, against nf_tables. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { openNftKernel } from '../../src/netlink/nftables/nft-kernel.ts';
-import { FakeKernel } from '../../src/nft/fake/fake.ts';
+import { openNftKernel } from '../../src/kernel/netlink/nftables/nft-kernel.ts';
 import { type Kernel, KernelError } from '../../src/nft/kernel.ts';
 import type { Op } from '../../src/nft/plan/op.ts';
 import { MEMBER, type SetSpec } from '../../src/nft/ruleset.ts';
 import { batchesArbitrary } from '../support/arbitrary/batches.ts';
 import { rulesetsArbitrary } from '../support/arbitrary/rulesets.ts';
+import { FakeKernel } from '../support/kernel/fake.ts';
 import { walkThrough } from '../support/oracle/transitions.ts';
 import { runs } from '../support/seed.ts';
 import { Netns } from './netns.ts';

@@ -12,10 +12,10 @@ import {
   SOCK_DGRAM,
   send,
   socket,
-} from '../../src/lab/libc.ts';
-import { inNamespace } from '../../src/lab/netns.ts';
-import { probe } from '../../src/lab/probe/probe.ts';
-import { socketAddress } from '../../src/lab/probe/sockaddr.ts';
+} from '../../bench/lab/libc.ts';
+import { inNamespace } from '../../bench/lab/netns.ts';
+import { probe } from '../../bench/lab/probe/probe.ts';
+import { socketAddress } from '../../bench/lab/probe/sockaddr.ts';
 import { type Address, cidrText, familyOf, parseAddress, parseCidr } from '../../src/model/address.ts';
 import type { Node } from '../../src/model/cluster.ts';
 import { Attacher } from '../../src/network/attach/attacher.ts';

@@ -3,8 +3,8 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
-import { inNamespace } from '../../src/lab/netns.ts';
-import { probe } from '../../src/lab/probe/probe.ts';
+import { inNamespace } from '../../bench/lab/netns.ts';
+import { probe } from '../../bench/lab/probe/probe.ts';
 import { AgentSite, siteObjects, sitePolicy } from '../support/packets/agentsite.ts';
 import { DENIED_PORT, HOSTS, NODE } from '../support/packets/site.ts';
 

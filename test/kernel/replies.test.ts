@@ -1,7 +1,6 @@
 /** What belongs to an allowed connection passes, whatever policy says of the other direction (N38, N39). */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { decodeObject } from '../../src/kube/decode/decode.ts';
-import { buildLab, type Lab } from '../../src/lab/lab.ts';
+import { buildLab, type Lab } from '../../bench/lab/lab.ts';
 import {
   AF_INET,
   AF_INET6,
@@ -14,12 +13,13 @@ import {
   send,
   socket,
   socketError,
-} from '../../src/lab/libc.ts';
-import { inNamespace } from '../../src/lab/netns.ts';
-import type { Probe } from '../../src/lab/probe/attempt.ts';
-import { probe } from '../../src/lab/probe/probe.ts';
-import { socketAddress } from '../../src/lab/probe/sockaddr.ts';
-import { address, topologyOf } from '../../src/lab/topology.ts';
+} from '../../bench/lab/libc.ts';
+import { inNamespace } from '../../bench/lab/netns.ts';
+import type { Probe } from '../../bench/lab/probe/attempt.ts';
+import { probe } from '../../bench/lab/probe/probe.ts';
+import { socketAddress } from '../../bench/lab/probe/sockaddr.ts';
+import { address, topologyOf } from '../../bench/lab/topology.ts';
+import { decodeObject } from '../../src/inputs/kube/decode/decode.ts';
 import { type Address, familyOf } from '../../src/model/address.ts';
 import { ClusterState } from '../../src/model/cluster.ts';
 import type { Kernel } from '../../src/nft/kernel.ts';

@@ -1,12 +1,12 @@
 /** Rules that count, of a live agent: to the packet, whatever becomes of the rules, and without a change of any verdict. */
 import { expect, test } from 'vitest';
+import { inNamespace } from '../../bench/lab/netns.ts';
+import { probe } from '../../bench/lab/probe/probe.ts';
 import { compile } from '../../src/compiler/compile.ts';
 import { withRuleCounters } from '../../src/compiler/rulecounters.ts';
-import { RuleCounts } from '../../src/daemon/rulecounts.ts';
-import { inNamespace } from '../../src/lab/netns.ts';
-import { probe } from '../../src/lab/probe/probe.ts';
+import { RuleCounts } from '../../src/daemon/watching/rulecounts.ts';
+import { RuleCountReader } from '../../src/kernel/netlink/nftables/rulecounts.ts';
 import { ClusterState } from '../../src/model/cluster.ts';
-import { RuleCountReader } from '../../src/netlink/nftables/rulecounts.ts';
 import { plan } from '../../src/nft/plan/plan.ts';
 import type { AgentProcess } from '../support/agent/agentprocess.ts';
 import { AgentSite, siteObjects, sitePolicy } from '../support/packets/agentsite.ts';

@@ -193,9 +193,15 @@ test.each<[string, (caller: Socket) => void, RegExp]>([
 describe('npm run build', () => {
   const tree = join(folder, 'tree');
   const program = join(tree, 'dist/cni/sluice-cni');
-  cpSync(join(import.meta.dirname, '../../src/cni'), join(tree, 'src/cni'), { recursive: true });
+  cpSync(join(import.meta.dirname, '../../src/network/cni'), join(tree, 'src/network/cni'), {
+    recursive: true,
+  });
   const build = (env: object) =>
-    spawnSync('sh', ['src/cni/build.sh'], { cwd: tree, env: { ...process.env, ...env }, encoding: 'utf8' });
+    spawnSync('sh', ['src/network/cni/build.sh'], {
+      cwd: tree,
+      env: { ...process.env, ...env },
+      encoding: 'utf8',
+    });
 
   test('K8: makes one file that needs no other, not even a loader', () => {
     expect(build({})).toMatchObject({ status: 0, stderr: '' });

@@ -3,16 +3,16 @@
  * own, `inet sluice-pods`. Its ports of the node lead to the same pods at every moment, and open connections stay open.
  */
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import type { Lab } from '../../bench/lab/lab.ts';
+import { inNamespace } from '../../bench/lab/netns.ts';
+import { address } from '../../bench/lab/topology.ts';
 import { Agent } from '../../src/agent/agent.ts';
 import { compile } from '../../src/compiler/compile.ts';
 import { mappingsOf } from '../../src/compiler/hostports.ts';
 import { Incremental } from '../../src/compiler/live/incremental.ts';
-import type { Lab } from '../../src/lab/lab.ts';
-import { inNamespace } from '../../src/lab/netns.ts';
-import { address } from '../../src/lab/topology.ts';
+import { readOldHostPorts, removeOldPodTable } from '../../src/kernel/netlink/nftables/oldpodtable.ts';
 import { type ClusterEvent, ClusterState } from '../../src/model/cluster.ts';
 import { hostPortEvents } from '../../src/model/hostportevents.ts';
-import { readOldHostPorts, removeOldPodTable } from '../../src/netlink/nftables/oldpodtable.ts';
 import { layoutEvents, putUp, recordedLayouts } from '../support/agent/layouts.ts';
 import { answers, type LiveConnection, Telephones } from '../support/agent/live.ts';
 import { withoutSizes } from '../support/oracle/withoutsizes.ts';

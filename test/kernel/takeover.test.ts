@@ -5,13 +5,13 @@
 import { spawnSync } from 'node:child_process';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import type { Lab } from '../../bench/lab/lab.ts';
+import { inNamespace } from '../../bench/lab/netns.ts';
 import { Agent } from '../../src/agent/agent.ts';
 import { KernelState } from '../../src/agent/kernelstate.ts';
 import { compile } from '../../src/compiler/compile.ts';
 import { LAYOUT } from '../../src/compiler/layout.ts';
 import { Incremental } from '../../src/compiler/live/incremental.ts';
-import type { Lab } from '../../src/lab/lab.ts';
-import { inNamespace } from '../../src/lab/netns.ts';
 import { ClusterState } from '../../src/model/cluster.ts';
 import { plan } from '../../src/nft/plan/plan.ts';
 import type { Ruleset } from '../../src/nft/ruleset.ts';
@@ -166,7 +166,7 @@ test('an agent that was killed behind the take-over, before its difference, leav
 
 /** The batch that takes the tables over is what an empty one does: behind it the process is no more. */
 function killedBehindTakeOver(): string | null {
-  const script = `import('${import.meta.dirname}/../../src/netlink/nftables/nft-kernel.ts')
+  const script = `import('${import.meta.dirname}/../../src/kernel/netlink/nftables/nft-kernel.ts')
     .then(({ openNftKernel }) => openNftKernel())
     .then(async kernel => { await kernel.commit([]); process.kill(process.pid, 'SIGKILL'); })`;
   return inNamespace(lab.nodeNamespace(NODE), () => spawnSync(process.execPath, ['-e', script], { cwd: '/' }))

@@ -2,8 +2,8 @@
 
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { openNftKernel } from '../../src/kernel/netlink/nftables/nft-kernel.ts';
 import { type Address, type Family, parseAddress } from '../../src/model/address.ts';
-import { openNftKernel } from '../../src/netlink/nftables/nft-kernel.ts';
 import { formatRuleset } from '../../src/nft/format/format.ts';
 import { mapTables } from '../../src/nft/maptables.ts';
 import { plan } from '../../src/nft/plan/plan.ts';

@@ -1,11 +1,11 @@
 /** N72: no pod reaches a tunnel's end at what a node's interfaces have beside its own addresses: packets, reference and sets agree. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { buildLab, type Lab } from '../../src/lab/lab.ts';
-import { address, topologyOf } from '../../src/lab/topology.ts';
+import { buildLab, type Lab } from '../../bench/lab/lab.ts';
+import { address, topologyOf } from '../../bench/lab/topology.ts';
+import { reachOf } from '../../src/answers/reach/reach.ts';
 import { ClusterState } from '../../src/model/cluster.ts';
 import type { Flow } from '../../src/model/flow.ts';
 import type { Kernel } from '../../src/nft/kernel.ts';
-import { reachOf } from '../../src/reach/reach.ts';
 import { evaluator } from '../../src/semantics/evaluate.ts';
 import { enforce, openKernels } from '../support/agent/enforce.ts';
 import { connectionsBetween, includesFlow } from '../support/oracle/connectionsets.ts';

@@ -17,6 +17,7 @@ import { type Place, Places } from './places.ts';
 const ROOT = join(import.meta.dirname, '../..');
 const COPIED = [
   'src',
+  'bench',
   'test',
   'examples',
   'docs/schema',

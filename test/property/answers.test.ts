@@ -1,8 +1,8 @@
 /** What `explain` answers for Services and for pods that are not there yet is what `evaluate` says of each connection meant. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { answer } from '../../src/ends/answer.ts';
-import type { World } from '../../src/ends/place.ts';
+import { answer } from '../../src/answers/questions/answer.ts';
+import type { World } from '../../src/answers/questions/place.ts';
 import {
   type Address,
   type AddressRange,

@@ -13,7 +13,6 @@ import { Incremental } from '../../src/compiler/live/incremental.ts';
 import type { Limits } from '../../src/compiler/live/limits.ts';
 import { ClusterState } from '../../src/model/cluster.ts';
 import { withoutRules } from '../../src/model/policy.ts';
-import { FakeKernel } from '../../src/nft/fake/fake.ts';
 import type { Ruleset } from '../../src/nft/ruleset.ts';
 import {
   type Enforced,
@@ -24,6 +23,7 @@ import {
   withPods,
 } from '../support/agent/replay.ts';
 import { historyArbitrary, relabellingHistoryArbitrary, type Step } from '../support/arbitrary/events.ts';
+import { FakeKernel } from '../support/kernel/fake.ts';
 import { runs } from '../support/seed.ts';
 
 /** So that most policies have to wait for their turn. */

@@ -1,14 +1,14 @@
 /** What `sluice diff` says opens and closes is what `evaluate` says of the two clusters, and no more. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { type Change, changesOf } from '../../src/answers/reach/diff/changes.ts';
+import { type Side, sidesOf } from '../../src/answers/reach/diff/side.ts';
+import type { Unit } from '../../src/answers/reach/diff/units.ts';
 import { type Address, familyOf } from '../../src/model/address.ts';
 import type { Cluster } from '../../src/model/cluster.ts';
 import type { Flow } from '../../src/model/flow.ts';
 import { NO_INVENTORY } from '../../src/model/inventory.ts';
 import type { UnknownPods } from '../../src/model/podcidrs.ts';
-import { type Change, changesOf } from '../../src/reach/diff/changes.ts';
-import { type Side, sidesOf } from '../../src/reach/diff/side.ts';
-import type { Unit } from '../../src/reach/diff/units.ts';
 import { type DirectionVerdict, evaluator, type FlowVerdict } from '../../src/semantics/evaluate.ts';
 import { untoldClusterArbitrary } from '../support/arbitrary/cluster.ts';
 import { addressesOf, pointsOf } from '../support/oracle/bruteforce.ts';

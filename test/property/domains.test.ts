@@ -5,6 +5,13 @@
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { type Change, changesOf } from '../../src/answers/reach/diff/changes.ts';
+import { type Side, sidesOf } from '../../src/answers/reach/diff/side.ts';
+import type { Unit } from '../../src/answers/reach/diff/units.ts';
+import { domainTexts } from '../../src/answers/reach/domaintext.ts';
+import { type Matrix, matrixOf } from '../../src/answers/reach/matrix.ts';
+import { networkText } from '../../src/answers/reach/networktext.ts';
+import { type Reach, reachOf } from '../../src/answers/reach/reach.ts';
 import { type Address, familyOf } from '../../src/model/address.ts';
 import { addressOwners } from '../../src/model/addressowners.ts';
 import type { Cluster, Pod } from '../../src/model/cluster.ts';
@@ -13,13 +20,6 @@ import type { Flow } from '../../src/model/flow.ts';
 import { NO_INVENTORY } from '../../src/model/inventory.ts';
 import type { UnknownPods } from '../../src/model/podcidrs.ts';
 import type { Rule } from '../../src/model/policy.ts';
-import { type Change, changesOf } from '../../src/reach/diff/changes.ts';
-import { type Side, sidesOf } from '../../src/reach/diff/side.ts';
-import type { Unit } from '../../src/reach/diff/units.ts';
-import { domainTexts } from '../../src/reach/domaintext.ts';
-import { type Matrix, matrixOf } from '../../src/reach/matrix.ts';
-import { networkText } from '../../src/reach/networktext.ts';
-import { type Reach, reachOf } from '../../src/reach/reach.ts';
 import { evaluator } from '../../src/semantics/evaluate.ts';
 import { untoldClusterArbitrary } from '../support/arbitrary/cluster.ts';
 import { addressesOf, pointsOf } from '../support/oracle/bruteforce.ts';

@@ -1,8 +1,8 @@
 /** What `explain --fix` proposes makes just what it says true: on 1,000 random denied connections, and as many allowed. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type Fix, proposeFix } from '../../src/ends/fix/fix.ts';
-import { decodeObject } from '../../src/kube/decode/decode.ts';
+import { type Fix, proposeFix } from '../../src/answers/questions/fix/fix.ts';
+import { decodeObject } from '../../src/inputs/kube/decode/decode.ts';
 import { type Address, familyOf } from '../../src/model/address.ts';
 import { addressOwners } from '../../src/model/addressowners.ts';
 import { addressesOfNode, type Cluster } from '../../src/model/cluster.ts';

@@ -1,13 +1,13 @@
 /** A pod that is not there yet is judged as it will be once it is. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { connectionsObject } from '../../src/answers/reach/connectionstext.ts';
+import { reachOf } from '../../src/answers/reach/reach.ts';
+import { type Representative, representativesOf } from '../../src/answers/reach/representatives.ts';
 import { addressFromInt, type Family } from '../../src/model/address.ts';
 import type { Cluster, Pod, PodKey } from '../../src/model/cluster.ts';
 import type { UnknownPods } from '../../src/model/podcidrs.ts';
 import type { Policy } from '../../src/model/policy.ts';
-import { connectionsObject } from '../../src/reach/connectionstext.ts';
-import { reachOf } from '../../src/reach/reach.ts';
-import { type Representative, representativesOf } from '../../src/reach/representatives.ts';
 import { untoldClusterArbitrary } from '../support/arbitrary/cluster.ts';
 import { connectionsBetween } from '../support/oracle/connectionsets.ts';
 import { runs } from '../support/seed.ts';

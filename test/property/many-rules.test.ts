@@ -1,7 +1,7 @@
 /** Known mistake of the field: precedence kept as a number per rule, which 70,000 rules overflow. */
 import { expect, test } from 'vitest';
 import { compile } from '../../src/compiler/compile.ts';
-import { decodeObject } from '../../src/kube/decode/decode.ts';
+import { decodeObject } from '../../src/inputs/kube/decode/decode.ts';
 import { ClusterState } from '../../src/model/cluster.ts';
 import { packet } from '../../src/nft/trace/packet.ts';
 import { trace } from '../../src/nft/trace/trace.ts';

@@ -1,6 +1,7 @@
 /** What `sluice matrix -o json` prints is what `evaluate` says: by whoever has only the names that it prints. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { matrixViewOf } from '../../src/answers/reach/view.ts';
 import { matrixObject } from '../../src/cli/matrix/object.ts';
 import { rowsOf } from '../../src/cli/matrix/rows.ts';
 import { type Address, cidrContains, familyOf } from '../../src/model/address.ts';
@@ -9,7 +10,6 @@ import type { Cluster } from '../../src/model/cluster.ts';
 import type { Flow } from '../../src/model/flow.ts';
 import { NO_INVENTORY } from '../../src/model/inventory.ts';
 import { podCidrsOf, type UnknownPods } from '../../src/model/podcidrs.ts';
-import { matrixViewOf } from '../../src/reach/view.ts';
 import { evaluator } from '../../src/semantics/evaluate.ts';
 import { untoldClusterArbitrary } from '../support/arbitrary/cluster.ts';
 import { addressesOf, pointsOf } from '../support/oracle/bruteforce.ts';

@@ -1,8 +1,8 @@
 /** The view that denials are named by is the reference's own, whatever has happened before. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { ModelView } from '../../src/denials/modelview.ts';
 import { type ClusterEvent, ClusterState } from '../../src/model/cluster.ts';
+import { ModelView } from '../../src/observe/denials/modelview.ts';
 import { evaluator, judgeDirection } from '../../src/semantics/evaluate.ts';
 import { flowsArbitrary } from '../support/arbitrary/cluster.ts';
 import { historyArbitrary } from '../support/arbitrary/events.ts';

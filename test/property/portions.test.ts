@@ -3,11 +3,11 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { compile } from '../../src/compiler/compile.ts';
 import { ClusterState } from '../../src/model/cluster.ts';
-import { FakeKernel } from '../../src/nft/fake/fake.ts';
 import { plan } from '../../src/nft/plan/plan.ts';
 import { stagesOf } from '../../src/nft/plan/stages.ts';
 import type { Ruleset } from '../../src/nft/ruleset.ts';
 import { historyArbitrary, type Step } from '../support/arbitrary/events.ts';
+import { FakeKernel } from '../support/kernel/fake.ts';
 import { runs } from '../support/seed.ts';
 
 const NODE = 'n1';

@@ -1,12 +1,12 @@
-/** The set computation of src/reach says of every connection what `evaluate` says of it alone. */
+/** The set computation of src/answers/reach says of every connection what `evaluate` says of it alone. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import type { Connections } from '../../src/answers/reach/connections.ts';
+import { type Reach, reachOf } from '../../src/answers/reach/reach.ts';
 import { type Address, familyOf } from '../../src/model/address.ts';
 import type { Cluster } from '../../src/model/cluster.ts';
 import type { Flow } from '../../src/model/flow.ts';
 import type { UnknownPods } from '../../src/model/podcidrs.ts';
-import type { Connections } from '../../src/reach/connections.ts';
-import { type Reach, reachOf } from '../../src/reach/reach.ts';
 import { evaluator } from '../../src/semantics/evaluate.ts';
 import { bridgedClusterArbitrary } from '../support/arbitrary/cluster.ts';
 import { addressesOf, pointsOf } from '../support/oracle/bruteforce.ts';

@@ -1,7 +1,7 @@
 /** A recording is judged, anywhere and by any policies, as the reference judges the flows themselves. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { recordingJudge } from '../../src/recording/judge.ts';
+import { recordingJudge } from '../../src/observe/recording/judge.ts';
 import { evaluator } from '../../src/semantics/evaluate.ts';
 import { clusterArbitrary, situationArbitrary } from '../support/arbitrary/cluster.ts';
 import { recorded } from '../support/recorded.ts';

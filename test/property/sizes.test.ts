@@ -1,19 +1,19 @@
 /** Policies at sizes that cross every limit: of the compiler, of the budget, of the kernel. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { LARGE_POLICIES, networkPolicy } from '../../src/bench/largepolicies.ts';
+import { LARGE_POLICIES, networkPolicy } from '../../bench/largepolicies.ts';
 import { compile } from '../../src/compiler/compile.ts';
-import { decodeObject } from '../../src/kube/decode/decode.ts';
+import { decodeObject } from '../../src/inputs/kube/decode/decode.ts';
 import type { ClusterEvent } from '../../src/model/cluster.ts';
 import { NamespaceBudget } from '../../src/model/namespacebudget.ts';
 import type { Policy } from '../../src/model/policy.ts';
-import { FakeKernel } from '../../src/nft/fake/fake.ts';
 import { plan } from '../../src/nft/plan/plan.ts';
 import { stagesOf } from '../../src/nft/plan/stages.ts';
 import { evaluator } from '../../src/semantics/evaluate.ts';
 import { replay } from '../support/agent/replay.ts';
 import { eventsOf } from '../support/arbitrary/events.ts';
 import { clusterWith, flowsAt, NODE } from '../support/arbitrary/largepolicies.ts';
+import { FakeKernel } from '../support/kernel/fake.ts';
 import { wrongStation } from '../support/oracle/equivalence.ts';
 import { runs } from '../support/seed.ts';
 

@@ -1,14 +1,14 @@
 /** Suggested policies allow what was recorded of their namespace, and nobody who never spoke anything. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { decodeObject } from '../../src/kube/decode/decode.ts';
+import { decodeObject } from '../../src/inputs/kube/decode/decode.ts';
 import { familyOf } from '../../src/model/address.ts';
 import { isNodeItself, type Pod } from '../../src/model/cluster.ts';
 import type { Policy, PolicyId } from '../../src/model/policy.ts';
-import { recordingJudge } from '../../src/recording/judge.ts';
-import { policyFlow } from '../../src/recording/recording.ts';
-import { stableLabels } from '../../src/recording/stablelabels.ts';
-import { suggestPolicies } from '../../src/recording/suggest/suggest.ts';
+import { recordingJudge } from '../../src/observe/recording/judge.ts';
+import { policyFlow } from '../../src/observe/recording/recording.ts';
+import { stableLabels } from '../../src/observe/recording/stablelabels.ts';
+import { suggestPolicies } from '../../src/observe/recording/suggest/suggest.ts';
 import { evaluator } from '../../src/semantics/evaluate.ts';
 import { viewOf } from '../../src/semantics/view.ts';
 import { flowsArbitrary, situationArbitrary } from '../support/arbitrary/cluster.ts';

@@ -5,9 +5,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { compile } from '../../src/compiler/compile.ts';
-import { nodeBefore, readInherited } from '../../src/daemon/inherited.ts';
-import { madeFrom } from '../../src/daemon/rulesinforce.ts';
-import { UnreadNodes } from '../../src/kube/watch/unreadnodes.ts';
+import { nodeBefore, readInherited } from '../../src/daemon/source/inherited.ts';
+import { madeFrom } from '../../src/daemon/source/rulesinforce.ts';
+import { UnreadNodes } from '../../src/inputs/kube/watch/unreadnodes.ts';
 import { familyOf } from '../../src/model/address.ts';
 import type { Cluster, ClusterEvent, Node } from '../../src/model/cluster.ts';
 import type { Flow } from '../../src/model/flow.ts';

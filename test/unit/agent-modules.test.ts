@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 
 const SRC = join(import.meta.dirname, '../../src');
 /** All that an agent loads that follows an API server, logs JSON and is listened to. */
-const PARTS = ['daemon/agent.ts', 'rpc/server.ts', 'rpc/http.ts', 'rpc/metrics.ts'];
+const PARTS = ['daemon/agent.ts', 'api/rpc/server.ts', 'api/rpc/http.ts', 'api/rpc/metrics.ts'];
 
 const PROGRAM = `
   import { registerHooks } from 'node:module';

@@ -1,8 +1,8 @@
 /** What a pod object of another node can do to a local pod by claiming its address: nothing. */
 import { expect, test } from 'vitest';
+import { address } from '../../bench/lab/topology.ts';
 import { compile } from '../../src/compiler/compile.ts';
 import { Incremental } from '../../src/compiler/live/incremental.ts';
-import { address } from '../../src/lab/topology.ts';
 import type { ClusterEvent, Pod } from '../../src/model/cluster.ts';
 import { plan } from '../../src/nft/plan/plan.ts';
 import type { Ruleset } from '../../src/nft/ruleset.ts';

@@ -4,146 +4,74 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { files, folderOf, imports, loadedBy, ownImports, SRC } from '../support/importgraph.ts';
 
-/** Folders that a folder may import beside itself. */
+/** Folders that a folder may import beside itself; the lower ones first. */
 const MAY_IMPORT: Record<string, readonly string[]> = {
-  model: [],
-  async: [],
-  terminal: ['model'],
-  semantics: ['model'],
-  reach: ['model', 'semantics'],
-  names: ['model'],
-  denials: ['model', 'semantics'],
-  flows: ['model', 'denials'],
-  recording: ['model', 'semantics', 'flows', 'denials'],
-  ends: ['model', 'names', 'semantics'],
-  nft: ['model'],
-  compiler: ['model', 'names', 'nft'],
-  readback: ['model', 'names', 'nft', 'semantics', 'compiler'],
-  agent: ['async', 'model', 'names', 'semantics', 'nft', 'compiler', 'readback'],
-  kube: ['async', 'terminal', 'model'],
-  files: ['async', 'model', 'kube'],
-  netlink: ['async', 'model', 'nft'],
-  nri: ['async'],
-  health: ['model'],
-  host: ['model', 'health'],
-  hearing: ['model', 'names', 'netlink', 'host'],
-  network: ['async', 'model', 'netlink', 'nri'],
-  rpc: [
-    'async',
-    'terminal',
-    'model',
-    'names',
-    'denials',
-    'recording',
-    'flows',
-    'semantics',
-    'nft',
-    'compiler',
-    'readback',
-    'agent',
-    'health',
-    'network',
-  ],
-  sources: ['async', 'terminal', 'model', 'names', 'kube', 'files', 'host', 'rpc'],
+  lib: [],
+  model: ['lib'],
+  terminal: ['lib', 'model'],
+  semantics: ['lib', 'model'],
+  nft: ['lib', 'model'],
+  names: ['lib', 'model'],
+  inputs: ['lib', 'model', 'terminal'],
+  compiler: ['lib', 'model', 'nft', 'names'],
+  kernel: ['lib', 'model', 'nft'],
+  observe: ['lib', 'model', 'semantics'],
+  answers: ['lib', 'model', 'semantics', 'nft', 'names', 'compiler'],
+  agent: ['lib', 'model', 'semantics', 'nft', 'names', 'compiler'],
+  network: ['lib', 'model', 'kernel'],
+  api: ['lib', 'model', 'terminal', 'nft', 'names', 'compiler', 'kernel', 'observe', 'agent', 'network'],
   daemon: [
-    'async',
-    'terminal',
+    'lib',
     'model',
+    'terminal',
+    'semantics',
     'nft',
-    'compiler',
-    'agent',
-    'kube',
-    'files',
     'names',
-    'denials',
-    'recording',
-    'semantics',
-    'flows',
-    'netlink',
-    'hearing',
-    'nri',
-    'network',
-    'health',
-    'host',
-    'rpc',
-  ],
-  lab: ['model', 'nft', 'netlink'],
-  bench: [
-    'async',
-    'model',
-    'semantics',
-    'reach',
-    'nft',
+    'inputs',
     'compiler',
+    'kernel',
+    'observe',
     'agent',
-    'kube',
-    'files',
-    'netlink',
     'network',
-    'host',
-    'nri',
-    'rpc',
-    'lab',
-    'readback',
-  ],
-  demo: [
-    'async',
-    'terminal',
-    'model',
-    'semantics',
-    'nft',
-    'compiler',
-    'readback',
-    'files',
-    'netlink',
-    'lab',
-    'rpc',
+    'api',
   ],
   cli: [
-    'async',
-    'denials',
-    'recording',
-    'ends',
-    'flows',
-    'sources',
-    'terminal',
+    'lib',
     'model',
+    'terminal',
     'semantics',
-    'reach',
     'nft',
-    'compiler',
-    'readback',
-    'agent',
-    'kube',
-    'files',
     'names',
-    'netlink',
+    'inputs',
+    'compiler',
+    'kernel',
+    'observe',
+    'answers',
     'network',
-    'health',
-    'host',
-    'rpc',
+    'api',
     'daemon',
-    'bench',
-    'demo',
-    'lab',
   ],
 };
 
 /** Packages and built-ins that the pure parts may use: they compute and touch nothing. */
 const PURE_MAY_USE: Record<string, readonly string[]> = {
+  'lib/collections': [],
+  'lib/fairness': [],
+  'lib/text': [],
   model: ['ipaddr.js'],
   semantics: [],
-  reach: [],
-  names: [],
-  ends: [],
-  denials: [],
-  recording: [],
-  flows: [],
   nft: [],
+  names: [],
   compiler: ['node:crypto'],
-  readback: [],
-  health: [],
+  observe: [],
+  answers: [],
+  'api/health': [],
 };
+
+/** The pure part that a file belongs to, if any. */
+function pureFolderOf(file: string): string | undefined {
+  return Object.keys(PURE_MAY_USE).find(folder => file.startsWith(`${folder}/`));
+}
 
 test('the test reads the imports of every file', () => {
   expect(files.length).toBeGreaterThan(40);
@@ -154,7 +82,7 @@ test('every folder is named in the import rule', () => {
   expect(new Set(files.map(folderOf))).toEqual(new Set(Object.keys(MAY_IMPORT)));
 });
 
-test('imports point one way: model <- semantics, nft <- compiler <- agent <- edges', () => {
+test('imports point one way: lib <- model <- semantics, nft <- compiler <- agent <- edges', () => {
   const wrong = ownImports.filter(({ from, to }) => {
     const [source, target] = [folderOf(from), folderOf(to)];
     return source !== target && !MAY_IMPORT[source]?.includes(target);
@@ -164,12 +92,12 @@ test('imports point one way: model <- semantics, nft <- compiler <- agent <- edg
 
 test('the pure parts use no clock, no logger, no environment and no IO', () => {
   const wrong = imports.filter(({ from, to }) => {
-    const allowed = PURE_MAY_USE[folderOf(from)];
+    const allowed = PURE_MAY_USE[pureFolderOf(from) ?? ''];
     return allowed !== undefined && !to.endsWith('.ts') && !allowed.includes(to);
   });
   expect(wrong).toEqual([]);
   const reaching = files
-    .filter(file => folderOf(file) in PURE_MAY_USE)
+    .filter(file => pureFolderOf(file) !== undefined)
     .filter(file => /\b(process|console|setTimeout|Date|performance)\b[.(]/.test(withoutComments(file)));
   expect(reaching).toEqual([]);
 });
@@ -179,15 +107,15 @@ test('the agent reaches the world only through what it is given', () => {
   expect(wrong).toEqual([]);
 });
 
-test('the reference loads the model and itself, file by file, and nothing of what it judges', () => {
+test('the reference loads the model, general code and itself, file by file, and nothing of what it judges', () => {
   expect(loadedBy('semantics/evaluate.ts')).toEqual([
+    'lib/collections/getormake.ts',
+    'lib/text/assert.ts',
+    'lib/text/firstof.ts',
     'model/address.ts',
     'model/addressowners.ts',
-    'model/assert.ts',
     'model/cluster.ts',
     'model/failclosed.ts',
-    'model/firstof.ts',
-    'model/getormake.ts',
     'model/manyrequirements.ts',
     'model/podcidrs.ts',
     'model/policy.ts',
@@ -203,20 +131,8 @@ test('the reference loads the model and itself, file by file, and nothing of wha
   ]);
 });
 
-/** What measures and shows. */
-const NOT_ON_A_NODE = ['bench', 'lab', 'demo'];
-
-test('the daemon never loads what measures and shows, not even through others', () => {
-  const daemon = files.filter(file => folderOf(file) === 'daemon').flatMap(loadedBy);
-  expect(new Set(daemon).size).toBeGreaterThan(100);
-  expect(daemon.filter(file => NOT_ON_A_NODE.includes(folderOf(file)))).toEqual([]);
-});
-
-test('only commands import what measures and shows', () => {
-  const importers = ownImports
-    .filter(({ to }) => NOT_ON_A_NODE.includes(folderOf(to)))
-    .map(({ from }) => folderOf(from));
-  expect(new Set(importers)).toEqual(new Set([...NOT_ON_A_NODE, 'cli']));
+test('nothing of src loads what measures, shows or tests', () => {
+  expect(ownImports.filter(({ to }) => to.startsWith('../'))).toEqual([]);
 });
 
 test('nobody looks up names: what a pod was told counts, and no answer of our own', () => {

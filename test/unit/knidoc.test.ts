@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { CHECK_NAMES } from '../../src/health/check.ts';
+import { CHECK_NAMES } from '../../src/api/health/check.ts';
 
 const PAGE = readFileSync(new URL('../../docs/kni.md', import.meta.url), 'utf8');
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
-import { NEW_SPACE_OPTION } from '../../src/host/memory.ts';
+import { NEW_SPACE_OPTION } from '../../src/kernel/host/memory.ts';
 
 const daemonset = join(import.meta.dirname, '../../daemonset');
 const read = (path: string) => readFileSync(join(daemonset, path), 'utf8');

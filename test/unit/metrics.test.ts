@@ -1,13 +1,13 @@
 /** What kubelet and Prometheus see. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { StatusKeeper } from '../../src/agent/status.ts';
-import type { Host } from '../../src/health/facts.ts';
+import { agentView } from '../../src/api/rpc/agentview.ts';
+import { serveHttp } from '../../src/api/rpc/http.ts';
+import { type HttpServer, parseListenAddress } from '../../src/api/rpc/listener.ts';
+import { makeMetrics } from '../../src/api/rpc/metrics.ts';
+import type { NamesTotals } from '../../src/api/rpc/namesmetrics.ts';
+import type { Host } from '../../src/kernel/host/facts.ts';
 import { type ClusterEvent, ClusterState } from '../../src/model/cluster.ts';
-import { agentView } from '../../src/rpc/agentview.ts';
-import { serveHttp } from '../../src/rpc/http.ts';
-import { type HttpServer, parseListenAddress } from '../../src/rpc/listener.ts';
-import { makeMetrics } from '../../src/rpc/metrics.ts';
-import type { NamesTotals } from '../../src/rpc/namesmetrics.ts';
 import { HEALTHY_HOST } from '../support/agent/healthyhost.ts';
 
 const IDENTITY = { networkNamespace: 'net:[1]', cutsConnections: true };

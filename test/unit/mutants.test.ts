@@ -10,8 +10,11 @@ let tree: string;
 
 beforeEach(() => {
   tree = mkdtempSync(join(tmpdir(), 'sluice-places-'));
-  write('src/kube/pod.ts', 'function first() {\n  return 1;\n}\nfunction second() {\n  return 1;\n}\n');
-  write('src/kube/pod.slow.test.ts', '');
+  write(
+    'src/inputs/kube/pod.ts',
+    'function first() {\n  return 1;\n}\nfunction second() {\n  return 1;\n}\n',
+  );
+  write('src/inputs/kube/pod.slow.test.ts', '');
   write('src/nft/pod.test.ts', '');
   write('test/kernel/pod.test.ts', '');
 });
@@ -34,15 +37,17 @@ const fault = (rest: Partial<Mutant>): Mutant => ({
 test('a text is found in whatever file it is, however its lines are broken, with the test that lies nearest', () => {
   expect(new Places(tree).of(fault({}))).toEqual({
     name: 'it is two',
-    file: 'src/kube/pod.ts',
-    test: 'src/kube/pod.slow.test.ts',
+    file: 'src/inputs/kube/pod.ts',
+    test: 'src/inputs/kube/pod.slow.test.ts',
     faulty: 'function first() { return 2; }\nfunction second() {\n  return 1;\n}\n',
   });
 });
 
 test('a text that occurs twice has its place behind the declaration around it', () => {
   const twice = { find: 'return 1;', replace: 'return 2;' };
-  expect(() => new Places(tree).of(fault(twice))).toThrow('in src/kube/pod.ts, src/kube/pod.ts: return 1;');
+  expect(() => new Places(tree).of(fault(twice))).toThrow(
+    'in src/inputs/kube/pod.ts, src/inputs/kube/pod.ts: return 1;',
+  );
   expect(new Places(tree).of(fault({ ...twice, within: 'function second' })).faulty).toBe(
     'function first() {\n  return 1;\n}\nfunction second() {\n  return 2;\n}\n',
   );
@@ -59,7 +64,9 @@ test.each<[string, Partial<Mutant>]>([
 test('a test file is named by its folder too, where several lie as near', () => {
   write('src/names.ts', 'const NAMES = 1;');
   const names = { find: 'const NAMES = 1;', replace: 'const NAMES = 2;' };
-  expect(() => new Places(tree).of(fault(names))).toThrow('src/kube/pod.slow.test.ts, src/nft/pod.test.ts');
+  expect(() => new Places(tree).of(fault(names))).toThrow(
+    'src/inputs/kube/pod.slow.test.ts, src/nft/pod.test.ts',
+  );
   expect(new Places(tree).of(fault({ ...names, test: 'kernel/pod.test.ts' })).test).toBe(
     'test/kernel/pod.test.ts',
   );

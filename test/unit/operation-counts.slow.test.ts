@@ -7,7 +7,7 @@ import {
   namespaceEvent,
   podEvent,
   policyEvent,
-} from '../../src/bench/cluster.ts';
+} from '../../bench/cluster.ts';
 import { Incremental } from '../../src/compiler/live/incremental.ts';
 import type { ClusterEvent, Pod } from '../../src/model/cluster.ts';
 import type { Policy, Rule } from '../../src/model/policy.ts';

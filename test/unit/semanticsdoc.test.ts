@@ -28,7 +28,7 @@ const lines: readonly Line[] = [...PAGE.matchAll(/^\| ((?:[NCEK]|4\.)\d+) \| (.*
 );
 const known = new Set(lines.map(({ number }) => number));
 
-const files = ['src', 'test'].flatMap(folder =>
+const files = ['src', 'bench', 'test'].flatMap(folder =>
   readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
     .filter(file => /\.(ts|yaml|md)$/.test(file) && !file.includes('node_modules'))
     .map(file => join(folder, file)),

@@ -149,7 +149,7 @@ const TOO_NEW =
   /Promise\.(withResolvers|try)\b|(Object|Map)\.groupBy\b|Array\.fromAsync\b|import\.meta\.main\b|RegExp\.escape\b|import \{[^}]*\bhash\b[^}]*\} from 'node:crypto'/;
 
 test('no source of the file asks for more than Node 20', () => {
-  const sources = loadedBy('cli/standalone.ts').filter(file => !loadedBy('rpc/client.ts').includes(file));
+  const sources = loadedBy('cli/standalone.ts').filter(file => !loadedBy('api/rpc/client.ts').includes(file));
   expect(sources.length).toBeGreaterThan(80);
   expect(sources.filter(file => TOO_NEW.test(readFileSync(join(SRC, file), 'utf8')))).toEqual([]);
 });

@@ -8,7 +8,7 @@ const WISHES = Array.from({ length: 16 }, (_, at) => `K${at + 1}`);
 /** `test('K1 K3: …'` */
 const TITLE = /\btest\(\s*['"`]((?:K\d+ )*K\d+): /g;
 
-const files = ['src', 'test/kernel', 'test/unit'].flatMap(folder =>
+const files = ['src', 'bench', 'test/kernel', 'test/unit'].flatMap(folder =>
   readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
     .filter(file => file.endsWith('.test.ts'))
     .map(file => join(ROOT, folder, file)),

@@ -2,8 +2,9 @@
  * Small changes that tighten, which may go beyond the budget of commits. Each namespace has a ration of that, so that one
  * that tightens without end waits like everybody else, and does not use up what is there for the others.
  */
+
+import { type Rate, TokenBucket } from '../../lib/fairness/tokenbucket.ts';
 import type { PolicyId } from '../../model/policy.ts';
-import { type Rate, TokenBucket } from '../../model/tokenbucket.ts';
 
 export const RATION: Rate = { burst: 5, perSecond: 3 };
 /** Rations that are whole again need not be remembered. */

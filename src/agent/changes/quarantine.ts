@@ -10,7 +10,7 @@
  * The fallback of a policy is its last good version, or what isolates all that it selects. Who is to blame stays held
  * until it changes, and is tried again from time to time: the reason may have gone.
  */
-import { type Backoff, backoffMs } from '../../async/backoff.ts';
+import { type Backoff, backoffMs } from '../../lib/async/backoff.ts';
 import { namespaceOfPolicy, type Policy, type PolicyId } from '../../model/policy.ts';
 import type { PolicyChange } from '../../model/policychange.ts';
 import { isolated } from './isolated.ts';

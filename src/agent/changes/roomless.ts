@@ -2,8 +2,9 @@
  * Policies that isolate what they select and allow nothing, since there is no room for what the peers of their namespace's
  * policies mean. Each is tried again from time to time: others of its namespace, or the pods, may be fewer by then.
  */
-import { backoffMs } from '../../async/backoff.ts';
+
 import { MEMBER_ROOM } from '../../compiler/live/groups/memberroom.ts';
+import { backoffMs } from '../../lib/async/backoff.ts';
 import type { Policy, PolicyId } from '../../model/policy.ts';
 import type { PolicyChange } from '../../model/policychange.ts';
 import { type Quarantined, UNCHANGED } from './quarantine.ts';

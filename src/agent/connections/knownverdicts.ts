@@ -3,9 +3,10 @@
  * of connections between the same ends, to the same port, there may be thousands, and of others a hundred thousand, which
  * are to cost no more than to be judged.
  */
+
+import { placeOf } from '../../lib/collections/placeof.ts';
+import { textHash } from '../../lib/text/texthash.ts';
 import type { Flow } from '../../model/flow.ts';
-import { placeOf } from '../../model/placeof.ts';
-import { textHash } from '../../model/texthash.ts';
 
 const PLACE_BITS = 12;
 

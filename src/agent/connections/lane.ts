@@ -2,7 +2,7 @@
  * Looks, one after the other: what is asked for during one is looked at together, in the next. Whoever asks for looks all
  * the time rests for as long as each of them takes; who was no part of the last one waits for no rest, and goes first.
  */
-import { sleep } from '../../async/sleep.ts';
+import { sleep } from '../../lib/async/sleep.ts';
 import { type AffectedAddresses, allBut, merge } from './affected.ts';
 
 /** Whoever asks for looks all the time leaves others half of it, or this. */

@@ -4,9 +4,9 @@
  * for as long as the pod's rules by name are what they were.
  */
 
+import { getOrMake } from '../../lib/collections/getormake.ts';
 import type { Address } from '../../model/address.ts';
 import type { Flow } from '../../model/flow.ts';
-import { getOrMake } from '../../model/getormake.ts';
 import type { NamesPod, Subjects } from '../../names/subjects.ts';
 import type { ToldFact, ToldFacts } from '../../names/toldfacts.ts';
 import type { Conntrack } from '../../nft/conntrack.ts';

@@ -3,7 +3,7 @@
  * they said goes on, accepted before any rule is asked, to whoever comes next. To find them it walks its whole table,
  * some milliseconds even where that is empty: so that is done when somebody leaves, and not when the next one waits.
  */
-import { sleep } from '../../async/sleep.ts';
+import { sleep } from '../../lib/async/sleep.ts';
 import type { Address } from '../../model/address.ts';
 import type { Flow } from '../../model/flow.ts';
 import type { Connection, Conntrack } from '../../nft/conntrack.ts';

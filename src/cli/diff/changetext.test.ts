@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { world } from '../../../test/support/questions/world.ts';
-import { diffOf } from '../../reach/diff/diffview.ts';
+import { diffOf } from '../../answers/reach/diff/diffview.ts';
 import { whatText } from './changetext.ts';
 
 const pod = (addresses: string) =>

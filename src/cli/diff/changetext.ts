@@ -1,8 +1,9 @@
 /** The parts of a change in words, for all formats. */
+
+import { connectionsText } from '../../answers/reach/connectionstext.ts';
+import type { ChangeView, DiffView } from '../../answers/reach/diff/diffview.ts';
+import { memberName } from '../../answers/reach/view.ts';
 import { FAMILY_NAME } from '../../model/address.ts';
-import { connectionsText } from '../../reach/connectionstext.ts';
-import type { ChangeView, DiffView } from '../../reach/diff/diffview.ts';
-import { memberName } from '../../reach/view.ts';
 import { listed } from '../matrix/rows.ts';
 
 /** `shop/web, shop/api and 3 more`. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { address } from '../../../bench/lab/topology.ts';
 import { world } from '../../../test/support/questions/world.ts';
-import { address } from '../../lab/topology.ts';
 import { cutsOf } from './cuts.ts';
 import { cutLines, cutMarkdown } from './cutstext.ts';
 

@@ -1,11 +1,9 @@
 /** `sluice diff OLD NEW`: the connections that open and close, and which policies do it. */
+
+import { type DiffView, diffOf } from '../../answers/reach/diff/diffview.ts';
+import type { Compared } from '../../answers/reach/diff/side.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
-import { type DiffView, diffOf } from '../../reach/diff/diffview.ts';
-import type { Compared } from '../../reach/diff/side.ts';
-import type { Recording } from '../../recording/recording.ts';
-import { DEFAULT_SOCKET } from '../../sources/options.ts';
-import { isInScope, refuseUnknownNamespace, scopeOf } from '../../sources/scope.ts';
-import type { Scope } from '../../sources/state.ts';
+import type { Recording } from '../../observe/recording/recording.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { isData, writeData } from '../../terminal/data.ts';
 import { writeDocument, writeLines } from '../../terminal/output.ts';
@@ -15,6 +13,9 @@ import { noteMarkdown } from '../matrix/markdown.ts';
 import { writeNotes } from '../notestate.ts';
 import { connectionsAbout, recordingAbout } from '../recording/about.ts';
 import { readRecordings } from '../recording/read.ts';
+import { DEFAULT_SOCKET } from '../sources/options.ts';
+import { isInScope, refuseUnknownNamespace, scopeOf } from '../sources/scope.ts';
+import type { Scope } from '../sources/state.ts';
 import { type Cuts, cutsOf, cutsOfRecording } from './cuts.ts';
 import { cutLines, cutMarkdown } from './cutstext.ts';
 import { idleNotes, nobodyNotes } from './idle.ts';

@@ -1,10 +1,11 @@
 /** Who compares hears why nothing opens or closes: nobody is asked about, or policies that are new or changed select nobody. */
-import { SubjectIndex } from '../../files/subjects.ts';
+
+import type { Compared } from '../../answers/reach/diff/side.ts';
+import { SubjectIndex } from '../../inputs/files/subjects.ts';
 import { namespaceOfPolicy, type Policy } from '../../model/policy.ts';
 import { topWorkloads } from '../../model/workloadof.ts';
-import type { Compared } from '../../reach/diff/side.ts';
-import { isAnybodyIn } from '../../sources/scope.ts';
-import type { Scope } from '../../sources/state.ts';
+import { isAnybodyIn } from '../sources/scope.ts';
+import type { Scope } from '../sources/state.ts';
 
 const MOST_NAMED = 5;
 

@@ -1,6 +1,6 @@
 /** A comparison as the comment of a pull request. */
-import type { DiffView } from '../../reach/diff/diffview.ts';
-import { memberName } from '../../reach/view.ts';
+import type { DiffView } from '../../answers/reach/diff/diffview.ts';
+import { memberName } from '../../answers/reach/view.ts';
 import { escaped, rowOf } from '../matrix/markdown.ts';
 import { listed } from '../matrix/rows.ts';
 import { afterText, beforeText, endsText, whatText } from './changetext.ts';

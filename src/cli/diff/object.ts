@@ -1,6 +1,6 @@
 /** A comparison for programs. */
-import { connectionsObject } from '../../reach/connectionstext.ts';
-import type { DiffView } from '../../reach/diff/diffview.ts';
+import { connectionsObject } from '../../answers/reach/connectionstext.ts';
+import type { DiffView } from '../../answers/reach/diff/diffview.ts';
 import { versioned } from '../schema.ts';
 import type { Cuts } from './cuts.ts';
 

@@ -2,15 +2,16 @@
  * Connections of which somebody asks whether a change would cut them: what `conntrack -L` prints, a connection a line as
  * `sluice explain --flows` reads it, or with `@agent` those that the pods of this node have open now.
  */
+
+import type { OpenConnections } from '../../api/rpc/messages.ts';
 import { parseAddress } from '../../model/address.ts';
 import type { Cluster } from '../../model/cluster.ts';
 import { type CountedFlow, FlowCounts } from '../../model/countedflows.ts';
 import type { Flow } from '../../model/flow.ts';
-import type { OpenConnections } from '../../rpc/messages.ts';
 import { FlowTextError, parseFlow, parseProtocol } from '../../semantics/flowtext.ts';
-import { askAgent } from '../../sources/askagent.ts';
-import { readText } from '../../sources/files.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
+import { askAgent } from '../sources/askagent.ts';
+import { readText } from '../sources/files.ts';
 
 /** Throws CommandError where no agent answers. */
 export async function readOpenConnections(socket: string): Promise<CountedFlow[]> {

@@ -1,5 +1,5 @@
-import type { DiffView } from '../../reach/diff/diffview.ts';
-import { memberName } from '../../reach/view.ts';
+import type { DiffView } from '../../answers/reach/diff/diffview.ts';
+import { memberName } from '../../answers/reach/view.ts';
 import pc from '../../terminal/colours.ts';
 import { plural } from '../../terminal/plural.ts';
 import { wrap } from '../../terminal/wrap.ts';

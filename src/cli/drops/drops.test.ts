@@ -1,8 +1,8 @@
 /** What `sluice drops` says where a reader would wait, or parse, in vain. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import type { Denial } from '../../denials/denial.ts';
-import { type DenialsFacts, NO_DENIALS } from '../../health/denialscheck.ts';
+import { type DenialsFacts, NO_DENIALS } from '../../api/health/denialscheck.ts';
 import type { Address } from '../../model/address.ts';
+import type { Denial } from '../../observe/denials/denial.ts';
 import { type DropsOptions, dropsCommand } from './drops.ts';
 
 const UNNAMED = { ...NO_DENIALS, error: 'another process is handed the packets' };
@@ -24,7 +24,7 @@ vi.mock('../everynode/overheard.ts', () => ({
   beOverheard: () => undefined,
   beat: () => process.stdout.write('BEAT\n'),
 }));
-vi.mock('../../sources/askagent.ts', () => ({
+vi.mock('../sources/askagent.ts', () => ({
   askAgent: (_: string, ask: (asked: typeof agent) => unknown) => ask(agent),
 }));
 

@@ -1,6 +1,5 @@
 /** `sluice drops`: what the rules of this node denied, by name. */
-import type { DenialsFacts } from '../../health/denialscheck.ts';
-import { askAgent } from '../../sources/askagent.ts';
+import type { DenialsFacts } from '../../api/health/denialscheck.ts';
 import { isData } from '../../terminal/data.ts';
 import { type OutputOptions, writeLines, writeNote } from '../../terminal/output.ts';
 import { plural } from '../../terminal/plural.ts';
@@ -9,6 +8,7 @@ import { askCluster, socketOf, type WhereOptions } from '../everynode/command.ts
 import { beat, beOverheard } from '../everynode/overheard.ts';
 import { unknownTo } from '../everynode/unknownto.ts';
 import { denialsText, sayAtInterrupt } from '../followed.ts';
+import { askAgent } from '../sources/askagent.ts';
 import { type DropFilter, isWanted } from './filter.ts';
 import { Printer } from './printer.ts';
 import { leftOutLines, missing, summaryLines } from './summary.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { Denial } from '../../denials/denial.ts';
 import type { Address } from '../../model/address.ts';
+import type { Denial } from '../../observe/denials/denial.ts';
 import { isWanted } from './filter.ts';
 
 const DENIAL: Denial = {

@@ -1,6 +1,7 @@
 /** Which denials somebody wants to see. */
-import { type Denial, type DenialEnd, deniersOf } from '../../denials/denial.ts';
+
 import { isCalledAnywhere } from '../../model/policyname.ts';
+import { type Denial, type DenialEnd, deniersOf } from '../../observe/denials/denial.ts';
 
 export interface EndFilter {
   /** Of one of the ends. */

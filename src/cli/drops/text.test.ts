@@ -1,8 +1,8 @@
 import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
 import { wrongWith } from '../../../test/support/questions/schema.ts';
-import type { Denial } from '../../denials/denial.ts';
 import type { Address } from '../../model/address.ts';
+import type { Denial } from '../../observe/denials/denial.ts';
 import { toTerminal } from '../../terminal/colours.ts';
 import { printableJson } from '../../terminal/printable.ts';
 import { denialLine, denialObject } from './text.ts';

@@ -1,7 +1,8 @@
 /** A denial for people as a line, and for programs as docs/schema/sluice-v1.json has it. */
-import type { Denial } from '../../denials/denial.ts';
-import { connectionText } from '../../denials/lines.ts';
+
 import { FAMILY_NAME, familyOf } from '../../model/address.ts';
+import type { Denial } from '../../observe/denials/denial.ts';
+import { connectionText } from '../../observe/denials/lines.ts';
 import pc from '../../terminal/colours.ts';
 import { HANG } from '../../terminal/hang.ts';
 import { versioned } from '../schema.ts';

@@ -1,7 +1,8 @@
 /** Of what somebody asks for, what the agent knows nothing of: nothing is found of what is mistyped, either. */
+
+import type { AgentClient } from '../../api/rpc/client.ts';
 import type { PolicyId } from '../../model/policy.ts';
 import { isCalledAnywhere } from '../../model/policyname.ts';
-import type { AgentClient } from '../../rpc/client.ts';
 import { type DropFilter, isPod } from './filter.ts';
 
 type Known = Pick<Awaited<ReturnType<AgentClient['state']>>[number], 'type' | 'key'>;

@@ -1,10 +1,10 @@
 /** The agents of a cluster by its API server's `exec`, with the caller's own rights: a thin edge over the official client. */
 import { PassThrough } from 'node:stream';
 import type { Exec, KubeConfig, V1Status } from '@kubernetes/client-node';
-import { ApiError } from '../../kube/client/apierror.ts';
-import { ApiServer } from '../../kube/client/apiserver.ts';
-import { accessTo } from '../../sources/live.ts';
+import { ApiError } from '../../inputs/kube/client/apierror.ts';
+import { ApiServer } from '../../inputs/kube/client/apiserver.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
+import { accessTo } from '../sources/live.ts';
 import { type AgentOutput, type AgentPod, type Agents, MissingRight, type Until } from './agents.ts';
 import { linesTo } from './lines.ts';
 import { listAgents } from './listagents.ts';

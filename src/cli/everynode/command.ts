@@ -1,10 +1,11 @@
 /** `sluice drops`, `flows` and `record` where no agent is: the same command in the pod of every agent of the cluster. */
-import { agentOrCluster } from '../../sources/agentorcluster.ts';
-import { DEFAULT_SOCKET } from '../../sources/options.ts';
+
 import pc from '../../terminal/colours.ts';
 import { type OutputOptions, writeNote } from '../../terminal/output.ts';
 import { Printer } from '../drops/printer.ts';
 import { denialsText, flowsText, sayAtInterrupt } from '../followed.ts';
+import { agentOrCluster } from '../sources/agentorcluster.ts';
+import { DEFAULT_SOCKET } from '../sources/options.ts';
 import type { Agents } from './agents.ts';
 import type { NodeReport } from './report.ts';
 

@@ -1,7 +1,7 @@
 /** What the agents of all nodes tell of one by one, in one order of time. */
 
-import { sleep } from '../../async/sleep.ts';
-import { getOrMake } from '../../model/getormake.ts';
+import { sleep } from '../../lib/async/sleep.ts';
+import { getOrMake } from '../../lib/collections/getormake.ts';
 import { NodeClocks } from './nodeclocks.ts';
 import { askNodes, type NodesOptions } from './nodes.ts';
 import { Reorder } from './reorder.ts';

@@ -1,6 +1,6 @@
 /** One node's agent, asked again and again: a node that is away is said once, and so is that it is back. */
-import { backoffMs } from '../../async/backoff.ts';
-import { sleep } from '../../async/sleep.ts';
+import { backoffMs } from '../../lib/async/backoff.ts';
+import { sleep } from '../../lib/async/sleep.ts';
 import { type AgentPod, type Agents, MissingRight } from './agents.ts';
 import type { LetIn } from './letin.ts';
 import { NodeNotes } from './nodenotes.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Api, Query } from '../../kube/client/api.ts';
+import type { Api, Query } from '../../inputs/kube/client/api.ts';
 import { listAgents } from './listagents.ts';
 
 const pod = (name: string, more: object = {}) => ({

@@ -1,10 +1,10 @@
 /** The pods of the agents as the API server lists them: page by page, and no more than there can be. */
-import type { Api } from '../../kube/client/api.ts';
-import { MeasuredApi } from '../../kube/once/measure.ts';
-import { asMap } from '../../kube/report/identity.ts';
-import { listPages } from '../../kube/watch/listpages.ts';
-import { PODS, type Resource } from '../../kube/watch/resource.ts';
-import { isText } from '../../model/istext.ts';
+import type { Api } from '../../inputs/kube/client/api.ts';
+import { MeasuredApi } from '../../inputs/kube/once/measure.ts';
+import { asMap } from '../../inputs/kube/report/identity.ts';
+import { listPages } from '../../inputs/kube/watch/listpages.ts';
+import { PODS, type Resource } from '../../inputs/kube/watch/resource.ts';
+import { isText } from '../../lib/text/istext.ts';
 import type { AgentPod } from './agents.ts';
 
 /** One of each node, and those that end; 5,000 nodes are the most that Kubernetes is made for. */

@@ -1,5 +1,5 @@
 /** What an agent writes to its standard error, within limits: no node fills the terminal that others are read on. */
-import { type Rate, TokenBucket } from '../../model/tokenbucket.ts';
+import { type Rate, TokenBucket } from '../../lib/fairness/tokenbucket.ts';
 import { plural } from '../../terminal/plural.ts';
 
 /** Of what is lost an agent has two lines a second at most, and all else it says once. */

@@ -1,6 +1,6 @@
 /** The agents of all nodes, asked at once: nodes that come are asked too, for as long as somebody follows. */
-import { ownSignal } from '../../async/ownsignal.ts';
-import { sleep } from '../../async/sleep.ts';
+import { ownSignal } from '../../lib/async/ownsignal.ts';
+import { sleep } from '../../lib/async/sleep.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { type AgentPod, type Agents, MissingRight } from './agents.ts';
 import { type FollowOptions, followNode } from './follownode.ts';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Denial } from '../../denials/denial.ts';
-import type { SeenFlow } from '../../flows/seenflow.ts';
 import type { Address } from '../../model/address.ts';
+import type { Denial } from '../../observe/denials/denial.ts';
+import type { SeenFlow } from '../../observe/flows/seenflow.ts';
 import { denialLine, denialObject } from '../drops/text.ts';
 import { flowLine, flowObject } from '../flows/text.ts';
 import { reportOf } from './report.ts';

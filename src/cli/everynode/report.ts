@@ -1,6 +1,6 @@
 /** What `sluice drops -o json` and `sluice flows -o json` print in the pod of an agent, read again elsewhere. */
-import type { Denial } from '../../denials/denial.ts';
-import type { SeenFlow } from '../../flows/seenflow.ts';
+import type { Denial } from '../../observe/denials/denial.ts';
+import type { SeenFlow } from '../../observe/flows/seenflow.ts';
 import { denialLine } from '../drops/text.ts';
 import { flowLine } from '../flows/text.ts';
 import type { Timed } from './reorder.ts';

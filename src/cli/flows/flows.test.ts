@@ -1,7 +1,7 @@
 /** What `sluice flows --follow` says where Ctrl-C ends it. */
 import { afterEach, expect, test, vi } from 'vitest';
-import type { SeenFlow } from '../../flows/seenflow.ts';
 import type { Address } from '../../model/address.ts';
+import type { SeenFlow } from '../../observe/flows/seenflow.ts';
 import { flowsCommand } from './flows.ts';
 
 const flow: SeenFlow = {
@@ -13,7 +13,7 @@ const agent = {
     yield { flows: [flow, flow], denials: [], lost: 3, skipped: 1 };
   },
 };
-vi.mock('../../sources/askagent.ts', () => ({
+vi.mock('../sources/askagent.ts', () => ({
   askAgent: (_: string, ask: (asked: typeof agent) => unknown) => ask(agent),
 }));
 

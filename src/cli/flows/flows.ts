@@ -1,6 +1,5 @@
 /** `sluice flows`: the new connections of this node's pods by name, and among them those that were denied. */
-import type { FlowsMessage } from '../../rpc/client.ts';
-import { askAgent } from '../../sources/askagent.ts';
+import type { FlowsMessage } from '../../api/rpc/client.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { isData } from '../../terminal/data.ts';
 import { type OutputOptions, writeLine } from '../../terminal/output.ts';
@@ -13,6 +12,7 @@ import { unknownOf } from '../drops/unknown.ts';
 import { askCluster, socketOf, type WhereOptions } from '../everynode/command.ts';
 import { beat, beOverheard } from '../everynode/overheard.ts';
 import { flowsText, sayAtInterrupt } from '../followed.ts';
+import { askAgent } from '../sources/askagent.ts';
 import { LostNotes } from './lostnotes.ts';
 import { flowLine, flowObject } from './text.ts';
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { wrongWith } from '../../../test/support/questions/schema.ts';
-import type { SeenFlow } from '../../flows/seenflow.ts';
 import type { Address } from '../../model/address.ts';
+import type { SeenFlow } from '../../observe/flows/seenflow.ts';
 import { toTerminal } from '../../terminal/colours.ts';
 import { printableJson } from '../../terminal/printable.ts';
 import { flowLine, flowObject } from './text.ts';

@@ -1,5 +1,5 @@
 /** A new connection for people as a line, and for programs as docs/schema/sluice-v1.json has it. */
-import type { SeenFlow } from '../../flows/seenflow.ts';
+import type { SeenFlow } from '../../observe/flows/seenflow.ts';
 import { clockText, connectionWords } from '../drops/text.ts';
 import { versioned } from '../schema.ts';
 

@@ -1,6 +1,6 @@
 /** A matrix as comma-separated values (RFC 4180): a line for each pair of members, for a spreadsheet to sort. */
-import { connectionsText } from '../../reach/connectionstext.ts';
-import { type EndView, type MatrixView, memberName } from '../../reach/view.ts';
+import { connectionsText } from '../../answers/reach/connectionstext.ts';
+import { type EndView, type MatrixView, memberName } from '../../answers/reach/view.ts';
 import { memberText, type Row } from './rows.ts';
 
 export function* csvLines(view: MatrixView, rows: readonly Row[]): Generator<string> {

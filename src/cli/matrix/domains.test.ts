@@ -1,8 +1,8 @@
 /** Names of the DNS in every format of the matrix, and in a comparison. */
 import { expect, test } from 'vitest';
 import { world } from '../../../test/support/questions/world.ts';
-import { diffOf } from '../../reach/diff/diffview.ts';
-import { matrixViewOf } from '../../reach/view.ts';
+import { diffOf } from '../../answers/reach/diff/diffview.ts';
+import { matrixViewOf } from '../../answers/reach/view.ts';
 import { diffMarkdown } from '../diff/markdown.ts';
 import { diffObject } from '../diff/object.ts';
 import { diffLines } from '../diff/text.ts';

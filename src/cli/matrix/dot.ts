@@ -1,6 +1,6 @@
 /** A matrix as a graph for Graphviz: an arrow for each connection, dashed to what is not there yet. */
-import { cellText } from '../../reach/connectionstext.ts';
-import { type EndView, type MatrixView, memberName } from '../../reach/view.ts';
+import { cellText } from '../../answers/reach/connectionstext.ts';
+import { type EndView, type MatrixView, memberName } from '../../answers/reach/view.ts';
 import { endText, listed, type Row } from './rows.ts';
 
 export function dotLines(view: MatrixView, rows: readonly Row[]): string[] {

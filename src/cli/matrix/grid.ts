@@ -1,7 +1,7 @@
 /** A matrix as a grid, for as long as it fits the terminal. */
 import Table from 'cli-table3';
-import { cellText } from '../../reach/connectionstext.ts';
-import type { EndView, MatrixView } from '../../reach/view.ts';
+import { cellText } from '../../answers/reach/connectionstext.ts';
+import type { EndView, MatrixView } from '../../answers/reach/view.ts';
 import { endText, isJudged, type Row } from './rows.ts';
 
 /** Undefined where it does not fit. */

@@ -1,7 +1,8 @@
 /** A matrix as one page that needs nothing else: a table that a screen reader can walk, and a mail can carry. */
-import { getOrMake } from '../../model/getormake.ts';
-import { cellText } from '../../reach/connectionstext.ts';
-import { type EndView, type MatrixView, memberName } from '../../reach/view.ts';
+
+import { cellText } from '../../answers/reach/connectionstext.ts';
+import { type EndView, type MatrixView, memberName } from '../../answers/reach/view.ts';
+import { getOrMake } from '../../lib/collections/getormake.ts';
 import { endText, isJudged, legendOf, memberText, type Row } from './rows.ts';
 
 export function htmlLines(

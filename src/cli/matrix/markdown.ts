@@ -1,6 +1,6 @@
 /** A matrix for a page of a repository. */
-import { cellText } from '../../reach/connectionstext.ts';
-import { type MatrixView, memberName } from '../../reach/view.ts';
+import { cellText } from '../../answers/reach/connectionstext.ts';
+import { type MatrixView, memberName } from '../../answers/reach/view.ts';
 import { endText, legendOf, listed, type Row } from './rows.ts';
 
 export function markdownLines(

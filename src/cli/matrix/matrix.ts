@@ -1,11 +1,8 @@
 /** `sluice matrix`: who reaches whom on which ports, by workload. */
-import { assertNever } from '../../model/assert.ts';
+
+import { type EndView, type MatrixView, matrixViewOf } from '../../answers/reach/view.ts';
+import { assertNever } from '../../lib/text/assert.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
-import { type EndView, type MatrixView, matrixViewOf } from '../../reach/view.ts';
-import type { SourceOptions } from '../../sources/options.ts';
-import { readState } from '../../sources/readstate.ts';
-import { isInScope, namespacesOf, refuseUnknownNamespace } from '../../sources/scope.ts';
-import type { State } from '../../sources/state.ts';
 import pc from '../../terminal/colours.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { isData, writeData } from '../../terminal/data.ts';
@@ -13,6 +10,10 @@ import { writeDocument, writeLines, writeNote } from '../../terminal/output.ts';
 import { withProgress } from '../../terminal/progress.ts';
 import { terminalWidth } from '../../terminal/wrap.ts';
 import { noteState, notesOf } from '../notestate.ts';
+import type { SourceOptions } from '../sources/options.ts';
+import { readState } from '../sources/readstate.ts';
+import { isInScope, namespacesOf, refuseUnknownNamespace } from '../sources/scope.ts';
+import type { State } from '../sources/state.ts';
 import { csvLines } from './csv.ts';
 import { dotLines } from './dot.ts';
 import { htmlLines } from './html.ts';

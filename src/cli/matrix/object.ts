@@ -1,8 +1,8 @@
 /** A matrix for programs. */
-import type { Cell } from '../../reach/cells.ts';
-import type { ConnectionPool } from '../../reach/connections.ts';
-import { type ConnectionsObject, connectionsObject } from '../../reach/connectionstext.ts';
-import type { MatrixView } from '../../reach/view.ts';
+import type { Cell } from '../../answers/reach/cells.ts';
+import type { ConnectionPool } from '../../answers/reach/connections.ts';
+import { type ConnectionsObject, connectionsObject } from '../../answers/reach/connectionstext.ts';
+import type { MatrixView } from '../../answers/reach/view.ts';
 import { versioned } from '../schema.ts';
 import type { Row } from './rows.ts';
 

@@ -1,6 +1,6 @@
 /** A matrix at a terminal: as a grid where it fits the width, else a block of lines for each end that reaches others. */
-import { cellText } from '../../reach/connectionstext.ts';
-import { type ExposureView, type MatrixView, memberName } from '../../reach/view.ts';
+import { cellText } from '../../answers/reach/connectionstext.ts';
+import { type ExposureView, type MatrixView, memberName } from '../../answers/reach/view.ts';
 import pc from '../../terminal/colours.ts';
 import { beside, wrap } from '../../terminal/wrap.ts';
 import { gridLines } from './grid.ts';

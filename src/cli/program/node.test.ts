@@ -1,12 +1,6 @@
 import { expect, test } from 'vitest';
-import { SUITES } from '../../bench/suites.ts';
-import { BENCH_SUITES } from './node.ts';
 import type { NodeActions } from './nodeactions.ts';
 import { makeProgram } from './program.ts';
-
-test('the help of bench names every suite', () => {
-  expect(BENCH_SUITES).toEqual(SUITES.map(({ name }) => name));
-});
 
 test.each(
   makeProgram({} as NodeActions)

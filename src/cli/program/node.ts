@@ -1,31 +1,11 @@
-/** What runs on a node or makes one of its own: status, uninstall, bench, demo. */
+/** What runs on a node: status, uninstall. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { NodeActions } from './nodeactions.ts';
 import { output, seconds, socketOption } from './options.ts';
 
 export function addNode(sluice: Command, actions: NodeActions): void {
-  addDemo(sluice, actions);
   addStatus(sluice, actions);
-  addBench(sluice, actions);
   addUninstall(sluice, actions);
-}
-
-function addDemo(sluice: Command, actions: NodeActions): void {
-  sluice
-    .command('demo')
-    .description(
-      'two nodes, a shop and a stranger as network namespaces: policy on real packets (needs root)',
-    )
-    .option('--keep', 'leave the demo running and show what to try')
-    .addOption(
-      new Option(
-        '--again',
-        'try the board once more over what --keep left, and over your edits of its manifests',
-      ).conflicts(['keep', 'remove']),
-    )
-    .addOption(new Option('--remove', 'remove what an earlier --keep left').conflicts('keep'))
-    .addHelpText('after', DEMO_HELP)
-    .action(actions.demo);
 }
 
 function addStatus(sluice: Command, actions: NodeActions): void {
@@ -36,38 +16,6 @@ function addStatus(sluice: Command, actions: NodeActions): void {
     .addOption(output('wide'))
     .addHelpText('after', STATUS_HELP)
     .action(actions.status);
-}
-
-/** Their list is large, and who wants help loads none of it. */
-export const BENCH_SUITES = [
-  'compile',
-  'memory',
-  'events',
-  'start',
-  'commit',
-  'packets',
-  'denials',
-  'flows',
-  'conntrack',
-  'attach',
-  'attached',
-  'policies',
-  'names',
-  'matrix',
-  'explain',
-  'neighbours',
-];
-
-function addBench(sluice: Command, actions: NodeActions): void {
-  sluice
-    .command('bench')
-    .description('measure what rules, events and packets cost here, beside budgets and floors (needs root)')
-    .argument('[names...]', `suites (${BENCH_SUITES.join(', ')}), then parts of rows`)
-    .addOption(new Option('-o, --output <format>', 'output format').choices(['text', 'json']).default('text'))
-    .option('--json', 'the same as -o json')
-    .option('--verbose', 'say what every design of the packet benchmark took')
-    .addHelpText('after', BENCH_HELP)
-    .action(actions.bench);
 }
 
 function addUninstall(sluice: Command, actions: NodeActions): void {
@@ -115,24 +63,11 @@ function namespace(text: string): string {
   return text;
 }
 
-const DEMO_HELP = `
-Exit code 0: everything was as expected; 2: it was not, or there was trouble.
-
-  sluice demo
-  sluice demo --keep     leaves it running, for edits of its manifests
-  sluice demo --again    tries all once more`;
-
 const STATUS_HELP = `
 Exit code 0: ready; 1: not ready; 2: trouble, as where no agent answers.
 
   sluice status
   sluice status -o json | jq .ready`;
-
-const BENCH_HELP = `
-Exit code 0: all budgets are kept; 1: one is missed; 2: trouble, as where nothing was measured.
-
-  sluice bench explain matrix
-  sluice bench packets new -o json           the rows of a suite that have a word in their names`;
 
 const UNINSTALL_HELP = `
 On a node it removes the tables of Sluice, and what attached pods had from it: their interfaces and the node's routes to

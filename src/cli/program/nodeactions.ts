@@ -10,8 +10,6 @@ export interface NodeActions {
   readonly drops: Action;
   readonly flows: Action;
   readonly dump: Action;
-  readonly demo: Action;
   readonly status: Action;
-  readonly bench: Action;
   readonly uninstall: Action;
 }

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { boundedText } from '../../model/boundedtext.ts';
+import { boundedText } from '../../lib/text/boundedtext.ts';
 import { writeHelp, writeUsageError } from '../../terminal/help.ts';
 import { addAbout } from './about.ts';
 import { addAgent } from './agent.ts';

@@ -1,6 +1,6 @@
 /** Runs the command that was typed. */
 import { type Command, CommanderError } from 'commander';
-import { boundedText } from '../../model/boundedtext.ts';
+import { boundedText } from '../../lib/text/boundedtext.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 
 export async function run(program: Command): Promise<void> {

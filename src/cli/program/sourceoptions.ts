@@ -6,7 +6,7 @@ export function collect(path: string, before: readonly string[] = []): readonly 
   return [...before, path];
 }
 
-/** `sources/options.ts` says what comes of them. */
+/** `cli/sources/options.ts` says what comes of them. */
 export function withSources(command: Command): Command {
   return withScope(withClusters(command));
 }

@@ -3,12 +3,12 @@ import type { Address } from '../../model/address.ts';
 import { addressOwners } from '../../model/addressowners.ts';
 import type { Cluster, Pod } from '../../model/cluster.ts';
 import type { CountedFlow } from '../../model/countedflows.ts';
-import type { RecordedEnd, Recording } from '../../recording/recording.ts';
-import { isInScope } from '../../sources/scope.ts';
-import type { Scope } from '../../sources/state.ts';
+import type { RecordedEnd, Recording } from '../../observe/recording/recording.ts';
 import pc from '../../terminal/colours.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { writeNote } from '../../terminal/output.ts';
+import { isInScope } from '../sources/scope.ts';
+import type { Scope } from '../sources/state.ts';
 
 /** Those with an end that is one of the pods: all of them where nobody says which. */
 export function recordingAbout(scope: Scope, recording: Recording): Recording {

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ExecServer, type Session } from '../../../test/support/api/execserver.ts';
-import { MergedRecording } from '../../recording/merge.ts';
-import { RecordingReader } from '../../recording/read.ts';
-import { connectionsOf, type Recording } from '../../recording/recording.ts';
+import { MergedRecording } from '../../observe/recording/merge.ts';
+import { RecordingReader } from '../../observe/recording/read.ts';
+import { connectionsOf, type Recording } from '../../observe/recording/recording.ts';
 import { NodeParts } from './cluster.ts';
 
 const HEADER = {

@@ -1,9 +1,9 @@
 /** What the agents of all nodes record, as one: each tells in parts, so that a node that goes away leaves what it had. */
 
-import { aborted } from '../../async/aborted.ts';
-import { getOrMake } from '../../model/getormake.ts';
-import type { MergedRecording } from '../../recording/merge.ts';
-import { LONGEST_LINE, RecordingError, RecordingReader } from '../../recording/read.ts';
+import { aborted } from '../../lib/async/aborted.ts';
+import { getOrMake } from '../../lib/collections/getormake.ts';
+import type { MergedRecording } from '../../observe/recording/merge.ts';
+import { LONGEST_LINE, RecordingError, RecordingReader } from '../../observe/recording/read.ts';
 import { writeNote } from '../../terminal/output.ts';
 import { clusterAgents } from '../everynode/clusteragents.ts';
 import type { WhereOptions } from '../everynode/command.ts';

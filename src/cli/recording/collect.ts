@@ -1,8 +1,9 @@
 /** A recording of what the agent of this node knows, and of what it sees while somebody waits, in parts. */
-import { sleep } from '../../async/sleep.ts';
-import type { Recording } from '../../recording/recording.ts';
-import type { AgentClient } from '../../rpc/client.ts';
-import { askAgent } from '../../sources/askagent.ts';
+
+import type { AgentClient } from '../../api/rpc/client.ts';
+import { sleep } from '../../lib/async/sleep.ts';
+import type { Recording } from '../../observe/recording/recording.ts';
+import { askAgent } from '../sources/askagent.ts';
 import { RecordingCollector } from './collector.ts';
 
 export interface CollectOptions {

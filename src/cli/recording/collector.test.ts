@@ -1,17 +1,17 @@
 /** A recording judges connections by what their ends were when they were made, whatever was looked up before or later. */
 import { beforeEach, expect, test, vi } from 'vitest';
+import { address } from '../../../bench/lab/topology.ts';
 import { nodeEvent, shopPod, shopPolicy } from '../../../test/support/scenarios/shop.ts';
-import { ModelView } from '../../denials/modelview.ts';
-import { nameDenial } from '../../denials/name.ts';
-import { Namer } from '../../flows/name.ts';
-import { address } from '../../lab/topology.ts';
+import type { AgentClient, FlowsMessage } from '../../api/rpc/client.ts';
+import type { StatusResponse } from '../../api/rpc/messages.ts';
 import { type ClusterEvent, ClusterState } from '../../model/cluster.ts';
 import type { Policy, PolicyId } from '../../model/policy.ts';
 import { ToldFacts } from '../../names/toldfacts.ts';
-import { recordingJudge } from '../../recording/judge.ts';
-import type { Recording } from '../../recording/recording.ts';
-import type { AgentClient, FlowsMessage } from '../../rpc/client.ts';
-import type { StatusResponse } from '../../rpc/messages.ts';
+import { ModelView } from '../../observe/denials/modelview.ts';
+import { nameDenial } from '../../observe/denials/name.ts';
+import { Namer } from '../../observe/flows/name.ts';
+import { recordingJudge } from '../../observe/recording/judge.ts';
+import type { Recording } from '../../observe/recording/recording.ts';
 import { RecordingCollector } from './collector.ts';
 
 const [WEB, DB, OUTSIDE] = ['10.1.0.1', '10.1.0.2', '192.0.2.7'] as const;

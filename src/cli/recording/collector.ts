@@ -1,16 +1,17 @@
 /** The connections that an agent tells of, as a recording grows: its ends are what they were when they were told of. */
+
+import type { AgentClient, FlowsMessage } from '../../api/rpc/client.ts';
+import { MultiMap } from '../../lib/collections/multimap.ts';
 import { addressOwners } from '../../model/addressowners.ts';
 import type { Cluster } from '../../model/cluster.ts';
-import { MultiMap } from '../../model/multimap.ts';
 import { namesIn, type ToldFact } from '../../names/toldfacts.ts';
-import { Recorder } from '../../recording/recorder.ts';
-import type { RecordedFlow, Recording } from '../../recording/recording.ts';
-import { ofDenial, ofOpen, ofSeen, type PodOf } from '../../recording/seen.ts';
-import { surroundingsOf } from '../../recording/surroundings.ts';
-import { ToldPods } from '../../recording/toldpods.ts';
-import type { AgentClient, FlowsMessage } from '../../rpc/client.ts';
-import { clusterOf, unknownPodsOf } from '../../sources/agent.ts';
+import { Recorder } from '../../observe/recording/recorder.ts';
+import type { RecordedFlow, Recording } from '../../observe/recording/recording.ts';
+import { ofDenial, ofOpen, ofSeen, type PodOf } from '../../observe/recording/seen.ts';
+import { surroundingsOf } from '../../observe/recording/surroundings.ts';
+import { ToldPods } from '../../observe/recording/toldpods.ts';
 import { recordedOf } from '../diff/recording.ts';
+import { clusterOf, unknownPodsOf } from '../sources/agent.ts';
 
 export class RecordingCollector {
   readonly #agent: AgentClient;

@@ -1,7 +1,7 @@
 /** The lines of a file that may be huge, or one line without an end: no more of it is in memory than a line may have. */
 import { createReadStream } from 'node:fs';
 import { StringDecoder } from 'node:string_decoder';
-import { readFailure } from '../../files/folder.ts';
+import { readFailure } from '../../inputs/files/folder.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 
 /** Each line that ended. Throws CommandError where one is longer. */

@@ -1,5 +1,5 @@
 /** Recordings and their connections for programs. */
-import type { Recording } from '../../recording/recording.ts';
+import type { Recording } from '../../observe/recording/recording.ts';
 
 export function recordingObject(recording: Recording): object {
   const { fromMs, toMs, recordedOn, missedOn = [], lost, leftOut, isCut } = recording;

@@ -1,7 +1,7 @@
 /** Recordings of the command line, as one. */
-import { mergeRecordings } from '../../recording/merge.ts';
-import { LONGEST_LINE, RecordingError, RecordingReader } from '../../recording/read.ts';
-import type { Recording } from '../../recording/recording.ts';
+import { mergeRecordings } from '../../observe/recording/merge.ts';
+import { LONGEST_LINE, RecordingError, RecordingReader } from '../../observe/recording/read.ts';
+import type { Recording } from '../../observe/recording/recording.ts';
 import pc from '../../terminal/colours.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { writeNote } from '../../terminal/output.ts';

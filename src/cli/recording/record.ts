@@ -1,6 +1,6 @@
 /** `sluice record FILE`: the connections of this node's pods for a while, or those of all nodes. */
-import { MergedRecording } from '../../recording/merge.ts';
-import { connectionsOf, type Recording } from '../../recording/recording.ts';
+import { MergedRecording } from '../../observe/recording/merge.ts';
+import { connectionsOf, type Recording } from '../../observe/recording/recording.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { writeNote } from '../../terminal/output.ts';
 import { plural } from '../../terminal/plural.ts';

@@ -1,7 +1,7 @@
 /** The file of a recording, whole at any time. */
 import { closeSync, fsyncSync, openSync, renameSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
-import type { Recording } from '../../recording/recording.ts';
-import { recordingLines } from '../../recording/write.ts';
+import type { Recording } from '../../observe/recording/recording.ts';
+import { recordingLines } from '../../observe/recording/write.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { writeUnwrapped } from '../../terminal/output.ts';
 import { printableJsonText } from '../../terminal/printable.ts';

@@ -1,17 +1,17 @@
 /** `sluice replay RECORDING…`: which recorded connections these policies allow and deny, and by which of them. */
 import type { UnknownPods } from '../../model/podcidrs.ts';
-import { endNamer } from '../../recording/endname.ts';
-import { connectionsIn, type FlowGroup, flowGroups } from '../../recording/groups.ts';
-import { recordingJudge } from '../../recording/judge.ts';
-import type { Recording } from '../../recording/recording.ts';
-import type { SourceOptions } from '../../sources/options.ts';
-import { readState } from '../../sources/readstate.ts';
+import { endNamer } from '../../observe/recording/endname.ts';
+import { connectionsIn, type FlowGroup, flowGroups } from '../../observe/recording/groups.ts';
+import { recordingJudge } from '../../observe/recording/judge.ts';
+import type { Recording } from '../../observe/recording/recording.ts';
 import pc from '../../terminal/colours.ts';
 import { isData, writeData } from '../../terminal/data.ts';
 import { type OutputOptions, writeLines } from '../../terminal/output.ts';
 import { plural } from '../../terminal/plural.ts';
 import { noteState, notesOf } from '../notestate.ts';
 import { versioned } from '../schema.ts';
+import type { SourceOptions } from '../sources/options.ts';
+import { readState } from '../sources/readstate.ts';
 import { recordedAbout } from './about.ts';
 import { recordingObject } from './object.ts';
 import { lacksNothing, readRecordings } from './read.ts';

@@ -1,12 +1,12 @@
 /** `sluice suggest -n NAMESPACE --recorded FILE`: the least policies that allow what was recorded of a namespace. */
-import { decodeObject } from '../../kube/decode/decode.ts';
+import { decodeObject } from '../../inputs/kube/decode/decode.ts';
 import type { Policy, PolicyId } from '../../model/policy.ts';
 import { problemText } from '../../model/problem.ts';
-import { endNamer } from '../../recording/endname.ts';
-import { connectionsIn, flowGroups, type JudgedFlow } from '../../recording/groups.ts';
-import { recordingJudge } from '../../recording/judge.ts';
-import { countOf, type RecordedFlow, type Recording } from '../../recording/recording.ts';
-import { suggestPolicies } from '../../recording/suggest/suggest.ts';
+import { endNamer } from '../../observe/recording/endname.ts';
+import { connectionsIn, flowGroups, type JudgedFlow } from '../../observe/recording/groups.ts';
+import { recordingJudge } from '../../observe/recording/judge.ts';
+import { countOf, type RecordedFlow, type Recording } from '../../observe/recording/recording.ts';
+import { suggestPolicies } from '../../observe/recording/suggest/suggest.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { HANG } from '../../terminal/hang.ts';
 import { writeDocument, writeUnwrapped } from '../../terminal/output.ts';

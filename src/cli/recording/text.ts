@@ -1,9 +1,9 @@
 /** Recorded connections for people, as lines. */
 
-import { spanText } from '../../ends/byname.ts';
-import { targetText } from '../../recording/endname.ts';
-import { connectionsIn, type FlowGroup } from '../../recording/groups.ts';
-import type { Recording } from '../../recording/recording.ts';
+import { spanText } from '../../answers/questions/byname.ts';
+import { targetText } from '../../observe/recording/endname.ts';
+import { connectionsIn, type FlowGroup } from '../../observe/recording/groups.ts';
+import type { Recording } from '../../observe/recording/recording.ts';
 import pc from '../../terminal/colours.ts';
 import { HANG } from '../../terminal/hang.ts';
 import { plural } from '../../terminal/plural.ts';

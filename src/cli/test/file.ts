@@ -1,10 +1,10 @@
 /** A file of expected flows, as data: docs/test.md has its format. */
 import { dirname, resolve } from 'node:path';
 import { parseAllDocuments } from 'yaml';
-import { didYouMean } from '../../model/didyoumean.ts';
+import { didYouMean } from '../../lib/text/didyoumean.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
-import { readText } from '../../sources/files.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
+import { readText } from '../sources/files.ts';
 import type { ExpectedMatrix } from './pairs.ts';
 
 export interface TestFile {

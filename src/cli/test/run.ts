@@ -1,11 +1,11 @@
 /** Runs a file of expected flows against its cluster. */
 
-import { answer, reasonOf } from '../../ends/answer.ts';
-import { parseEnd } from '../../ends/endname.ts';
-import type { World } from '../../ends/place.ts';
-import { verdictOfCase } from '../../ends/verdicts.ts';
-import { decodeObject } from '../../kube/decode/decode.ts';
-import { decodeInventory } from '../../kube/decode/inventory.ts';
+import { answer, reasonOf } from '../../answers/questions/answer.ts';
+import { parseEnd } from '../../answers/questions/endname.ts';
+import type { World } from '../../answers/questions/place.ts';
+import { verdictOfCase } from '../../answers/questions/verdicts.ts';
+import { decodeObject } from '../../inputs/kube/decode/decode.ts';
+import { decodeInventory } from '../../inputs/kube/decode/inventory.ts';
 import { ClusterState } from '../../model/cluster.ts';
 import { clusterEvents } from '../../model/clusterevents.ts';
 import { inventoryOf, mergedInventory } from '../../model/inventory.ts';

@@ -1,10 +1,6 @@
 /** `sluice test FILE…`: whether connections are allowed and denied as somebody wrote down. */
-import { listManifests } from '../../files/listing.ts';
+import { listManifests } from '../../inputs/files/listing.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
-import { requireReadable } from '../../sources/files.ts';
-import type { SourceOptions } from '../../sources/options.ts';
-import { readManifests, readState } from '../../sources/readstate.ts';
-import type { State } from '../../sources/state.ts';
 import pc from '../../terminal/colours.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { isData, writeData } from '../../terminal/data.ts';
@@ -14,6 +10,10 @@ import { terminalWidth, wrap } from '../../terminal/wrap.ts';
 import { worldOf } from '../asked.ts';
 import { noteState, notesOf } from '../notestate.ts';
 import { versioned } from '../schema.ts';
+import { requireReadable } from '../sources/files.ts';
+import type { SourceOptions } from '../sources/options.ts';
+import { readManifests, readState } from '../sources/readstate.ts';
+import type { State } from '../sources/state.ts';
 import { readTestFile, type TestFile } from './file.ts';
 import { junitLines } from './junit.ts';
 import { runTestFile, type TestCase, type TestResult } from './run.ts';

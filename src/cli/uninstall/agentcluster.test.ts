@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { ApiServer } from '../../kube/client/apiserver.ts';
+import { ApiServer } from '../../inputs/kube/client/apiserver.ts';
 import { agentClusterOf, type OpenAgentCluster, openAgentCluster } from './agentcluster.ts';
 
 const DAEMONSETS = '/apis/apps/v1/namespaces/platform/daemonsets';

@@ -4,11 +4,11 @@
  */
 import { text } from 'node:stream/consumers';
 import type { V1DaemonSet, V1Pod } from '@kubernetes/client-node';
-import { ApiError } from '../../kube/client/apierror.ts';
-import { ApiServer } from '../../kube/client/apiserver.ts';
-import { findAccess } from '../../kube/client/findaccess.ts';
-import { unlessForbidden } from '../../kube/client/unlessforbidden.ts';
-import { asMap, asMaps } from '../../kube/report/identity.ts';
+import { ApiError } from '../../inputs/kube/client/apierror.ts';
+import { ApiServer } from '../../inputs/kube/client/apiserver.ts';
+import { findAccess } from '../../inputs/kube/client/findaccess.ts';
+import { unlessForbidden } from '../../inputs/kube/client/unlessforbidden.ts';
+import { asMap, asMaps } from '../../inputs/kube/report/identity.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { NAME_LABEL } from './cleaner.ts';
 

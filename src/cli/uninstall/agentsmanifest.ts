@@ -1,10 +1,10 @@
 /** The agents' DaemonSet from the manifests that it was made of, for a cluster that has it no more. */
 import { readFile } from 'node:fs/promises';
 import type { V1DaemonSet } from '@kubernetes/client-node';
-import { readFailure } from '../../files/folder.ts';
-import { parseManifest } from '../../files/parse.ts';
-import { asMap, typeOf } from '../../kube/report/identity.ts';
-import { flattenLists } from '../../kube/watch/list.ts';
+import { readFailure } from '../../inputs/files/folder.ts';
+import { parseManifest } from '../../inputs/files/parse.ts';
+import { asMap, typeOf } from '../../inputs/kube/report/identity.ts';
+import { flattenLists } from '../../inputs/kube/watch/list.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 
 /** YAML or JSON, with whatever else is in it. Throws CommandError. */

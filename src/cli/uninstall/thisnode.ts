@@ -1,10 +1,11 @@
 /** Takes off this node what Sluice made on it: tables, interfaces of attached pods, routes, files of the CNI plugin. */
-import { sleep } from '../../async/sleep.ts';
+
 import { isLayout } from '../../compiler/layout.ts';
 import { isMarkedRemoved } from '../../compiler/removedmark.ts';
-import { openNftKernel } from '../../netlink/nftables/nft-kernel.ts';
-import { OLD_POD_TABLE } from '../../netlink/nftables/oldpodtable.ts';
-import { type RemovedTables, removeOtherTables } from '../../netlink/nftables/othertables.ts';
+import { openNftKernel } from '../../kernel/netlink/nftables/nft-kernel.ts';
+import { OLD_POD_TABLE } from '../../kernel/netlink/nftables/oldpodtable.ts';
+import { type RemovedTables, removeOtherTables } from '../../kernel/netlink/nftables/othertables.ts';
+import { sleep } from '../../lib/async/sleep.ts';
 import { NodeInterfaces } from '../../network/attach/nodeinterfaces.ts';
 import { removeList, removePlugin } from '../../network/cni/plugininstall.ts';
 import type { Kernel, KernelError } from '../../nft/kernel.ts';

@@ -1,4 +1,4 @@
-import { sleep } from '../../async/sleep.ts';
+import { sleep } from '../../lib/async/sleep.ts';
 import { writeLine } from '../../terminal/output.ts';
 import { plural } from '../../terminal/plural.ts';
 import type { Removal } from './allnodes.ts';

@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import { NODE } from '../../../test/support/agent/engine.ts';
 import { allowPort, ingressPolicy, tenantPod } from '../../../test/support/agent/tenants.ts';
+import { wholeOf } from '../../lib/collections/pieces.ts';
 import { ClusterState } from '../../model/cluster.ts';
-import { wholeOf } from '../../model/pieces.ts';
 import type { Rule } from '../../model/policy.ts';
 import { makeClass } from '../classes.ts';
 import { className } from '../program.ts';

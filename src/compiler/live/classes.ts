@@ -1,8 +1,9 @@
 /** The classes of local pods that are in use, with what they need in the kernel. */
+
+import { getOrMake } from '../../lib/collections/getormake.ts';
+import type { Pieces } from '../../lib/collections/pieces.ts';
 import { FAMILIES, type Family } from '../../model/address.ts';
 import type { PodKey } from '../../model/cluster.ts';
-import { getOrMake } from '../../model/getormake.ts';
-import type { Pieces } from '../../model/pieces.ts';
 import type { PolicyId } from '../../model/policy.ts';
 import { chainsEqual, setsEqual } from '../../nft/plan/equal.ts';
 import type { Chain, NftSet } from '../../nft/ruleset.ts';

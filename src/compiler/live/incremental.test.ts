@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { networkPolicy } from '../../../bench/largepolicies.ts';
 import { compiled, NODE } from '../../../test/support/agent/engine.ts';
-import { networkPolicy } from '../../bench/largepolicies.ts';
-import { decodeObject } from '../../kube/decode/decode.ts';
+import { decodeObject } from '../../inputs/kube/decode/decode.ts';
 import type { ClusterEvent } from '../../model/cluster.ts';
 import { plan } from '../../nft/plan/plan.ts';
 import { Incremental } from './incremental.ts';

@@ -8,10 +8,11 @@
  * A flush may be done in pieces, between which others use the event loop. It is about the cluster as it was when it
  * began: what is noted meanwhile waits for its end.
  */
+
+import { type Pieces, wholeOf } from '../../lib/collections/pieces.ts';
+import { byName } from '../../lib/text/byname.ts';
 import { FAMILIES, type Family } from '../../model/address.ts';
-import { byName } from '../../model/byname.ts';
 import { type Cluster, type ClusterEvent, ClusterState, type PodKey } from '../../model/cluster.ts';
-import { type Pieces, wholeOf } from '../../model/pieces.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { PodLinks } from '../../model/podlinks.ts';
 import { type Policy, type PolicyId, withoutRules } from '../../model/policy.ts';

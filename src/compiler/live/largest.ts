@@ -1,6 +1,6 @@
 /** Which policies of a namespace are refused where there is no room for what all of them need. */
 
-import { getOrMake } from '../../model/getormake.ts';
+import { getOrMake } from '../../lib/collections/getormake.ts';
 import { type Policy, type PolicyId, type Rule, rulesOf } from '../../model/policy.ts';
 import { type PodSelector, podSelectorText } from '../../model/selector.ts';
 import { EVERY_POD } from '../broadpeers.ts';

@@ -1,6 +1,7 @@
 /** Puts the pods of this node into the classes where they belong, as far as there is room for what their policies need. */
+
+import type { Pieces } from '../../lib/collections/pieces.ts';
 import type { PodKey } from '../../model/cluster.ts';
-import type { Pieces } from '../../model/pieces.ts';
 import { type Policy, type PolicyId, withoutRules } from '../../model/policy.ts';
 import { largestOf } from './largest.ts';
 import type { LiveParts } from './liveparts.ts';

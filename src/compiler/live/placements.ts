@@ -1,6 +1,7 @@
 /** In which classes the local pods are, kept equal to the cluster one pod and one change of policies at a time. */
+
+import type { Pieces } from '../../lib/collections/pieces.ts';
 import type { Cluster, PodKey } from '../../model/cluster.ts';
-import type { Pieces } from '../../model/pieces.ts';
 import { comparePolicies, type Direction, type Policy, type PolicyId } from '../../model/policy.ts';
 import type { PolicyChange } from '../../model/policychange.ts';
 import { classOf, membersAmong, type PodClass, subjectSelects } from '../classes.ts';

@@ -9,8 +9,8 @@ import {
   policyEvent,
   tenantPod,
 } from '../../../test/support/agent/tenants.ts';
+import { wholeOf } from '../../lib/collections/pieces.ts';
 import type { ClusterEvent } from '../../model/cluster.ts';
-import { wholeOf } from '../../model/pieces.ts';
 import type { Policy } from '../../model/policy.ts';
 import { plan } from '../../nft/plan/plan.ts';
 import type { Incremental } from './incremental.ts';

@@ -3,8 +3,9 @@
  * it is made once for all of them, so that an edit costs what the classes cost that it reaches, and not pods times
  * policies.
  */
+
+import { getOrMake } from '../../lib/collections/getormake.ts';
 import type { Namespace, Pod } from '../../model/cluster.ts';
-import { getOrMake } from '../../model/getormake.ts';
 import { comparePolicies, type Direction, type Policy, type PolicyId } from '../../model/policy.ts';
 import { classOfMembers, isolates, memberOf, type PodClass, portsOn, subjectSelects } from '../classes.ts';
 import { factsOf } from '../policyfacts.ts';

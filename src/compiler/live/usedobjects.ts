@@ -1,4 +1,4 @@
-import { getOrMake } from '../../model/getormake.ts';
+import { getOrMake } from '../../lib/collections/getormake.ts';
 
 /** Objects of the kernel by name with the number of their users; one that is made again equal stays the same object. */
 export class UsedObjects<T extends { readonly name: string }> {

@@ -1,8 +1,9 @@
 /** What policy hears of attached pods. */
+
+import type { DeviceName } from '../../kernel/netlink/route/rtnetlink.ts';
 import type { Address } from '../../model/address.ts';
 import type { PodKey } from '../../model/cluster.ts';
 import type { Labels } from '../../model/selector.ts';
-import type { DeviceName } from '../../netlink/route/rtnetlink.ts';
 import type { Sandbox } from '../sandboxes/sandbox.ts';
 import { type Attachment, deviceName, type LinkOwner, type PodLink, podLabel } from './attachment.ts';
 

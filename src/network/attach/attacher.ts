@@ -3,12 +3,12 @@
  * repeated request finds what an earlier one made, also that of a process that was killed in the middle of it.
  */
 import { closeSync } from 'node:fs';
-import { sleep } from '../../async/sleep.ts';
+import { RtnetlinkError, RtnetlinkSocket } from '../../kernel/netlink/route/rtnetlink-socket.ts';
+import { sleep } from '../../lib/async/sleep.ts';
 import type { Address, Cidr, Family } from '../../model/address.ts';
 import { familyOf } from '../../model/address.ts';
 import type { Mac } from '../../model/mac.ts';
 import { LINK_GROUP } from '../../model/podlinks.ts';
-import { RtnetlinkError, RtnetlinkSocket } from '../../netlink/route/rtnetlink-socket.ts';
 import { NetworkError } from '../error.ts';
 import { type Attachment, deviceName, isOf, type LinkOwner, macs, podLabel } from './attachment.ts';
 import type { NamespaceHelper, OpenNamespace } from './helper.ts';

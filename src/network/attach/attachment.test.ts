@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { MAX_ALIAS } from '../../kernel/netlink/route/rtnetlink.ts';
 import type { PodKey } from '../../model/cluster.ts';
-import { MAX_ALIAS } from '../../netlink/route/rtnetlink.ts';
 import {
   aliasOf,
   deviceName,

@@ -3,10 +3,10 @@
  * interface it is, its alias says to people and to a restarted agent whose. There is no other record of it.
  */
 import { createHash } from 'node:crypto';
+import { type DeviceName, MAX_ALIAS } from '../../kernel/netlink/route/rtnetlink.ts';
 import type { Address } from '../../model/address.ts';
 import type { PodKey } from '../../model/cluster.ts';
 import type { Mac } from '../../model/mac.ts';
-import { type DeviceName, MAX_ALIAS } from '../../netlink/route/rtnetlink.ts';
 
 /** An interface of a sandbox: what the runtime calls it. */
 export interface PodLink {

@@ -1,7 +1,8 @@
 /** Takes away what no living pod owns, and mends what somebody took of those that do. */
+
+import type { DeviceName } from '../../kernel/netlink/route/rtnetlink.ts';
 import type { Address } from '../../model/address.ts';
 import type { PodKey } from '../../model/cluster.ts';
-import type { DeviceName } from '../../netlink/route/rtnetlink.ts';
 import type { HostPorts } from '../hostports/hostports.ts';
 import type { Admitted } from './admission.ts';
 import { type Attachment, deviceName, type LinkOwner, type PodLink } from './attachment.ts';

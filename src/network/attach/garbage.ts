@@ -1,6 +1,7 @@
 /** Which interfaces no living pod owns. Pure: what is known comes in, what is to be taken away comes out. */
+
+import type { DeviceName } from '../../kernel/netlink/route/rtnetlink.ts';
 import type { PodKey } from '../../model/cluster.ts';
-import type { DeviceName } from '../../netlink/route/rtnetlink.ts';
 import { type Attachment, podLabel } from './attachment.ts';
 
 export interface Knowledge {

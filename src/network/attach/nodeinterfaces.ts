@@ -1,8 +1,7 @@
 /** The node's side of the pod network, as it is in the kernel: read anew at every question, but for routes. */
 
-import { type Address, type Cidr, FAMILIES, type Family } from '../../model/address.ts';
-import { ChangeWatch } from '../../netlink/route/changewatch.ts';
-import { listLinks } from '../../netlink/route/listlinks.ts';
+import { ChangeWatch } from '../../kernel/netlink/route/changewatch.ts';
+import { listLinks } from '../../kernel/netlink/route/listlinks.ts';
 import {
   type DeviceName,
   type Route,
@@ -14,20 +13,21 @@ import {
   writeGetRoutes,
   writeGetRouteTo,
   writeNewVeth,
-} from '../../netlink/route/rtnetlink.ts';
+} from '../../kernel/netlink/route/rtnetlink.ts';
 import {
   type Link,
   readDeviceAddress,
   readLink,
   readRoute,
   readRouteOfMain,
-} from '../../netlink/route/rtnetlink-read.ts';
+} from '../../kernel/netlink/route/rtnetlink-read.ts';
 import {
   NO_WAY,
   type RouteStep,
   RtnetlinkError,
   RtnetlinkSocket,
-} from '../../netlink/route/rtnetlink-socket.ts';
+} from '../../kernel/netlink/route/rtnetlink-socket.ts';
+import { type Address, type Cidr, FAMILIES, type Family } from '../../model/address.ts';
 import { type Attachment, isDeviceName, ownerInAlias } from './attachment.ts';
 import { RouteTable } from './routetable.ts';
 import { PROTOCOL } from './wiring.ts';

@@ -6,11 +6,11 @@
  *     collect  the same for what no living pod owns
  */
 
-import { KeyedQueue } from '../../async/keyedqueue.ts';
+import type { DeviceName } from '../../kernel/netlink/route/rtnetlink.ts';
+import { KeyedQueue } from '../../lib/async/keyedqueue.ts';
 import type { Address } from '../../model/address.ts';
 import type { Cluster, PodKey } from '../../model/cluster.ts';
 import { podCidrsOf } from '../../model/podcidrs.ts';
-import type { DeviceName } from '../../netlink/route/rtnetlink.ts';
 import { NetworkError } from '../error.ts';
 import type { HostPort } from '../hostports/hostport.ts';
 import type { HostPorts } from '../hostports/hostports.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Route } from '../../netlink/route/rtnetlink.ts';
+import type { Route } from '../../kernel/netlink/route/rtnetlink.ts';
 import { RouteTable } from './routetable.ts';
 
 class Site {

@@ -3,7 +3,7 @@
  * agent would do, so they are read again only after something of the node's network has changed, and after some minutes
  * in any case.
  */
-import type { Route } from '../../netlink/route/rtnetlink.ts';
+import type { Route } from '../../kernel/netlink/route/rtnetlink.ts';
 
 const KEPT_MS = 300_000;
 

@@ -9,6 +9,16 @@
  * gateways' addresses: a frame for them is one for the node's end. So nothing is asked for by ARP or neighbour
  * discovery, the first packet waits for nobody, and the node needs neither addresses of its own there nor proxy_arp.
  */
+
+import {
+  type Existing,
+  type Route,
+  writeNeighbour,
+  writeNewAddress,
+  writeNewRoute,
+  writeSetLink,
+} from '../../kernel/netlink/route/rtnetlink.ts';
+import type { RouteStep } from '../../kernel/netlink/route/rtnetlink-socket.ts';
 import {
   type Address,
   addressBits,
@@ -18,15 +28,6 @@ import {
   parseAddress,
 } from '../../model/address.ts';
 import type { Mac } from '../../model/mac.ts';
-import {
-  type Existing,
-  type Route,
-  writeNeighbour,
-  writeNewAddress,
-  writeNewRoute,
-  writeSetLink,
-} from '../../netlink/route/rtnetlink.ts';
-import type { RouteStep } from '../../netlink/route/rtnetlink-socket.ts';
 import { aliasOf, type LinkOwner } from './attachment.ts';
 
 /** rtm_protocol of every route that we make: `ip route show proto 115`. */

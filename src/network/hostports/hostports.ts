@@ -1,5 +1,5 @@
 /** Host ports of attached pods: decided here, desired state from then on, and in the kernel as all of it. */
-import { Coalescer } from '../../async/coalescer.ts';
+import { Coalescer } from '../../lib/async/coalescer.ts';
 import { type Address, familyOf } from '../../model/address.ts';
 import type { PodKey } from '../../model/cluster.ts';
 import type { Flow } from '../../model/flow.ts';

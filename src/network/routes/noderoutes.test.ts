@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import type { Route } from '../../kernel/netlink/route/rtnetlink.ts';
 import { type Address, parseAddress, parseCidr } from '../../model/address.ts';
 import type { Node } from '../../model/cluster.ts';
-import type { Route } from '../../netlink/route/rtnetlink.ts';
 import { neighbours, routeChange, wantedRoutes } from './noderoutes.ts';
 
 const at = (text: string): Address => parseAddress(text)!;

@@ -2,10 +2,11 @@
  * Routes to the pods of other nodes, where a node is on a link of ours. Pure: what is known comes in, what is to be
  * changed comes out. There is no overlay: what is behind a router is that router's to know.
  */
+
+import type { Route } from '../../kernel/netlink/route/rtnetlink.ts';
 import { type Address, addressBits, type Cidr, cidrText, familyOf } from '../../model/address.ts';
 import type { Node } from '../../model/cluster.ts';
 import { podCidrsOf } from '../../model/podcidrs.ts';
-import type { Route } from '../../netlink/route/rtnetlink.ts';
 import { PROTOCOL } from '../attach/wiring.ts';
 
 /** Behind every route that somebody made by hand or another program: ours are for want of a better one. */

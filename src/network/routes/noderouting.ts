@@ -1,6 +1,7 @@
 /** Keeps the node's routes to the pods of other nodes. */
+
+import type { Route } from '../../kernel/netlink/route/rtnetlink.ts';
 import type { Node } from '../../model/cluster.ts';
-import type { Route } from '../../netlink/route/rtnetlink.ts';
 import type { NodeInterfaces } from '../attach/nodeinterfaces.ts';
 import { routeStep } from '../attach/wiring.ts';
 import { neighbours, routeChange, wantedRoutes } from './noderoutes.ts';

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
+import type { DeviceAddress, Link } from '../../kernel/netlink/route/rtnetlink-read.ts';
 import { type Address, networkOf } from '../../model/address.ts';
-import type { DeviceAddress, Link } from '../../netlink/route/rtnetlink-read.ts';
 import { Ways } from './ways.ts';
 
 const [A, B] = ['192.0.2.1', '192.0.2.2'] as Address[];

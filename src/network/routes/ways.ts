@@ -2,8 +2,9 @@
  * The kernel's ways to other nodes. At thousands of nodes to ask for all of them is most of what an idle agent would
  * do, so they are kept: until a link or an address of the node changes, and for some minutes at most.
  */
+
+import type { Route } from '../../kernel/netlink/route/rtnetlink.ts';
 import type { Address } from '../../model/address.ts';
-import type { Route } from '../../netlink/route/rtnetlink.ts';
 import { isDeviceName } from '../attach/attachment.ts';
 import type { NodeInterfaces } from '../attach/nodeinterfaces.ts';
 

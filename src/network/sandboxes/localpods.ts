@@ -11,9 +11,10 @@
  * has them; of two with one address, the younger has it. What ended with its sandbox stays gone, until the API server
  * reports another pod by that name. A sandbox that both report lives until both have reported its end.
  */
+
+import { MultiMap } from '../../lib/collections/multimap.ts';
 import { type Address, familyOf } from '../../model/address.ts';
 import { type ClusterEvent, isSelectable, type Pod, type PodKey } from '../../model/cluster.ts';
-import { MultiMap } from '../../model/multimap.ts';
 import type { Sandbox } from './sandbox.ts';
 
 export class LocalPods {

@@ -2,7 +2,7 @@
 import { type Address, parseAddress } from '../../model/address.ts';
 import type { PodKey } from '../../model/cluster.ts';
 import type { Labels } from '../../model/selector.ts';
-import type { PodSandbox } from '../../nri/messages.ts';
+import type { PodSandbox } from '../nri/messages.ts';
 
 export interface Sandbox {
   readonly id: string;

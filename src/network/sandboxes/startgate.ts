@@ -8,11 +8,11 @@
  * addresses are not in the rules then, and where unknown pods are denied it is closed until they are.
  */
 import type { Duplex } from 'node:stream';
-import { backoffMs } from '../../async/backoff.ts';
-import { sleep } from '../../async/sleep.ts';
+import { backoffMs } from '../../lib/async/backoff.ts';
+import { sleep } from '../../lib/async/sleep.ts';
 import type { ClusterEvent, PodKey } from '../../model/cluster.ts';
-import type { PodSandbox } from '../../nri/messages.ts';
-import { type PluginHandlers, type Runtime, runPlugin } from '../../nri/plugin.ts';
+import type { PodSandbox } from '../nri/messages.ts';
+import { type PluginHandlers, type Runtime, runPlugin } from '../nri/plugin.ts';
 import type { LocalPods } from './localpods.ts';
 import { type Sandbox, sandboxOf } from './sandbox.ts';
 import type { ConntrackFlusher } from './staleconntrack.ts';

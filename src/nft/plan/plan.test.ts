@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { rulesetArbitrary, rulesetsArbitrary } from '../../../test/support/arbitrary/rulesets.ts';
+import { FakeKernel } from '../../../test/support/kernel/fake.ts';
 import { NOTHING, walkThrough } from '../../../test/support/oracle/transitions.ts';
 import { runs } from '../../../test/support/seed.ts';
-import { FakeKernel } from '../fake/fake.ts';
 import { addressIn, addressVmap, verdict } from '../match.ts';
 import { type Chain, type Elements, MEMBER, type NftRule, type NftSet, type Ruleset } from '../ruleset.ts';
 import { type Op, opText } from './op.ts';

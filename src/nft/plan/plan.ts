@@ -14,7 +14,7 @@
  * Packets see the state before the batch or the state after it, nothing in between; new interval sets are the
  * exception, and go ahead in a batch of their own (docs/decisions/0006).
  */
-import { inPieces, type Pieces, wholeOf } from '../../model/pieces.ts';
+import { inPieces, type Pieces, wholeOf } from '../../lib/collections/pieces.ts';
 import { mapTables } from '../maptables.ts';
 import {
   type Chain,

@@ -3,7 +3,7 @@
  * element more is ENFILE. Kernels before 6.5 cannot raise it, and later ones leave the hash as narrow as it was, so a set
  * that grows out of its room is made anew.
  */
-import { textHash } from '../../model/texthash.ts';
+import { textHash } from '../../lib/text/texthash.ts';
 import type { NftSet } from '../ruleset.ts';
 
 const LEAST = 256;

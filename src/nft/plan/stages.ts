@@ -8,7 +8,7 @@
  * So all that is new goes first, in batches of its own, while no rule and no element in force leads to it; the batch
  * that makes a difference follows.
  */
-import { getOrMake } from '../../model/getormake.ts';
+import { getOrMake } from '../../lib/collections/getormake.ts';
 import type { NftRule, NftVerdict, TableFamily } from '../ruleset.ts';
 import type { Op } from './op.ts';
 import { PORTION, portionsOf } from './portions.ts';

@@ -1,7 +1,7 @@
 /** Finds the element of a set that the bytes of registers mean. */
 
+import { getOrMake } from '../../lib/collections/getormake.ts';
 import { type Address, addressBytes, addressFromBytes } from '../../model/address.ts';
-import { getOrMake } from '../../model/getormake.ts';
 import { macBytes, macText } from '../../model/mac.ts';
 import { FIELD_BYTES, keyLength, paddedBytes } from '../fieldbytes.ts';
 import { countUpTo, type Interval, intervals } from '../interval.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { FakeKernel } from '../../../test/support/kernel/fake.ts';
 import { FAMILIES, type Family } from '../../model/address.ts';
-import { FakeKernel } from '../fake/fake.ts';
 import type { Op } from '../plan/op.ts';
 import type { CtKey, Expr, FieldType, MetaKey } from '../ruleset.ts';
 import { SAMPLE_OF_LAST, SAMPLE_OF_LOGS, sample, sampleOfBridges, sampleOfQueue } from './sample.ts';

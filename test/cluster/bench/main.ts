@@ -5,8 +5,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { absolute, type BenchRow, median, percentile } from '../../../src/bench/row.ts';
-import { measurements, tableLines } from '../../../src/cli/benchtable.ts';
+import { absolute, type BenchRow, median, percentile } from '../../../bench/row.ts';
+import { measurements, tableLines } from '../../../bench/table.ts';
 import { toTerminal } from '../../../src/terminal/colours.ts';
 import { printableJson } from '../../../src/terminal/printable.ts';
 import type { AgentProcess } from '../../support/agent/agentprocess.ts';

@@ -1,7 +1,7 @@
 /** Starts pods, kills agents, counts packets: what gate-test.sh runs inside of its node. */
 import { execFileSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { percentile } from '../../../src/bench/row.ts';
+import { percentile } from '../../../bench/row.ts';
 import { AgentProcess } from '../../support/agent/agentprocess.ts';
 import { runPod, type Start } from './runtime.ts';
 import { wayOf } from './ways.ts';

@@ -1,8 +1,8 @@
 /** The two ways in which a pod has its rules before it starts, as gate-test.sh has them. */
 import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { cniSocketOf } from '../../../src/api/rpc/cnisocket.ts';
 import { installPlugin, publishList } from '../../../src/network/cni/plugininstall.ts';
-import { cniSocketOf } from '../../../src/rpc/cnisocket.ts';
 import { buildShim } from '../../support/pods/shim.ts';
 
 const SOCKET = '/run/sluice/sluice.sock';

@@ -5,7 +5,7 @@
  *     scripts/e2e podstart [PODS] [TURNS]
  */
 
-import { percentile } from '../../../src/bench/row.ts';
+import { percentile } from '../../../bench/row.ts';
 import { create } from '../specs/support/api.ts';
 import { kubectl, nodes, until, within } from '../specs/support/cluster.ts';
 import { endpoint, site } from '../specs/support/site.ts';

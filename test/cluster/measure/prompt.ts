@@ -5,8 +5,8 @@
  *     scripts/e2e prompt [PACKETS]
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { absolute, type BenchRow, median } from '../../../src/bench/row.ts';
-import { tableLines } from '../../../src/cli/benchtable.ts';
+import { absolute, type BenchRow, median } from '../../../bench/row.ts';
+import { tableLines } from '../../../bench/table.ts';
 import { toTerminal } from '../../../src/terminal/colours.ts';
 import { until } from '../specs/support/cluster.ts';
 import { ADMIN, Sender, typed } from '../specs/support/prompt.ts';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeAll, expect, test } from 'vitest';
-import { RecordingReader } from '../../../src/recording/read.ts';
+import { RecordingReader } from '../../../src/observe/recording/read.ts';
 import { command, kubectl, server, state, until } from './support/cluster.ts';
 import { ADMIN, MAIN, Sender, typed } from './support/prompt.ts';
 import { type Shop, shop } from './support/shop.ts';

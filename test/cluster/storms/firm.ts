@@ -1,5 +1,5 @@
 /** Verdicts that no storm may change: one port of UDP is open between the firm pods, and every other is closed. */
-import { address } from '../../../src/lab/topology.ts';
+import { address } from '../../../bench/lab/topology.ts';
 import { arrivals, type Trail } from '../../support/packets/prober.ts';
 import type { Manifest } from './api.ts';
 import { namespace, networkPolicy, node, pod } from './objects.ts';

@@ -6,7 +6,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { decodeObject } from '../../../src/kube/decode/decode.ts';
+import { decodeObject } from '../../../src/inputs/kube/decode/decode.ts';
 import { collection, type Manifest } from './api.ts';
 import { definition, networkPolicy, servedAs } from './objects.ts';
 import { Storm } from './storm.ts';

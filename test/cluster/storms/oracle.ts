@@ -1,5 +1,5 @@
 /** What the API server holds, read by plain lists, and what has to stand for it. */
-import { decodeObject } from '../../../src/kube/decode/decode.ts';
+import { decodeObject } from '../../../src/inputs/kube/decode/decode.ts';
 import { ClusterState } from '../../../src/model/cluster.ts';
 import type { Api } from './api.ts';
 

@@ -1,16 +1,16 @@
 /** The network of network.ts in network namespaces, with Sluice's rules on both nodes. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
+import { undoAtExit } from '../../../bench/lab/cleanup.ts';
+import { ipBatch, ipBatchForced } from '../../../bench/lab/ip.ts';
+import { removeNamespaces } from '../../../bench/lab/lab.ts';
+import { inNamespace } from '../../../bench/lab/netns.ts';
 import { compile } from '../../../src/compiler/compile.ts';
-import { decodeObject } from '../../../src/kube/decode/decode.ts';
-import { undoAtExit } from '../../../src/lab/cleanup.ts';
-import { ipBatch, ipBatchForced } from '../../../src/lab/ip.ts';
-import { removeNamespaces } from '../../../src/lab/lab.ts';
-import { inNamespace } from '../../../src/lab/netns.ts';
+import { decodeObject } from '../../../src/inputs/kube/decode/decode.ts';
+import { openNftKernel } from '../../../src/kernel/netlink/nftables/nft-kernel.ts';
 import { FAMILIES, type Family } from '../../../src/model/address.ts';
 import { type Cluster, ClusterState } from '../../../src/model/cluster.ts';
 import type { UnknownPods } from '../../../src/model/podcidrs.ts';
-import { openNftKernel } from '../../../src/netlink/nftables/nft-kernel.ts';
 import { plan } from '../../../src/nft/plan/plan.ts';
 import type { Ruleset } from '../../../src/nft/ruleset.ts';
 import { withOwnLinks } from '../../support/packets/ownlinks.ts';

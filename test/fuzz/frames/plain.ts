@@ -1,7 +1,8 @@
 /** What the agent says of plain packets, beside what becomes of them: the reference, and the trace through its rules. */
+
+import { walkKernel } from '../../../src/answers/readback/kernelwalk.ts';
 import { FAMILIES } from '../../../src/model/address.ts';
 import type { Flow } from '../../../src/model/flow.ts';
-import { walkKernel } from '../../../src/readback/kernelwalk.ts';
 import { evaluator } from '../../../src/semantics/evaluate.ts';
 import type { Draws } from './draws.ts';
 import { ADDRESSES, GATEWAYS, type Host, OVERLAY } from './network.ts';

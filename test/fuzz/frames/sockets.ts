@@ -10,16 +10,16 @@ import {
   SOCK_RAW,
   SystemError,
   socket,
-} from '../../../src/lab/libc.ts';
-import { inNamespace } from '../../../src/lab/netns.ts';
-import { errnoName } from '../../../src/netlink/wire/errno.ts';
+} from '../../../bench/lab/libc.ts';
+import { inNamespace } from '../../../bench/lab/netns.ts';
+import { errnoName } from '../../../src/kernel/netlink/wire/errno.ts';
 import {
   libc,
   pointerTo,
   SO_RCVBUFFORCE,
   SO_SNDBUFFORCE,
   SOL_SOCKET,
-} from '../../../src/netlink/wire/libc.ts';
+} from '../../../src/kernel/netlink/wire/libc.ts';
 
 const raw = {
   sendmmsg: libc.func('int sendmmsg(int fd, void *messages, unsigned int count, int flags)'),

@@ -2,11 +2,11 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import koffi from 'koffi';
-import { forgetConnections } from '../../../src/lab/conntrack.ts';
-import { SystemError } from '../../../src/lab/libc.ts';
-import { inNamespace } from '../../../src/lab/netns.ts';
-import { openConntrack } from '../../../src/netlink/conntrack/conntrack.ts';
-import { libc } from '../../../src/netlink/wire/libc.ts';
+import { forgetConnections } from '../../../bench/lab/conntrack.ts';
+import { SystemError } from '../../../bench/lab/libc.ts';
+import { inNamespace } from '../../../bench/lab/netns.ts';
+import { openConntrack } from '../../../src/kernel/netlink/conntrack/conntrack.ts';
+import { libc } from '../../../src/kernel/netlink/wire/libc.ts';
 import type { Connection, Conntrack } from '../../../src/nft/conntrack.ts';
 import { bytesOf, tagsIn } from './bytes.ts';
 import { isExpected } from './exceptions.ts';

@@ -6,9 +6,10 @@
  */
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import { inNamespace } from '../../../bench/lab/netns.ts';
+import { address } from '../../../bench/lab/topology.ts';
 import { EXEMPTIONS, type Exemption, type ExemptPacket } from '../../../src/compiler/beforepolicy.ts';
-import { inNamespace } from '../../../src/lab/netns.ts';
-import { address } from '../../../src/lab/topology.ts';
+import { openConntrack } from '../../../src/kernel/netlink/conntrack/conntrack.ts';
 import {
   type Address,
   type Cidr,
@@ -18,7 +19,6 @@ import {
   familyOf,
 } from '../../../src/model/address.ts';
 import type { Flow } from '../../../src/model/flow.ts';
-import { openConntrack } from '../../../src/netlink/conntrack/conntrack.ts';
 import { packet } from '../../../src/nft/trace/packet.ts';
 import { gatewayMac } from './attack.ts';
 import { transportOf, withHops, withIcmp, withTransport } from './craft.ts';

@@ -1,13 +1,13 @@
 /** What is denied because of what it is, whatever policies say: its line says so, of real packets. */
 import { afterEach, expect, test } from 'vitest';
+import { inNamespace } from '../../../bench/lab/netns.ts';
+import { address } from '../../../bench/lab/topology.ts';
 import { DENIED_GROUP, DENIED_HEAD_BYTES, type DenialLimits } from '../../../src/compiler/denied.ts';
-import { ModelView } from '../../../src/denials/modelview.ts';
-import type { NamedDenial } from '../../../src/denials/name.ts';
-import { DenialRecorder } from '../../../src/denials/recorder.ts';
-import { inNamespace } from '../../../src/lab/netns.ts';
-import { address } from '../../../src/lab/topology.ts';
-import { LogSocket } from '../../../src/netlink/nflog/logsocket.ts';
+import { LogSocket } from '../../../src/kernel/netlink/nflog/logsocket.ts';
 import { packet } from '../../../src/nft/trace/packet.ts';
+import { ModelView } from '../../../src/observe/denials/modelview.ts';
+import type { NamedDenial } from '../../../src/observe/denials/name.ts';
+import { DenialRecorder } from '../../../src/observe/denials/recorder.ts';
 import { eventsOf } from '../../support/arbitrary/events.ts';
 import { arrives } from './attack.ts';
 import { fragmentsOf, lengthened, transportOf } from './craft.ts';

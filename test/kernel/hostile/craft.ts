@@ -1,5 +1,5 @@
 /** Packets that no honest stack sends, made of honest ones. All begin with their IP header. */
-import { internetChecksum } from '../../../src/lab/probe/checksum.ts';
+import { internetChecksum } from '../../../bench/lab/probe/checksum.ts';
 
 const V6_HEADER = 40;
 export const EXTENSION = { hopByHop: 0, routing: 43, fragment: 44, ah: 51, destination: 60 } as const;

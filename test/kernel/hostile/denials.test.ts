@@ -3,11 +3,11 @@
  * what the pods of this node have to be named by.
  */
 import { afterEach, describe, expect, test } from 'vitest';
+import { inNamespace } from '../../../bench/lab/netns.ts';
+import { address } from '../../../bench/lab/topology.ts';
 import { DENIED_GROUP, type DenialLimits, LINK_PREFIX } from '../../../src/compiler/denied.ts';
-import { inNamespace } from '../../../src/lab/netns.ts';
-import { address } from '../../../src/lab/topology.ts';
+import { LogSocket } from '../../../src/kernel/netlink/nflog/logsocket.ts';
 import type { Address, Family } from '../../../src/model/address.ts';
-import { LogSocket } from '../../../src/netlink/nflog/logsocket.ts';
 import { packet, TCP_FLAGS } from '../../../src/nft/trace/packet.ts';
 import { gatewayMac } from './attack.ts';
 import { FrameSocket } from './frame.ts';

@@ -1,6 +1,6 @@
 /** Hears what a network namespace takes in, behind its rules: a raw socket for each family and protocol. */
-import { AF_INET, AF_INET6, close, type Fd, receive, SOCK_RAW, socket } from '../../../src/lab/libc.ts';
-import { inNamespace } from '../../../src/lab/netns.ts';
+import { AF_INET, AF_INET6, close, type Fd, receive, SOCK_RAW, socket } from '../../../bench/lab/libc.ts';
+import { inNamespace } from '../../../bench/lab/netns.ts';
 import { type Address, addressFromBytes, type Family } from '../../../src/model/address.ts';
 
 export interface Heard {

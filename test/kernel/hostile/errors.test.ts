@@ -13,10 +13,10 @@ import {
   send,
   socket,
   socketError,
-} from '../../../src/lab/libc.ts';
-import { inNamespace } from '../../../src/lab/netns.ts';
-import { socketAddress } from '../../../src/lab/probe/sockaddr.ts';
-import { address } from '../../../src/lab/topology.ts';
+} from '../../../bench/lab/libc.ts';
+import { inNamespace } from '../../../bench/lab/netns.ts';
+import { socketAddress } from '../../../bench/lab/probe/sockaddr.ts';
+import { address } from '../../../bench/lab/topology.ts';
 import { type Address, FAMILIES, type Family } from '../../../src/model/address.ts';
 import { packet } from '../../../src/nft/trace/packet.ts';
 import { type Attack, arrives } from './attack.ts';

@@ -1,6 +1,6 @@
 /** A pod sends as itself, and nobody from elsewhere sends as a pod of this node (N70). */
 import { describe, expect, test } from 'vitest';
-import { address } from '../../../src/lab/topology.ts';
+import { address } from '../../../bench/lab/topology.ts';
 import { type Address, FAMILIES, type Family } from '../../../src/model/address.ts';
 import { packet } from '../../../src/nft/trace/packet.ts';
 import { arrives, hears } from './attack.ts';

@@ -1,6 +1,14 @@
 /** Sends frames as they are, from an interface of a network namespace: whoever has NET_RAW writes every byte. */
-import { close, type Fd, SOCK_RAW, SystemError, send, socket, takeOffloads } from '../../../src/lab/libc.ts';
-import { inNamespace } from '../../../src/lab/netns.ts';
+import {
+  close,
+  type Fd,
+  SOCK_RAW,
+  SystemError,
+  send,
+  socket,
+  takeOffloads,
+} from '../../../bench/lab/libc.ts';
+import { inNamespace } from '../../../bench/lab/netns.ts';
 
 const AF_PACKET = 17;
 const ETHERTYPE = { 4: 0x0800, 6: 0x86dd } as const;

@@ -2,8 +2,8 @@
 import { setTimeout } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { close, type Fd, receive, SOCK_RAW, socket } from '../../../src/lab/libc.ts';
-import { inNamespace } from '../../../src/lab/netns.ts';
+import { close, type Fd, receive, SOCK_RAW, socket } from '../../../bench/lab/libc.ts';
+import { inNamespace } from '../../../bench/lab/netns.ts';
 import { packet } from '../../../src/nft/trace/packet.ts';
 import { SEED } from '../../support/seed.ts';
 import { withTransport } from './craft.ts';

@@ -1,6 +1,6 @@
 /** Random frames of a pod that may send nothing, of pieces that each mean harm. None is neighbour discovery, DHCP or ARP. */
 import fc from 'fast-check';
-import { address } from '../../../src/lab/topology.ts';
+import { address } from '../../../bench/lab/topology.ts';
 import type { Address, Family } from '../../../src/model/address.ts';
 import { macBytes } from '../../../src/model/mac.ts';
 import { packet } from '../../../src/nft/trace/packet.ts';

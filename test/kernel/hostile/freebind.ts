@@ -1,8 +1,8 @@
 /** Sends a datagram from an address that is not the sender's, as a user without any capability. */
 import koffi from 'koffi';
-import { AF_INET6, bind, close, SOCK_DGRAM, send, socket } from '../../../src/lab/libc.ts';
-import { inNamespace } from '../../../src/lab/netns.ts';
-import { socketAddress } from '../../../src/lab/probe/sockaddr.ts';
+import { AF_INET6, bind, close, SOCK_DGRAM, send, socket } from '../../../bench/lab/libc.ts';
+import { inNamespace } from '../../../bench/lab/netns.ts';
+import { socketAddress } from '../../../bench/lab/probe/sockaddr.ts';
 import type { Address } from '../../../src/model/address.ts';
 
 const setsockopt = koffi

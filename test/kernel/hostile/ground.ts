@@ -9,18 +9,18 @@
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
+import { ipBatch } from '../../../bench/lab/ip.ts';
+import { removeNamespaces } from '../../../bench/lab/lab.ts';
+import { inNamespace } from '../../../bench/lab/netns.ts';
+import { address } from '../../../bench/lab/topology.ts';
 import { compile } from '../../../src/compiler/compile.ts';
 import { type DenialLimits, withDenialLimits } from '../../../src/compiler/denied.ts';
-import { decodeObject } from '../../../src/kube/decode/decode.ts';
-import { ipBatch } from '../../../src/lab/ip.ts';
-import { removeNamespaces } from '../../../src/lab/lab.ts';
-import { inNamespace } from '../../../src/lab/netns.ts';
-import { address } from '../../../src/lab/topology.ts';
+import { decodeObject } from '../../../src/inputs/kube/decode/decode.ts';
+import { openNftKernel } from '../../../src/kernel/netlink/nftables/nft-kernel.ts';
 import { type Address, FAMILIES, type Family, familyOf } from '../../../src/model/address.ts';
 import { type Cluster, ClusterState } from '../../../src/model/cluster.ts';
 import type { UnknownPods } from '../../../src/model/podcidrs.ts';
 import { LINK_GROUP, type PodLinks } from '../../../src/model/podlinks.ts';
-import { openNftKernel } from '../../../src/netlink/nftables/nft-kernel.ts';
 import type { Kernel } from '../../../src/nft/kernel.ts';
 import { plan } from '../../../src/nft/plan/plan.ts';
 import { withOwnLinks } from '../../support/packets/ownlinks.ts';

@@ -1,12 +1,12 @@
 /** Whatever a pod sends that policy denies has a name: odd, short and forged heads neither stop the naming nor mislead it. */
 import { setTimeout } from 'node:timers/promises';
 import { beforeAll, expect, test } from 'vitest';
-import type { Denial } from '../../../src/denials/denial.ts';
-import type { DenialsFacts } from '../../../src/health/denialscheck.ts';
-import { inNamespace } from '../../../src/lab/netns.ts';
+import { inNamespace } from '../../../bench/lab/netns.ts';
+import type { DenialsFacts } from '../../../src/api/health/denialscheck.ts';
+import type { AgentClient } from '../../../src/api/rpc/client.ts';
 import type { Family } from '../../../src/model/address.ts';
 import { packet } from '../../../src/nft/trace/packet.ts';
-import type { AgentClient } from '../../../src/rpc/client.ts';
+import type { Denial } from '../../../src/observe/denials/denial.ts';
 import { AgentSite, siteObjects, sitePolicy } from '../../support/packets/agentsite.ts';
 import { ALLOWED_PORT, HOSTS } from '../../support/packets/site.ts';
 import { RawSocket } from '../raw-socket.ts';

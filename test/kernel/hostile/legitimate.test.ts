@@ -1,7 +1,7 @@
 /** What the rules against hostile packets must leave alone: every one of these is somebody's ordinary day. */
 import { beforeAll, describe, expect, test } from 'vitest';
-import { probe } from '../../../src/lab/probe/probe.ts';
-import { address } from '../../../src/lab/topology.ts';
+import { probe } from '../../../bench/lab/probe/probe.ts';
+import { address } from '../../../bench/lab/topology.ts';
 import { type Address, FAMILIES } from '../../../src/model/address.ts';
 import { packet } from '../../../src/nft/trace/packet.ts';
 import { arrives } from './attack.ts';

@@ -1,6 +1,6 @@
 /** IPv6 link-local addresses belong to no pod that policy knows: nothing but neighbour discovery comes from them (N69). */
 import { describe, expect, test } from 'vitest';
-import { address } from '../../../src/lab/topology.ts';
+import { address } from '../../../bench/lab/topology.ts';
 import type { Address, Family } from '../../../src/model/address.ts';
 import { packet } from '../../../src/nft/trace/packet.ts';
 import { arrives } from './attack.ts';

@@ -1,6 +1,6 @@
 /** What is for everybody reaches no pod from another pod: nobody could say whose policy judges it (N71). */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { address } from '../../../src/lab/topology.ts';
+import { address } from '../../../bench/lab/topology.ts';
 import { packet } from '../../../src/nft/trace/packet.ts';
 import { arrives } from './attack.ts';
 import { enforcedGround } from './enforced.ts';

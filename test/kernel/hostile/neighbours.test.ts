@@ -1,7 +1,7 @@
 /** A pod keeps no neighbour of its bridge from its address, and from being found (N70). */
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { address } from '../../../src/lab/topology.ts';
+import { address } from '../../../bench/lab/topology.ts';
 import { type Address, addressBytes } from '../../../src/model/address.ts';
 import { macBytes } from '../../../src/model/mac.ts';
 import { packet } from '../../../src/nft/trace/packet.ts';

@@ -1,7 +1,7 @@
 /** A veth that comes to the bridge of pods: how long it may send as its neighbour, which is until it is known whose it is. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { OwnLinks, type OwnLinksNeeds } from '../../../src/daemon/nodelinks.ts';
-import { inNamespace } from '../../../src/lab/netns.ts';
+import { inNamespace } from '../../../bench/lab/netns.ts';
+import { OwnLinks, type OwnLinksNeeds } from '../../../src/daemon/pods/nodelinks.ts';
 import { type Address, FAMILIES, type Family } from '../../../src/model/address.ts';
 import type { ClusterEvent, NodeLinks } from '../../../src/model/cluster.ts';
 import { macBytes } from '../../../src/model/mac.ts';

@@ -5,12 +5,12 @@
  */
 import fc from 'fast-check';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { forgetConnections } from '../../../src/lab/conntrack.ts';
-import { inNamespace } from '../../../src/lab/netns.ts';
-import { address } from '../../../src/lab/topology.ts';
+import { forgetConnections } from '../../../bench/lab/conntrack.ts';
+import { inNamespace } from '../../../bench/lab/netns.ts';
+import { address } from '../../../bench/lab/topology.ts';
+import { openConntrack } from '../../../src/kernel/netlink/conntrack/conntrack.ts';
 import { type Address, FAMILIES } from '../../../src/model/address.ts';
 import type { Flow } from '../../../src/model/flow.ts';
-import { openConntrack } from '../../../src/netlink/conntrack/conntrack.ts';
 import { packet } from '../../../src/nft/trace/packet.ts';
 import { SEED } from '../../support/seed.ts';
 import { arrives, gatewayMac, hears } from './attack.ts';

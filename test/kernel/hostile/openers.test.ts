@@ -1,8 +1,8 @@
 /** Who opened the connections that fill the kernel's table is counted by pod; what policy denies takes no room in it. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { inNamespace } from '../../../src/lab/netns.ts';
-import { openConntrack } from '../../../src/netlink/conntrack/conntrack.ts';
-import { openersOf } from '../../../src/rpc/openers.ts';
+import { inNamespace } from '../../../bench/lab/netns.ts';
+import { openersOf } from '../../../src/api/rpc/openers.ts';
+import { openConntrack } from '../../../src/kernel/netlink/conntrack/conntrack.ts';
 import { ADDRESSES, Ground, type Host } from './ground.ts';
 
 let ground: Ground;

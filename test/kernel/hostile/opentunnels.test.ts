@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { address } from '../../../src/lab/topology.ts';
+import { address } from '../../../bench/lab/topology.ts';
 import { FAMILIES } from '../../../src/model/address.ts';
 import { packet } from '../../../src/nft/trace/packet.ts';
 import { AgentProcess } from '../../support/agent/agentprocess.ts';

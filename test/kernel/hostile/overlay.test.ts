@@ -3,7 +3,7 @@
  * the receiver's each keep it from there, so that each is tried without the other.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { address } from '../../../src/lab/topology.ts';
+import { address } from '../../../bench/lab/topology.ts';
 import { type Address, FAMILIES, type Family } from '../../../src/model/address.ts';
 import { packet } from '../../../src/nft/trace/packet.ts';
 import { evaluator } from '../../../src/semantics/evaluate.ts';

@@ -1,6 +1,6 @@
 /** What a node makes of the pieces of a packet is judged as what it is, and by its sender (N70). */
 import { expect, test } from 'vitest';
-import { address } from '../../../src/lab/topology.ts';
+import { address } from '../../../bench/lab/topology.ts';
 import { packet } from '../../../src/nft/trace/packet.ts';
 import { arrives } from './attack.ts';
 import { changedByReassembly, fragmentsOf, lengthened, transportOf, withIcmp } from './craft.ts';

@@ -4,7 +4,7 @@
  * has the node carry its data to anybody (N70).
  */
 import { beforeAll, describe, expect, test } from 'vitest';
-import { address } from '../../../src/lab/topology.ts';
+import { address } from '../../../bench/lab/topology.ts';
 import { FAMILIES, type Family } from '../../../src/model/address.ts';
 import { ICMP_OF, PROTOCOL_NUMBER } from '../../../src/model/ipprotocol.ts';
 import { packet } from '../../../src/nft/trace/packet.ts';

@@ -3,14 +3,14 @@
  * ports for more of it, and each packet renews them.
  */
 import { afterEach, expect, test } from 'vitest';
+import { inNamespace } from '../../../bench/lab/netns.ts';
 import { Agent } from '../../../src/agent/agent.ts';
 import { LiveConnections } from '../../../src/agent/connections/liveconnections.ts';
 import { Incremental } from '../../../src/compiler/live/incremental.ts';
-import { decodeObject } from '../../../src/kube/decode/decode.ts';
-import { inNamespace } from '../../../src/lab/netns.ts';
+import { decodeObject } from '../../../src/inputs/kube/decode/decode.ts';
+import { openConntrack } from '../../../src/kernel/netlink/conntrack/conntrack.ts';
+import { openNftKernel } from '../../../src/kernel/netlink/nftables/nft-kernel.ts';
 import { FAMILIES, type Family } from '../../../src/model/address.ts';
-import { openConntrack } from '../../../src/netlink/conntrack/conntrack.ts';
-import { openNftKernel } from '../../../src/netlink/nftables/nft-kernel.ts';
 import { packet, TCP_FLAGS } from '../../../src/nft/trace/packet.ts';
 import { arrives } from './attack.ts';
 import { enforcedGround } from './enforced.ts';

@@ -4,7 +4,7 @@
  */
 import { writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { inNamespace } from '../../../src/lab/netns.ts';
+import { inNamespace } from '../../../bench/lab/netns.ts';
 import { type Address, addressBytes, type Family } from '../../../src/model/address.ts';
 import { packet } from '../../../src/nft/trace/packet.ts';
 import { arrives } from './attack.ts';
@@ -90,5 +90,5 @@ describe.each(NETWORKS)('%s', network => {
   });
 });
 
-const READ = `import { readSourceRoutes } from ${JSON.stringify(new URL('../../../src/host/sourceroutes.ts', import.meta.url).href)};
+const READ = `import { readSourceRoutes } from ${JSON.stringify(new URL('../../../src/kernel/host/sourceroutes.ts', import.meta.url).href)};
 console.log(JSON.stringify(await readSourceRoutes()));`;

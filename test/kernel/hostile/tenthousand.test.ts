@@ -4,10 +4,10 @@
  * beside it.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { LARGE_POLICIES, networkPolicy } from '../../../src/bench/largepolicies.ts';
+import { LARGE_POLICIES, networkPolicy } from '../../../bench/largepolicies.ts';
 import { compile } from '../../../src/compiler/compile.ts';
+import { openNftKernel } from '../../../src/kernel/netlink/nftables/nft-kernel.ts';
 import type { Cluster } from '../../../src/model/cluster.ts';
-import { openNftKernel } from '../../../src/netlink/nftables/nft-kernel.ts';
 import type { Kernel } from '../../../src/nft/kernel.ts';
 import { plan } from '../../../src/nft/plan/plan.ts';
 import { stagesOf } from '../../../src/nft/plan/stages.ts';

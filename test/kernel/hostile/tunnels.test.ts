@@ -1,6 +1,6 @@
 /** A node takes what is in a tunnel for another node's word: pods reach no tunnel's end (N72). */
 import { beforeAll, describe, expect, test } from 'vitest';
-import { address } from '../../../src/lab/topology.ts';
+import { address } from '../../../bench/lab/topology.ts';
 import { FAMILIES } from '../../../src/model/address.ts';
 import { packet } from '../../../src/nft/trace/packet.ts';
 import { arrives } from './attack.ts';

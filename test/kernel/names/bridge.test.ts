@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { inNamespace } from '../../../src/lab/netns.ts';
+import { inNamespace } from '../../../bench/lab/netns.ts';
 import { AgentProcess } from '../../support/agent/agentprocess.ts';
 import { ASKED_NAME, forgedAnswer } from '../../support/names/forgedanswer.ts';
 import { type ClientOrders, type ClientReport, SLOW } from '../../support/names/ground.ts';

@@ -2,8 +2,8 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';
-import { inNamespace } from '../../../src/lab/netns.ts';
-import { openConntrack } from '../../../src/netlink/conntrack/conntrack.ts';
+import { inNamespace } from '../../../bench/lab/netns.ts';
+import { openConntrack } from '../../../src/kernel/netlink/conntrack/conntrack.ts';
 import type { Connection } from '../../../src/nft/conntrack.ts';
 import { HOSTS, NODE_ADDRESS, RESOLVER, SLOW } from '../../support/names/ground.ts';
 import { hearingGround } from './hearingground.ts';

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { inNamespace } from '../../../src/lab/netns.ts';
+import { inNamespace } from '../../../bench/lab/netns.ts';
 import { sluice } from '../../support/agent/sluice.ts';
 import { HOSTS, SLOW } from '../../support/names/ground.ts';
 import { hearingGround } from './hearingground.ts';

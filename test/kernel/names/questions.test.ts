@@ -1,7 +1,7 @@
 /** What is said of peers by name while packets go by: explain, trace, inspect and status, of a running agent. */
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
-import { inNamespace } from '../../../src/lab/netns.ts';
+import { inNamespace } from '../../../bench/lab/netns.ts';
 import { sluice } from '../../support/agent/sluice.ts';
 import { hearingGround } from './hearingground.ts';
 

@@ -3,18 +3,18 @@
 import { expect, test } from 'vitest';
 import { compile } from '../../../src/compiler/compile.ts';
 import type { Hearing } from '../../../src/compiler/namespeers.ts';
-import { ControlSocket } from '../../../src/hearing/controlsocket.ts';
+import { ControlSocket } from '../../../src/daemon/dns/controlsocket.ts';
 import { type Address, FAMILIES } from '../../../src/model/address.ts';
 import { type Cluster, ClusterState, type Pod } from '../../../src/model/cluster.ts';
 import type { Policy } from '../../../src/model/policy.ts';
 import { EVERYTHING } from '../../../src/model/selector.ts';
 import { type Command, toForget } from '../../../src/names/control.ts';
-import { FakeKernel } from '../../../src/nft/fake/fake.ts';
 import { formatRuleset } from '../../../src/nft/format/format.ts';
 import { mapChains, mapSets } from '../../../src/nft/maptables.ts';
 import { objectOf } from '../../../src/nft/plan/op.ts';
 import { plan } from '../../../src/nft/plan/plan.ts';
 import type { Ruleset } from '../../../src/nft/ruleset.ts';
+import { FakeKernel } from '../../support/kernel/fake.ts';
 import type { Netns } from '../netns.ts';
 import { closedAfterTest, kernelIn, namespace } from '../opened.ts';
 

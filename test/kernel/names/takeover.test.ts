@@ -4,9 +4,9 @@
  */
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
+import { inNamespace } from '../../../bench/lab/netns.ts';
 import { KernelState } from '../../../src/agent/kernelstate.ts';
-import { inNamespace } from '../../../src/lab/netns.ts';
-import { openNftKernel } from '../../../src/netlink/nftables/nft-kernel.ts';
+import { openNftKernel } from '../../../src/kernel/netlink/nftables/nft-kernel.ts';
 import type { Ruleset } from '../../../src/nft/ruleset.ts';
 import { NAMES_LAYOUT_FOLDER, putUp, recordedLayouts, rulesetOf } from '../../support/agent/layouts.ts';
 import { NamesGround, SLOW } from '../../support/names/ground.ts';

@@ -1,5 +1,5 @@
 import { vi } from 'vitest';
-import { type AgentClient, connectAgent } from '../../../src/rpc/client.ts';
+import { type AgentClient, connectAgent } from '../../../src/api/rpc/client.ts';
 
 /** As soon as the agent serves. */
 export function clientOf(socket: string): Promise<AgentClient> {

@@ -1,5 +1,5 @@
 /** A process of somebody who has no rights here: asks the agent of a socket everything, and prints what it was told. */
-import { connectAgent } from '../../../src/rpc/client.ts';
+import { connectAgent } from '../../../src/api/rpc/client.ts';
 
 const NOBODY = 65_534;
 const [socket] = process.argv.slice(2) as [string];

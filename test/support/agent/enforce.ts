@@ -1,11 +1,11 @@
 /** Puts policy in force in a laboratory, without an agent. */
 
+import type { Lab } from '../../../bench/lab/lab.ts';
+import { inNamespace } from '../../../bench/lab/netns.ts';
 import { compile } from '../../../src/compiler/compile.ts';
-import type { Lab } from '../../../src/lab/lab.ts';
-import { inNamespace } from '../../../src/lab/netns.ts';
+import { openNftKernel } from '../../../src/kernel/netlink/nftables/nft-kernel.ts';
 import type { Cluster } from '../../../src/model/cluster.ts';
 import type { UnknownPods } from '../../../src/model/podcidrs.ts';
-import { openNftKernel } from '../../../src/netlink/nftables/nft-kernel.ts';
 import type { Kernel } from '../../../src/nft/kernel.ts';
 import { plan } from '../../../src/nft/plan/plan.ts';
 import { withOwnLinks } from '../packets/ownlinks.ts';

@@ -9,10 +9,10 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { pino } from 'pino';
+import { apiCluster } from '../../../bench/apicluster.ts';
+import { FakeApiServer, type KubeObject } from '../../../bench/fakeapiserver.ts';
+import { kubeconfigOf } from '../../../bench/kubeconfig.ts';
 import type { Committed } from '../../../src/agent/committed.ts';
-import { apiCluster } from '../../../src/bench/apicluster.ts';
-import { FakeApiServer, type KubeObject } from '../../../src/bench/fakeapiserver.ts';
-import { kubeconfigOf } from '../../../src/bench/kubeconfig.ts';
 import { openPipeline } from '../../../src/daemon/pipeline.ts';
 import { SRC } from '../importgraph.ts';
 

@@ -1,7 +1,7 @@
 /** A clock on which everything happens sooner: for tests that wait for many rounds of the agent's loop. */
 
-import { sleep } from '../../../src/async/sleep.ts';
-import { realTiming, type Timing } from '../../../src/async/timing.ts';
+import { sleep } from '../../../src/lib/async/sleep.ts';
+import { realTiming, type Timing } from '../../../src/lib/async/timing.ts';
 
 export function hasted(haste: number): Timing {
   return {

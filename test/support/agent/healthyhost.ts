@@ -1,4 +1,4 @@
-import type { Host } from '../../../src/health/facts.ts';
+import type { Host } from '../../../src/kernel/host/facts.ts';
 
 /** A machine with which no check finds anything wrong. */
 export const HEALTHY_HOST: Host = {

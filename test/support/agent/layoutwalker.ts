@@ -4,8 +4,8 @@
  */
 import { KernelState } from '../../../src/agent/kernelstate.ts';
 import { compile } from '../../../src/compiler/compile.ts';
+import { openNftKernel } from '../../../src/kernel/netlink/nftables/nft-kernel.ts';
 import { ClusterState } from '../../../src/model/cluster.ts';
-import { openNftKernel } from '../../../src/netlink/nftables/nft-kernel.ts';
 import { layoutEvents, otherLayout } from './layouts.ts';
 
 const node = process.argv[2]!;

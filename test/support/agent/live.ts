@@ -1,6 +1,6 @@
 /** Connections that stay open between hosts of a laboratory, by sockets of this process. */
 import koffi from 'koffi';
-import type { Lab } from '../../../src/lab/lab.ts';
+import type { Lab } from '../../../bench/lab/lab.ts';
 import {
   AF_INET,
   AF_INET6,
@@ -15,10 +15,10 @@ import {
   SOCK_STREAM,
   send,
   socket,
-} from '../../../src/lab/libc.ts';
-import { inNamespace } from '../../../src/lab/netns.ts';
-import { socketAddress } from '../../../src/lab/probe/sockaddr.ts';
-import { nextPort } from '../../../src/lab/probe/sourceport.ts';
+} from '../../../bench/lab/libc.ts';
+import { inNamespace } from '../../../bench/lab/netns.ts';
+import { socketAddress } from '../../../bench/lab/probe/sockaddr.ts';
+import { nextPort } from '../../../bench/lab/probe/sourceport.ts';
 import { type Address, familyOf } from '../../../src/model/address.ts';
 
 const libc = koffi.load(null);

@@ -9,6 +9,7 @@ import { Incremental } from '../../../src/compiler/live/incremental.ts';
 import { LIMITS } from '../../../src/compiler/live/limits.ts';
 import type { PodPatience } from '../../../src/compiler/live/preparations/podpreparations.ts';
 import type { Hearing } from '../../../src/compiler/namespeers.ts';
+import { wholeOf } from '../../../src/lib/collections/pieces.ts';
 import {
   type Cluster,
   type ClusterEvent,
@@ -17,7 +18,6 @@ import {
   type Pod,
   type PodKey,
 } from '../../../src/model/cluster.ts';
-import { wholeOf } from '../../../src/model/pieces.ts';
 import type { UnknownPods } from '../../../src/model/podcidrs.ts';
 import type { PodLinks } from '../../../src/model/podlinks.ts';
 import { type Policy, withoutRules } from '../../../src/model/policy.ts';

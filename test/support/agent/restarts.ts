@@ -12,12 +12,12 @@ import { familyOf } from '../../../src/model/address.ts';
 import { type Cluster, type ClusterEvent, ClusterState } from '../../../src/model/cluster.ts';
 import { clusterEvents } from '../../../src/model/clusterevents.ts';
 import type { Flow } from '../../../src/model/flow.ts';
-import { FakeKernel } from '../../../src/nft/fake/fake.ts';
 import { KernelError } from '../../../src/nft/kernel.ts';
 import { plan } from '../../../src/nft/plan/plan.ts';
 import type { Ruleset } from '../../../src/nft/ruleset.ts';
 import { packet } from '../../../src/nft/trace/packet.ts';
 import { trace } from '../../../src/nft/trace/trace.ts';
+import { FakeKernel } from '../kernel/fake.ts';
 import type { Enforced } from './replay.ts';
 import { VirtualTime } from './virtualtime.ts';
 

@@ -1,5 +1,5 @@
 /** Time that passes when it is told to, as far as somebody waits for it: hours of an agent in a moment. */
-import type { Timing } from '../../../src/async/timing.ts';
+import type { Timing } from '../../../src/lib/async/timing.ts';
 
 /** Whoever is never done is not waited for. */
 const MOST_WOKEN = 10_000;

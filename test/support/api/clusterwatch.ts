@@ -1,8 +1,8 @@
 /** A watch of a fake API server, what it told so far, and how to wait for more. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { IsolatedPods } from '../../../src/compiler/isolatedpods.ts';
-import { decodeObject } from '../../../src/kube/decode/decode.ts';
-import { type SourceStatus, watchCluster } from '../../../src/kube/watch/source.ts';
+import { decodeObject } from '../../../src/inputs/kube/decode/decode.ts';
+import { type SourceStatus, watchCluster } from '../../../src/inputs/kube/watch/source.ts';
 import { type ClusterEvent, ClusterState } from '../../../src/model/cluster.ts';
 import type { Problem } from '../../../src/model/problem.ts';
 import type { FakeApiServer } from './server.ts';

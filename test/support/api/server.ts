@@ -1,1 +1,1 @@
-export * from '../../../src/bench/fakeapiserver.ts';
+export * from '../../../bench/fakeapiserver.ts';

@@ -1,6 +1,6 @@
 /** Both ends of the test of a silent API server, each a process in a network namespace of its own. */
 import http from 'node:http';
-import { watchCluster } from '../../../src/kube/watch/source.ts';
+import { watchCluster } from '../../../src/inputs/kube/watch/source.ts';
 
 const PORT = 8080;
 

@@ -1,5 +1,5 @@
 /** A small cluster, and packets that meet the first, the middle and the last of all that a large policy repeats. */
-import { decodeObject } from '../../../src/kube/decode/decode.ts';
+import { decodeObject } from '../../../src/inputs/kube/decode/decode.ts';
 import {
   type Address,
   addressFromInt,

@@ -5,8 +5,8 @@
  */
 
 import fc from 'fast-check';
+import { byName } from '../../../src/lib/text/byname.ts';
 import { type Family, parseCidr } from '../../../src/model/address.ts';
-import { byName } from '../../../src/model/byname.ts';
 import { mapTables } from '../../../src/nft/maptables.ts';
 import * as match from '../../../src/nft/match.ts';
 import * as way from '../../../src/nft/matchinterface.ts';

@@ -1,7 +1,7 @@
 /** Many small policies on the pods of one node, in many classes: as much as is compiled in bundles that classes share. */
 import fc from 'fast-check';
-import { networkPolicy } from '../../../src/bench/largepolicies.ts';
-import { decodeObject } from '../../../src/kube/decode/decode.ts';
+import { networkPolicy } from '../../../bench/largepolicies.ts';
+import { decodeObject } from '../../../src/inputs/kube/decode/decode.ts';
 import type { ClusterEvent, ClusterState } from '../../../src/model/cluster.ts';
 import type { Flow } from '../../../src/model/flow.ts';
 import { clusterWith, NODE } from './largepolicies.ts';

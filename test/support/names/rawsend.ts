@@ -2,8 +2,8 @@
 
 import { execFileSync } from 'node:child_process';
 import koffi from 'koffi';
-import { inNamespace } from '../../../src/lab/netns.ts';
-import { internetChecksum } from '../../../src/lab/probe/checksum.ts';
+import { inNamespace } from '../../../bench/lab/netns.ts';
+import { internetChecksum } from '../../../bench/lab/probe/checksum.ts';
 import { type Address, addressBytes, familyOf } from '../../../src/model/address.ts';
 
 const libc = koffi.load(null);

@@ -1,9 +1,10 @@
 /** What a set of connections holds, asked flow by flow. */
+
+import { type ConnectionSets, type Connections, ICMP } from '../../../src/answers/reach/connections.ts';
+import type { Reach } from '../../../src/answers/reach/reach.ts';
+import type { Toggles } from '../../../src/answers/reach/toggles.ts';
 import { type Address, familyOf } from '../../../src/model/address.ts';
 import type { Flow } from '../../../src/model/flow.ts';
-import { type ConnectionSets, type Connections, ICMP } from '../../../src/reach/connections.ts';
-import type { Reach } from '../../../src/reach/reach.ts';
-import type { Toggles } from '../../../src/reach/toggles.ts';
 
 /** Between two addresses of one family. */
 export function connectionsBetween(

@@ -1,9 +1,10 @@
 /** Who reaches whom by what `sluice matrix -o json` prints: looked up by names, as a reader does. */
+
+import { getOrMake } from '../../../src/lib/collections/getormake.ts';
 import { type Address, cidrContains, familyOf, parseCidr } from '../../../src/model/address.ts';
 import { addressOwners } from '../../../src/model/addressowners.ts';
 import type { Cluster } from '../../../src/model/cluster.ts';
 import type { Flow } from '../../../src/model/flow.ts';
-import { getOrMake } from '../../../src/model/getormake.ts';
 
 export interface PrintedMatrix {
   readonly ends: readonly {

@@ -1,5 +1,5 @@
+import { assertNever } from '../../../src/lib/text/assert.ts';
 import { cidrText } from '../../../src/model/address.ts';
-import { assertNever } from '../../../src/model/assert.ts';
 import type { Peer, PortMatch, Rule } from '../../../src/model/policy.ts';
 import { podSelectorText, selectorText } from '../../../src/model/selector.ts';
 

@@ -1,7 +1,7 @@
 /** An agent on each node of a laboratory, all of which read the same manifests. */
 import { join } from 'node:path';
-import type { Lab } from '../../../src/lab/lab.ts';
-import type { AgentClient } from '../../../src/rpc/client.ts';
+import type { Lab } from '../../../bench/lab/lab.ts';
+import type { AgentClient } from '../../../src/api/rpc/client.ts';
 import { clientOf } from '../agent/agentclient.ts';
 import { AgentProcess } from '../agent/agentprocess.ts';
 

@@ -1,9 +1,10 @@
 /** A cluster in which a node's own object says which interfaces it has, as its agent would have it. */
+
+import { inNamespace } from '../../../bench/lab/netns.ts';
 import { askHooksOfLldp } from '../../../src/daemon/lldpframes.ts';
-import { readOwnInterfaces } from '../../../src/daemon/nodelinks.ts';
-import { inNamespace } from '../../../src/lab/netns.ts';
+import { readOwnInterfaces } from '../../../src/daemon/pods/nodelinks.ts';
+import { RtnetlinkSocket } from '../../../src/kernel/netlink/route/rtnetlink-socket.ts';
 import type { Cluster } from '../../../src/model/cluster.ts';
-import { RtnetlinkSocket } from '../../../src/netlink/route/rtnetlink-socket.ts';
 
 /** `namespace` is the path of the node's. */
 export async function withOwnLinks(

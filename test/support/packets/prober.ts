@@ -6,7 +6,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import type { Lab } from '../../../src/lab/lab.ts';
+import type { Lab } from '../../../bench/lab/lab.ts';
 import type { Address } from '../../../src/model/address.ts';
 
 /** UDP. */

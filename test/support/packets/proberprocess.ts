@@ -9,9 +9,9 @@ import {
   SOCK_DGRAM,
   send,
   socket,
-} from '../../../src/lab/libc.ts';
-import { inNamespace } from '../../../src/lab/netns.ts';
-import { socketAddress } from '../../../src/lab/probe/sockaddr.ts';
+} from '../../../bench/lab/libc.ts';
+import { inNamespace } from '../../../bench/lab/netns.ts';
+import { socketAddress } from '../../../bench/lab/probe/sockaddr.ts';
 import { type Address, familyOf } from '../../../src/model/address.ts';
 import type { ProberOrders, Trail } from './prober.ts';
 

@@ -1,7 +1,7 @@
 /** What scenarios expect of flows, as probes of real packets. */
-import type { Probe } from '../../../src/lab/probe/attempt.ts';
-import type { LabService } from '../../../src/lab/services.ts';
-import { address } from '../../../src/lab/topology.ts';
+import type { Probe } from '../../../bench/lab/probe/attempt.ts';
+import type { LabService } from '../../../bench/lab/services.ts';
+import { address } from '../../../bench/lab/topology.ts';
 import { familyOf } from '../../../src/model/address.ts';
 import type { Flow } from '../../../src/model/flow.ts';
 

@@ -1,5 +1,5 @@
 /** The laboratory of a scenario: where unknown pods are denied, who has an address of theirs is there too. */
-import { type Topology, topologyOf } from '../../../src/lab/topology.ts';
+import { type Topology, topologyOf } from '../../../bench/lab/topology.ts';
 import { type Address, cidrContains } from '../../../src/model/address.ts';
 import type { Cluster } from '../../../src/model/cluster.ts';
 import { podCidrsOf } from '../../../src/model/podcidrs.ts';

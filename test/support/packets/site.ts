@@ -1,8 +1,9 @@
 /** One node with a few pods in a laboratory: enough for packets that must pass and packets that must not. */
-import type { Lab } from '../../../src/lab/lab.ts';
-import { buildLab } from '../../../src/lab/lab.ts';
-import { inNamespace } from '../../../src/lab/netns.ts';
-import { address } from '../../../src/lab/topology.ts';
+import type { Lab } from '../../../bench/lab/lab.ts';
+import { buildLab } from '../../../bench/lab/lab.ts';
+import { inNamespace } from '../../../bench/lab/netns.ts';
+import { address } from '../../../bench/lab/topology.ts';
+import { type NftKernelOptions, openNftKernel } from '../../../src/kernel/netlink/nftables/nft-kernel.ts';
 import {
   type ClusterEvent,
   NAMESPACE_NAME_LABEL,
@@ -11,7 +12,6 @@ import {
 } from '../../../src/model/cluster.ts';
 import type { Policy, Rule } from '../../../src/model/policy.ts';
 import { EVERYTHING, type Labels, type PodSelector } from '../../../src/model/selector.ts';
-import { type NftKernelOptions, openNftKernel } from '../../../src/netlink/nftables/nft-kernel.ts';
 import type { Kernel } from '../../../src/nft/kernel.ts';
 
 export const NODE = 'n1';

@@ -1,7 +1,7 @@
 /** Flows tried with real packets. */
-import { forgetConnections } from '../../../src/lab/conntrack.ts';
-import type { Lab } from '../../../src/lab/lab.ts';
-import { probe } from '../../../src/lab/probe/probe.ts';
+import { forgetConnections } from '../../../bench/lab/conntrack.ts';
+import type { Lab } from '../../../bench/lab/lab.ts';
+import { probe } from '../../../bench/lab/probe/probe.ts';
 import type { Flow } from '../../../src/model/flow.ts';
 
 /** Whether each is open, as the first of a connection; one that should be gets a second, longer chance on a busy machine. */

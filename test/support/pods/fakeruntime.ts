@@ -1,1 +1,1 @@
-export * from '../../../src/bench/fakeruntime.ts';
+export * from '../../../bench/fakeruntime.ts';

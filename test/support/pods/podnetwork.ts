@@ -1,5 +1,5 @@
 /** A pod network in the namespace of a node, and the rules that its pods need: policy admits every pod at once. */
-import { inNamespace } from '../../../src/lab/netns.ts';
+import { inNamespace } from '../../../bench/lab/netns.ts';
 import type { Cluster, Node } from '../../../src/model/cluster.ts';
 import { NodeInterfaces } from '../../../src/network/attach/nodeinterfaces.ts';
 import { PodNetwork, type PodNetworkOptions } from '../../../src/network/attach/podnetwork.ts';

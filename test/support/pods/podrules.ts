@@ -1,14 +1,14 @@
 /** An agent in the namespace of a node: no policy, and what attached pods need. */
 
+import { inNamespace } from '../../../bench/lab/netns.ts';
 import { Agent } from '../../../src/agent/agent.ts';
 import { CommitBarrier } from '../../../src/agent/commitbarrier.ts';
 import { hostPortsIn } from '../../../src/compiler/hostports.ts';
 import { Incremental } from '../../../src/compiler/live/incremental.ts';
-import { inNamespace } from '../../../src/lab/netns.ts';
+import { openNftKernel } from '../../../src/kernel/netlink/nftables/nft-kernel.ts';
 import type { Cluster, ClusterEvent, Node } from '../../../src/model/cluster.ts';
 import type { HostPortMapping } from '../../../src/model/hostport.ts';
 import { hostPortEvents } from '../../../src/model/hostportevents.ts';
-import { openNftKernel } from '../../../src/netlink/nftables/nft-kernel.ts';
 import type { HostPortState } from '../../../src/network/hostports/hostports.ts';
 import type { Op } from '../../../src/nft/plan/op.ts';
 import type { PodSite } from './podsite.ts';

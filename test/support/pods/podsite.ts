@@ -1,7 +1,7 @@
 /** A node and sandboxes as named network namespaces, for tests of the pod network. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
-import { inNamespace } from '../../../src/lab/netns.ts';
+import { inNamespace } from '../../../bench/lab/netns.ts';
 import type { Address } from '../../../src/model/address.ts';
 import { NamespaceHelper } from '../../../src/network/attach/helper.ts';
 

@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 
-const SOURCE = join(import.meta.dirname, '../../../src/cni/sluice-cni.c');
+const SOURCE = join(import.meta.dirname, '../../../src/network/cni/sluice-cni.c');
 
 /** Into a folder; answers the program's path. `deadlineMs` is in place of its own half a minute. */
 export function buildShim(folder: string, deadlineMs?: number): string {

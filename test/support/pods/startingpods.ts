@@ -1,6 +1,6 @@
 /** Pods of a laboratory that start under a standing default deny, and whose first process sends at once. */
 import { setTimeout } from 'node:timers/promises';
-import type { Lab } from '../../../src/lab/lab.ts';
+import type { Lab } from '../../../bench/lab/lab.ts';
 import {
   AF_INET,
   AF_INET6,
@@ -11,9 +11,9 @@ import {
   SOCK_DGRAM,
   send,
   socket,
-} from '../../../src/lab/libc.ts';
-import { inNamespace } from '../../../src/lab/netns.ts';
-import { socketAddress } from '../../../src/lab/probe/sockaddr.ts';
+} from '../../../bench/lab/libc.ts';
+import { inNamespace } from '../../../bench/lab/netns.ts';
+import { socketAddress } from '../../../bench/lab/probe/sockaddr.ts';
 import { type Address, familyOf } from '../../../src/model/address.ts';
 import { type FakeRuntime, type PluginConnection, sandbox } from './fakeruntime.ts';
 

@@ -1,6 +1,6 @@
 /** The world of a question from manifests in a test. */
-import type { World } from '../../../src/ends/place.ts';
-import { readManifest } from '../../../src/files/manifest.ts';
+import type { World } from '../../../src/answers/questions/place.ts';
+import { readManifest } from '../../../src/inputs/files/manifest.ts';
 import { ClusterState } from '../../../src/model/cluster.ts';
 import { inventoryOf } from '../../../src/model/inventory.ts';
 

@@ -5,7 +5,7 @@ import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseAllDocuments } from 'yaml';
 import { type ExpectedMatrix, expandMatrix } from '../../../src/cli/test/pairs.ts';
-import { decodeObject } from '../../../src/kube/decode/decode.ts';
+import { decodeObject } from '../../../src/inputs/kube/decode/decode.ts';
 import { type ClusterEvent, ClusterState } from '../../../src/model/cluster.ts';
 import type { Flow } from '../../../src/model/flow.ts';
 import type { UnknownPods } from '../../../src/model/podcidrs.ts';

@@ -1,7 +1,7 @@
-import { address } from '../../../src/lab/topology.ts';
+import { address } from '../../../bench/lab/topology.ts';
 import type { ClusterEvent, Node } from '../../../src/model/cluster.ts';
 
-export * from '../../../src/bench/shop.ts';
+export * from '../../../bench/shop.ts';
 
 export function nodeEvent(name: string, addresses: readonly string[]): ClusterEvent {
   const value: Node = { name, labels: {}, addresses: addresses.map(address), podCidrs: [] };

@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest';
 import { NODE } from '../../../../test/support/agent/engine.ts';
 import { tenantPod } from '../../../../test/support/agent/tenants.ts';
+import { wholeOf } from '../../../lib/collections/pieces.ts';
 import { ClusterState } from '../../../model/cluster.ts';
-import { wholeOf } from '../../../model/pieces.ts';
 import type { NamedGroup } from '../../group.ts';
 import { PodIndex } from '../pods/podindex.ts';
 import { LiveGroups } from './groups.ts';

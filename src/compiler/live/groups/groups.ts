@@ -1,8 +1,9 @@
 /** The peer groups that are in use, kept equal to the cluster one pod and one node at a time. */
+
+import { getOrMake } from '../../../lib/collections/getormake.ts';
+import type { Pieces } from '../../../lib/collections/pieces.ts';
 import { type Address, type Family, familyOf } from '../../../model/address.ts';
 import type { Cluster, ContainerPort, PodKey } from '../../../model/cluster.ts';
-import { getOrMake } from '../../../model/getormake.ts';
-import type { Pieces } from '../../../model/pieces.ts';
 import { matchesLabels } from '../../../model/selector.ts';
 import type { ElementKey, NftSet } from '../../../nft/ruleset.ts';
 import {

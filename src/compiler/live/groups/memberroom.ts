@@ -3,7 +3,7 @@
  * together. A selector of one line may mean every pod of the cluster, and rules that have peers in common are a set for each
  * way in which they are combined: what a policy's text says of it is no bound.
  */
-import { getOrMake } from '../../../model/getormake.ts';
+import { getOrMake } from '../../../lib/collections/getormake.ts';
 
 /** In members of sets, both families together: some 30 bytes of the agent's each, and 94 of the kernel's. */
 export interface MemberRoom {

@@ -1,7 +1,8 @@
 /** Finds the selectors that may say something else of a pod whose labels have changed, without a look at the others. */
+
+import { MultiMap } from '../../../lib/collections/multimap.ts';
 import type { Namespace, Pod } from '../../../model/cluster.ts';
 import type { Labels, Requirement } from '../../../model/labels.ts';
-import { MultiMap } from '../../../model/multimap.ts';
 import type { PodSelector } from '../../../model/selector.ts';
 
 /** What selectors ask of: a pod's labels, and those of its namespace. */

@@ -1,7 +1,8 @@
 /** Finds the selectors that may select a pod without a look at all of them. */
+
+import { MultiMap } from '../../../lib/collections/multimap.ts';
 import type { Namespace, Pod } from '../../../model/cluster.ts';
 import { labelTexts } from '../../../model/labels.ts';
-import { MultiMap } from '../../../model/multimap.ts';
 import type { LabelSelector, PodSelector } from '../../../model/selector.ts';
 
 /**

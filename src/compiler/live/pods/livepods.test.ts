@@ -8,9 +8,9 @@ import {
   policyEvent,
   tenantPod,
 } from '../../../../test/support/agent/tenants.ts';
+import { wholeOf } from '../../../lib/collections/pieces.ts';
 import { parseAddress } from '../../../model/address.ts';
 import type { ClusterEvent, Pod, PodKey } from '../../../model/cluster.ts';
-import { wholeOf } from '../../../model/pieces.ts';
 import type { Rule } from '../../../model/policy.ts';
 import type { Labels, Operator } from '../../../model/selector.ts';
 import { plan } from '../../../nft/plan/plan.ts';

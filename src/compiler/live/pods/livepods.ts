@@ -12,9 +12,10 @@
  *
  * Whoever relabels thousands of pods that a thousand selectors mention waits for itself, and nobody for it.
  */
+
+import type { Pieces } from '../../../lib/collections/pieces.ts';
 import type { Address } from '../../../model/address.ts';
 import { type Cluster, isSelectable, type Pod, type PodKey } from '../../../model/cluster.ts';
-import type { Pieces } from '../../../model/pieces.ts';
 import type { LiveGroups } from '../groups/groups.ts';
 import type { PodPreparations } from '../preparations/podpreparations.ts';
 import type { Slack } from '../slack.ts';

@@ -1,4 +1,6 @@
 /** The cluster, indexed so that a selector finds its pods without a look at all of them. */
+
+import { MultiMap } from '../../../lib/collections/multimap.ts';
 import type { Address } from '../../../model/address.ts';
 import { addressOwners, ownsAddressOver, type Standpoint } from '../../../model/addressowners.ts';
 import {
@@ -12,7 +14,6 @@ import {
   sameNamespace,
 } from '../../../model/cluster.ts';
 import { labelTexts } from '../../../model/labels.ts';
-import { MultiMap } from '../../../model/multimap.ts';
 import {
   type LabelSelector,
   matchesLabels,

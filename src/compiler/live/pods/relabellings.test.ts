@@ -8,9 +8,9 @@ import {
   policyEvent,
   tenantPod,
 } from '../../../../test/support/agent/tenants.ts';
+import { wholeOf } from '../../../lib/collections/pieces.ts';
 import { parseAddress } from '../../../model/address.ts';
 import type { ClusterEvent, PodKey } from '../../../model/cluster.ts';
-import { wholeOf } from '../../../model/pieces.ts';
 import type { Rule } from '../../../model/policy.ts';
 import { plan } from '../../../nft/plan/plan.ts';
 import type { Ruleset } from '../../../nft/ruleset.ts';

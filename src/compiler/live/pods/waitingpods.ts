@@ -4,8 +4,9 @@
  * own. Of a namespace one in turn of each kind, so that none of them waits without end for others that come and come:
  * first of those that leave addresses.
  */
+
+import { getOrMake } from '../../../lib/collections/getormake.ts';
 import { namespaceOfPod, type PodKey } from '../../../model/cluster.ts';
-import { getOrMake } from '../../../model/getormake.ts';
 
 /** Why it waits: it leaves addresses, says something else of itself, or its namespace does. */
 export type WaitingKind = 'leaving' | 'changed' | 'relabelled';

@@ -10,7 +10,7 @@ import {
   selecting,
   tenantPod,
 } from '../../../../test/support/agent/tenants.ts';
-import { wholeOf } from '../../../model/pieces.ts';
+import { wholeOf } from '../../../lib/collections/pieces.ts';
 import type { Policy } from '../../../model/policy.ts';
 import type { PolicyChange } from '../../../model/policychange.ts';
 import { plan } from '../../../nft/plan/plan.ts';

@@ -8,9 +8,9 @@ import {
   policyEvent,
   tenantPod,
 } from '../../../../test/support/agent/tenants.ts';
+import { wholeOf } from '../../../lib/collections/pieces.ts';
 import { parseAddress, parseCidr } from '../../../model/address.ts';
 import type { ClusterEvent } from '../../../model/cluster.ts';
-import { wholeOf } from '../../../model/pieces.ts';
 import type { Policy, Rule } from '../../../model/policy.ts';
 import type { PolicyChange } from '../../../model/policychange.ts';
 import { plan } from '../../../nft/plan/plan.ts';

@@ -13,7 +13,7 @@
  * are made again. What the rules mean never depends on any of it: a change that is taken in without it has its groups in
  * the same flush.
  */
-import type { Pieces } from '../../../model/pieces.ts';
+import type { Pieces } from '../../../lib/collections/pieces.ts';
 import type { PodClass } from '../../classes.ts';
 import type { ClassBuilder } from '../../parts.ts';
 import type { LiveClasses } from '../classes.ts';

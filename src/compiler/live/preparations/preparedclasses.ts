@@ -1,5 +1,5 @@
 /** Classes that pods will be in soon: made, put nowhere, and found made when pods join them. */
-import { getOrMake } from '../../../model/getormake.ts';
+import { getOrMake } from '../../../lib/collections/getormake.ts';
 import type { Builder } from '../../builder.ts';
 import { type PodClass, samePolicies } from '../../classes.ts';
 import type { ClassBuilder, Part } from '../../parts.ts';

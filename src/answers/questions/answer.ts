@@ -1,0 +1,166 @@
+/** What a question about one connection comes to: one verdict, and where it is not the same for all that is meant. */
+import { FAMILY_NAME, type Family } from '../../model/address.ts';
+import type { Cluster } from '../../model/cluster.ts';
+import type { ToldFact } from '../../names/toldfacts.ts';
+import type { DirectionVerdict, FlowVerdict } from '../../semantics/evaluate.ts';
+import { FlowTextError } from '../../semantics/flowtext.ts';
+import { auditNotes } from './auditnotes.ts';
+import { namesNotes, toldOf } from './byname.ts';
+import { unheardDenials } from './elsewhere.ts';
+import { type NamedEnd, parseEnd } from './endname.ts';
+import { type Case, judge, withNames } from './judge.ts';
+import { maybeNode } from './maybenode.ts';
+import type { Place, Targets, World } from './place.ts';
+import { placesOf } from './places.ts';
+import { MOST_PIECES } from './settle.ts';
+import { shortNameOf, targetsOf } from './targets.ts';
+import { type GivenQuestion, withGiven } from './traffic.ts';
+import { type Difference, differencesIn, type Verdict, verdictOfCase, verdictsByFamily } from './verdicts.ts';
+
+/** A connection as it was asked for; `given` is what was said of the cluster beside. */
+export type Question = GivenQuestion;
+
+export interface Answer {
+  readonly question: Question;
+  /** The stricter, where there are several; undecided where nobody can say. */
+  readonly verdict: Verdict;
+  /** One sentence: the reason that matters most. */
+  readonly reason: string;
+  /** Of each family that both ends have. */
+  readonly families: Readonly<Partial<Record<Family, Verdict>>>;
+  readonly differsBy: readonly Difference[];
+  /** The case that the verdict comes from: absent where there is none. */
+  readonly decisive?: Case;
+  readonly cases: readonly Case[];
+  readonly notes: readonly string[];
+  /** What the pods were told by DNS of the name or the address that they go to, as far as an agent says it. */
+  readonly told: readonly ToldFact[];
+  /** Of which the flows of the cases are. */
+  readonly cluster: Cluster;
+}
+
+/** Connections that audited policies are asked of: each makes a view of the cluster. */
+const MOST_AUDITED = 16;
+
+/** Throws FlowTextError where the question cannot be read, or names what is not there. */
+export function answer(known: World, question: Question): Answer {
+  const { given } = question;
+  const world = given === undefined ? known : { ...known, cluster: withGiven(known.cluster, given) };
+  const [from, to] = [parseEnd(question.from), parseEnd(question.to)];
+  if (from.port ?? from.protocol) throw new FlowTextError(`"${from.text}": only the destination has a port`);
+  const targets = targetsOf(world, to);
+  const sources = sourcesOf(world, from);
+  const judged = judge(world, sources, targets.targets, familyAsked(from, to));
+  const { cluster, isCut } = judged;
+  if (judged.cases.length === 0 && targets.undecided === undefined)
+    throw new FlowTextError(noFamily(from, to));
+  const maybe = maybeNode(cluster, judged.cases, world.unknownPods);
+  const unheard = new Map([
+    ...unheardDenials(cluster, judged.cases, world.known, world.unknownPods),
+    ...maybe.undecided,
+  ]);
+  const cases = judged.cases.map(each => withDoubt(each, unheard.get(each), targets));
+  const decisive = decisiveOf(cases);
+  return {
+    question,
+    verdict: decisive === undefined ? 'undecided' : verdictOfCase(decisive),
+    reason: decisive === undefined ? targets.undecided! : reasonOf(decisive),
+    families: verdictsByFamily(cases),
+    differsBy: differencesIn(cases),
+    ...(decisive && { decisive }),
+    cases,
+    notes: [
+      ...notesOf(targets, isCut),
+      ...maybe.notes,
+      ...namesNotes(to, sources, { cases, cluster }, world),
+      ...new Set(
+        cases.slice(0, MOST_AUDITED).flatMap(({ flow }) => auditNotes(cluster, flow, world.unknownPods)),
+      ),
+    ],
+    told: toldOf(to, sources, world.known),
+    cluster,
+  };
+}
+
+/** The same answer where something that nobody could look at may turn it. */
+export function inDoubt(found: Answer, why: string): Answer {
+  const cases = found.cases.map(each => {
+    return { ...each, undecided: `${why} (${verdictOfCase(each)}: ${reasonOf(each)})` };
+  });
+  const decisive = found.decisive && cases[found.cases.indexOf(found.decisive)]!;
+  return {
+    ...found,
+    verdict: 'undecided',
+    reason: why,
+    families: verdictsByFamily(cases),
+    differsBy: differencesIn(cases),
+    ...(decisive && { decisive }),
+    cases,
+  };
+}
+
+export function reasonOf(each: Case): string {
+  return each.undecided ?? withNames(decisiveDirection(each.verdict).reason, each);
+}
+
+/** A Service is no source: what comes from it comes from its pods. */
+function sourcesOf(world: World, end: NamedEnd): readonly Place[] {
+  const { name, text } = end;
+  if (name.kind === 'service' || shortNameOf(world, end) !== undefined)
+    throw new FlowTextError(`"${text}": no connection comes from a Service: name what is behind it`);
+  return placesOf(world, name);
+}
+
+function familyAsked(from: NamedEnd, to: NamedEnd): Family | undefined {
+  if (from.family && to.family && from.family !== to.family)
+    throw new FlowTextError(`"${from.text}" and "${to.text}" are not of one address family`);
+  return from.family ?? to.family;
+}
+
+function noFamily(from: NamedEnd, to: NamedEnd): string {
+  const asked = familyAsked(from, to);
+  if (asked === undefined) return `"${from.text}" and "${to.text}" have no address family in common`;
+  return `"${from.text}" or "${to.text}" has no ${FAMILY_NAME[asked]} address`;
+}
+
+/** With why nobody can say what becomes of it, where nobody can. */
+function withDoubt(each: Case, unheard: string | undefined, { undecided }: Targets): Case {
+  if (undecided !== undefined)
+    return {
+      ...each,
+      undecided: `${undecided} (were it nobody's, policy would ${each.verdict.verdict} it)`,
+    };
+  return unheard === undefined ? each : { ...each, undecided: unheard };
+}
+
+/** A denial that holds whatever pods were told counts before one that DNS may have lifted. */
+function decisiveOf(cases: readonly Case[]): Case | undefined {
+  const denied = cases.filter(({ verdict }) => verdict.verdict === 'deny');
+  return (
+    denied.find(({ undecided }) => undecided === undefined) ??
+    denied[0] ??
+    cases.find(({ undecided }) => undecided !== undefined) ??
+    cases[0]
+  );
+}
+
+/** The direction whose reason matters most: the one that denies, else the one that a policy decided. */
+export function decisiveDirection({ egress, ingress }: FlowVerdict): DirectionVerdict {
+  if (egress.verdict === 'deny') return egress;
+  if (ingress.verdict === 'deny' || ingress.policy !== undefined) return ingress;
+  return egress.policy === undefined ? ingress : egress;
+}
+
+function notesOf({ notes }: Targets, isCut: boolean): readonly string[] {
+  return isCut
+    ? [...notes, `only the first of what this may mean was judged (at most ${MOST_PIECES} networks)`]
+    : notes;
+}
+
+/** Whom one end names, without port and protocol: `shop/web`, `10.0.0.1`, `svc/api`. */
+export function endHost(text: string): string {
+  const { name, port, protocol } = parseEnd(text);
+  if (name.kind === 'address') return name.address;
+  const tail = `${port === undefined ? '' : `:${port}`}${protocol === undefined ? '' : `/${protocol}`}`;
+  return text.slice(0, text.length - tail.length).replace(/@[46]$/, '');
+}

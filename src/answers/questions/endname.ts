@@ -1,0 +1,224 @@
+/**
+ * The ends of a connection as people name them:
+ *
+ *   end    = host [ "@4" | "@6" ] [ ":" port ] [ "/" protocol ]      only a destination has port and protocol
+ *   host   = [ namespace "/" ] pod
+ *          | [ namespace "/" ] kind "/" name        deploy/web, shop/sts/db, svc/api, node/worker-1
+ *          | [ namespace "/" ] label { "," label }  shop/app=web,tier=front: a pod that is not there yet
+ *          | address | "[" address "]" | "internet" | DNS name
+ *
+ * A kind may be written as kubectl prints it (deployment.apps/web), and a DNS name may be one of this cluster: of a
+ * Service (api.shop.svc), of a pod behind one (db-0.db.shop.svc), of an address (10-0-0-7.shop.pod).
+ */
+import { type Address, type Family, familyOf, parseAddress } from '../../model/address.ts';
+import { endsInNumber, MOST_NAME } from '../../model/domainname.ts';
+import type { Labels } from '../../model/labels.ts';
+import { whyUnjudged } from '../../model/unjudged.ts';
+import type { WorkloadKind } from '../../model/workload.ts';
+import { FlowTextError } from '../../semantics/flowtext.ts';
+
+interface InNamespace {
+  /** Absent: the one that the question is asked in. */
+  readonly namespace?: string;
+}
+
+export interface ServiceName extends InNamespace {
+  readonly kind: 'service';
+  readonly name: string;
+  /** The pod behind it that is meant; absent: whoever answers. */
+  readonly endpoint?: string;
+}
+
+export type EndName =
+  | (InNamespace & { readonly kind: 'pod'; readonly name: string })
+  | (InNamespace & { readonly kind: 'workload'; readonly workload: WorkloadKind; readonly name: string })
+  | ServiceName
+  | (InNamespace & { readonly kind: 'labels'; readonly labels: Labels })
+  | { readonly kind: 'node'; readonly name: string }
+  | { readonly kind: 'address'; readonly address: Address }
+  | { readonly kind: 'internet' }
+  | { readonly kind: 'domain'; readonly name: string };
+
+export interface NamedEnd {
+  readonly text: string;
+  readonly name: EndName;
+  /** Where the text says which. */
+  readonly family?: Family;
+  readonly port?: string;
+  readonly protocol?: string;
+}
+
+/** Throws FlowTextError. */
+export function parseEnd(text: string): NamedEnd {
+  const literal = V4.exec(text) ?? BRACKETED.exec(text) ?? V6.exec(text);
+  return literal === null ? parseNamed(text) : parseLiteral(text, literal.groups!);
+}
+
+const PORT = '(?::(?<port>[^:/]*))?';
+const PROTOCOL = '(?:/(?<protocol>[^/]*))?';
+const V4 = new RegExp(`^(?<address>\\d+(?:\\.\\d+){3})${PORT}${PROTOCOL}$`);
+const BRACKETED = new RegExp(`^\\[(?<address>[^\\]]*)\\]${PORT}${PROTOCOL}$`);
+const V6 = new RegExp(`^(?<address>[^/=]*:[^/=]*:[^/=]*)${PROTOCOL}$`);
+const WITH_PORT = /^(?<host>[^:@]+)(?:@(?<family>[46]))?:(?<port>[^:/]*)(?:\/(?<protocol>[^/]*))?$/;
+const WITHOUT_PORT =
+  /^(?<host>[^:@]+?)(?:@(?<family>[46]))?(?:\/(?<protocol>tcp|udp|sctp|icmp|icmpv6|(?<=\/[^/]+\/)\d+))?$/i;
+
+type Groups = Readonly<Record<string, string | undefined>>;
+
+function parseLiteral(text: string, groups: Groups): NamedEnd {
+  const address = parseAddress(groups.address!);
+  if (address === undefined) throw new FlowTextError(`"${text}": "${groups.address}" is not an address`);
+  const unjudged = whyUnjudged(address);
+  if (unjudged !== undefined) throw new FlowTextError(`"${text}": ${unjudged}`);
+  return { ...tail(text, groups), name: { kind: 'address', address }, family: familyOf(address) };
+}
+
+function parseNamed(text: string): NamedEnd {
+  const { groups } = WITH_PORT.exec(text) ?? WITHOUT_PORT.exec(text) ?? {};
+  const name = groups && hostName(groups.host!);
+  if (name === undefined) throw new FlowTextError(`"${text}" is ${WHAT_IT_MAY_BE}`);
+  const { family } = groups!;
+  return { ...tail(text, groups!), name, ...(family && { family: family === '4' ? 'ip' : 'ip6' }) };
+}
+
+const WHAT_IT_MAY_BE =
+  'no pod, workload, Service, node, address, DNS name or labels: see sluice explain --help';
+
+function tail(text: string, { port, protocol }: Groups) {
+  return { text, ...(port !== undefined && { port }), ...(protocol !== undefined && { protocol }) };
+}
+
+function hostName(host: string): EndName | undefined {
+  if (host === 'internet') return { kind: 'internet' };
+  if (host.includes('=')) return labelsName(host);
+  const parts = host.split('/');
+  if (parts.some(part => part === '')) return undefined;
+  if (parts.length === 1) return plainName(host);
+  return parts.length <= 3 ? pathName(parts) : undefined;
+}
+
+const SERVICE_DOMAIN = /^(?:(?<endpoint>[^.]+)\.)?(?<name>[^.]+)\.(?<namespace>[^.]+)\.svc(?:\..*)?$/i;
+const POD_DOMAIN = /^(?<dashed>[\da-f-]+)\.[^.]+\.pod(?:\..*)?$/i;
+
+/** A name with a dot is one of the DNS: a pod of such a name needs its namespace. */
+function plainName(host: string): EndName {
+  if (!host.includes('.')) return { kind: 'pod', name: host };
+  const address = dashedAddress(POD_DOMAIN.exec(host)?.groups?.dashed ?? '');
+  if (address !== undefined) return { kind: 'address', address };
+  return serviceName(SERVICE_DOMAIN.exec(host.toLowerCase())) ?? domainName(host);
+}
+
+function dashedAddress(text: string): Address | undefined {
+  return parseAddress(text.replaceAll('-', '.')) ?? parseAddress(text.replaceAll('-', ':'));
+}
+
+function serviceName(match: RegExpExecArray | null): ServiceName | undefined {
+  const { endpoint, name, namespace } = match?.groups ?? {};
+  if (name === undefined) return undefined;
+  return { kind: 'service', name, namespace: namespace!, ...(endpoint !== undefined && { endpoint }) };
+}
+
+const SHORT_DOMAIN = /^(?:(?<endpoint>[^.]+)\.)?(?<name>[^.]+)\.(?<namespace>[^.]+)$/;
+
+/** What `api.shop` and `db-0.db.shop` mean in a pod, whose resolver looks below svc.cluster.local first. */
+export function shortServiceName(domain: string): ServiceName | undefined {
+  return serviceName(SHORT_DOMAIN.exec(domain));
+}
+
+/** In lower case and without the last dot, as policy compares it (C38). */
+function domainName(host: string): EndName {
+  const name = host.toLowerCase().replace(/\.$/, '');
+  const ascii = isAscii(name) ? name : inAscii(name);
+  if (ascii !== name && ascii !== '')
+    throw new FlowTextError(`"${host}": in DNS, and so in policies, this name is written ${ascii}`);
+  if (name.startsWith('*.')) throw new FlowTextError(`"${host}": ask for one name, as www${name.slice(1)}`);
+  if (name.length > MOST_NAME || endsInNumber(name) || !name.split('.').every(label => LABEL.test(label)))
+    throw new FlowTextError(`"${host}" is no name of the DNS, and no address`);
+  return { kind: 'domain', name };
+}
+
+/** Letters of the DNS' own are any; those that no name of a policy can have need no answer. */
+const LABEL = /^[a-z0-9_]([-a-z0-9_]{0,61}[a-z0-9_])?$/;
+const isAscii = (text: string) => [...text].every(letter => letter.codePointAt(0)! < 128);
+
+/** Empty where it is none. */
+function inAscii(name: string): string {
+  try {
+    return new URL(`http://${name}`).hostname;
+  } catch {
+    return '';
+  }
+}
+
+/** `kind/name`, `namespace/kind/name`, `kind/namespace/name`, `namespace/pod`. */
+function pathName(parts: readonly string[]): EndName | undefined {
+  const [a = '', b = '', c] = parts;
+  const [first, second] = [kindOf(a), kindOf(b)];
+  if (c === undefined) return first === undefined ? podName(a, b) : kindName(first, b);
+  if (second !== undefined) return kindName(second, c, a);
+  return first === undefined ? undefined : kindName(first, c, b);
+}
+
+/** No namespace has a capital letter or a dot: `Deployment` and `deployment.apps` are kinds. */
+function kindOf(word: string): NamedKind | undefined {
+  return KINDS[word.toLowerCase().replace(GROUP, '')];
+}
+
+const GROUP = /\.(?:v\d\w*\.)?(?:apps|batch)$/;
+
+function podName(namespace: string, name: string): EndName {
+  return { kind: 'pod', namespace, name };
+}
+
+type NamedKind = WorkloadKind | 'Pod' | 'Service' | 'Node';
+
+function kindName(kind: NamedKind, name: string, namespace?: string): EndName {
+  const where = namespace === undefined ? {} : { namespace };
+  if (kind === 'Node') return { kind: 'node', name };
+  if (kind === 'Pod') return { kind: 'pod', name, ...where };
+  if (kind === 'Service') return { kind: 'service', name, ...where };
+  return { kind: 'workload', workload: kind, name, ...where };
+}
+
+/** kubectl's names of the kinds, short, singular and plural. */
+const KINDS: Readonly<Record<string, NamedKind | undefined>> = Object.assign(
+  Object.create(null),
+  ...(
+    [
+      ['Pod', 'po', 'pod', 'pods'],
+      ['Service', 'svc', 'service', 'services'],
+      ['Node', 'no', 'node', 'nodes'],
+      ['Deployment', 'deploy', 'deployment', 'deployments'],
+      ['StatefulSet', 'sts', 'statefulset', 'statefulsets'],
+      ['DaemonSet', 'ds', 'daemonset', 'daemonsets'],
+      ['ReplicaSet', 'rs', 'replicaset', 'replicasets'],
+      ['ReplicationController', 'rc', 'replicationcontroller', 'replicationcontrollers'],
+      ['Job', 'job', 'jobs'],
+      ['CronJob', 'cj', 'cronjob', 'cronjobs'],
+    ] as const
+  ).map(([kind, ...names]) => Object.fromEntries(names.map(name => [name, kind]))),
+);
+
+const SHORT: Readonly<Record<WorkloadKind, string>> = {
+  Deployment: 'deploy',
+  StatefulSet: 'sts',
+  DaemonSet: 'ds',
+  ReplicaSet: 'rs',
+  ReplicationController: 'rc',
+  Job: 'job',
+  CronJob: 'cronjob',
+};
+
+/** `shop/deploy/web`: reads back as the same workload. */
+export function workloadText(kind: WorkloadKind, namespace: string, name: string): `${string}/${string}` {
+  return `${namespace}/${SHORT[kind]}/${name}`;
+}
+
+const LABELS = /^(?:(?<namespace>[^/=.,]+)\/)?(?<labels>[^=,]+=[^=,]*(?:,[^=,]+=[^=,]*)*)$/;
+
+function labelsName(host: string): EndName | undefined {
+  const { namespace, labels } = LABELS.exec(host)?.groups ?? {};
+  if (labels === undefined) return undefined;
+  const entries = labels.split(',').map(label => label.split('=') as [string, string]);
+  return { kind: 'labels', labels: Object.fromEntries(entries), ...(namespace && { namespace }) };
+}

@@ -1,0 +1,215 @@
+/** Changes that would turn a verdict, each judged again before anybody sees it. */
+import type { Address } from '../../../model/address.ts';
+import { type Cluster, isSelectable } from '../../../model/cluster.ts';
+import type { Flow } from '../../../model/flow.ts';
+import type { UnknownPods } from '../../../model/podcidrs.ts';
+import type { Direction, Policy, PolicyId } from '../../../model/policy.ts';
+import { evaluatorOf, type FlowVerdict, packetOf } from '../../../semantics/evaluate.ts';
+import { type Packet, selects } from '../../../semantics/match.ts';
+import { firstMatch, type WholeView as View, viewOf } from '../../../semantics/view.ts';
+import { type Flip, flipsOf } from './flips.ts';
+import {
+  type ClusterChoice,
+  clusterPolicy,
+  type PolicyObject,
+  proposedNetworkPolicy,
+  selectorAmong,
+} from './proposal.ts';
+
+export interface Fix {
+  readonly verdict: 'allow' | 'deny';
+  /** To be applied together. */
+  readonly objects: readonly PolicyObject[];
+  /** What else turns by it, of what is there now. */
+  readonly flips: readonly Flip[];
+  /** It is about every port and protocol, because its kind has no word for the one that was asked about. */
+  readonly allPorts: boolean;
+}
+
+/** What a source of objects makes of one; undefined where it would refuse it. */
+export type Decode = (object: PolicyObject) => Policy | undefined;
+
+export interface FixQuestion {
+  readonly cluster: Cluster;
+  readonly unknownPods: UnknownPods;
+  /** Those that the question means: all of them are to turn. */
+  readonly flows: readonly Flow[];
+  /** Destinations that stand for a name of the DNS. */
+  readonly names?: Names;
+}
+
+type Names = ReadonlyMap<Address, string>;
+
+/** The other verdict for all of the flows; a sentence where there is no policy that gives just it. */
+export function proposeFix(asked: FixQuestion, decode: Decode): Fix | string {
+  const { cluster, unknownPods, flows, names = NO_NAMES } = asked;
+  const view = viewOf(cluster, unknownPods);
+  const evaluate = evaluatorOf(view);
+  const before = flows.map(flow => ({ flow, verdict: evaluate(flow) }));
+  const wanted = before.some(({ verdict }) => verdict.verdict === 'deny') ? 'allow' : 'deny';
+  const turning = before.filter(({ verdict }) => verdict.verdict !== wanted);
+  const changes = new Map<string, Change>();
+  for (const { flow, verdict } of turning)
+    for (const change of changesFor(view, names, flow, verdict, wanted)) {
+      if (typeof change === 'string') return change;
+      const key = textOf(change);
+      const known = changes.get(key);
+      if (known === undefined || isBefore(change, known)) changes.set(key, change);
+    }
+  return judged(asked, view, wanted, namedApart([...changes.values()], cluster), decode);
+}
+
+const NO_NAMES: Names = new Map();
+
+type Change = PolicyObject & { readonly spec: { readonly priority?: number } };
+
+/** Whatever its name, and its place: of two that say the same one is enough, the one that is asked first. */
+function textOf(change: Change): string {
+  return JSON.stringify({ ...change, metadata: undefined, spec: { ...change.spec, priority: undefined } });
+}
+
+function isBefore({ spec: { priority = 0 } }: Change, other: Change): boolean {
+  return priority < (other.spec.priority ?? 0);
+}
+
+/** Of two of one name the second gets a number, and so does one whose name is taken. */
+function namedApart(
+  objects: readonly PolicyObject[],
+  { policies, audited = new Map() }: Cluster,
+): PolicyObject[] {
+  const all: readonly Policy[] = [...policies.values(), ...audited.values()];
+  const taken = new Set(all.map(({ name }) => name.slice(name.indexOf('/') + 1)));
+  return objects.map(object => {
+    const { name, ...metadata } = object.metadata as { readonly name: string };
+    let free = name;
+    for (let n = 2; taken.has(free); n++) free = `${name}-${n}`;
+    taken.add(free);
+    return { ...object, metadata: { name: free, ...metadata } };
+  });
+}
+
+function judged(
+  { cluster, unknownPods, flows, names = NO_NAMES }: FixQuestion,
+  before: View,
+  verdict: 'allow' | 'deny',
+  objects: readonly PolicyObject[],
+  decode: Decode,
+): Fix | string {
+  const policies = objects.map(decode);
+  if (objects.length === 0 || policies.includes(undefined)) return NONE;
+  const added = policies.map(policy => [policy!.id, policy!] as const);
+  const changed = { ...cluster, policies: new Map<PolicyId, Policy>([...cluster.policies, ...added]) };
+  const after = viewOf(changed, unknownPods);
+  const evaluate = evaluatorOf(after);
+  if (flows.some(flow => evaluate(flow).verdict !== verdict)) return NONE;
+  const isolated = newlyIsolated(before, policies as readonly Policy[]);
+  if (isolated !== undefined) return isolated;
+  return {
+    verdict,
+    objects,
+    flips: flipsOf(before, after, flows, names),
+    allPorts: flows[0]!.port === undefined,
+  };
+}
+
+function selectorsIn({ cluster }: View) {
+  return selectorAmong([...cluster.pods.values()].filter(isSelectable));
+}
+
+/** Whom nobody isolated before, a policy that allows him one thing would deny all else. */
+function newlyIsolated(view: View, added: readonly Policy[]): string | undefined {
+  const { cluster } = view;
+  for (const policy of added.filter(({ tier }) => tier === 'networkpolicy'))
+    for (const direction of ['ingress', 'egress'] as const)
+      for (const pod of policy[direction] === undefined ? [] : cluster.pods.values())
+        if (isSelectable(pod) && selects(cluster, policy.subject, pod) !== 'no') {
+          if (view.policiesOn(pod, direction, 'networkpolicy').length === 0)
+            return `a policy for these labels would isolate ${pod.key} for ${direction} too, which none does now`;
+        }
+  return undefined;
+}
+
+const NONE = 'no policy of one rule turns this verdict';
+
+function changesFor(
+  view: View,
+  names: Names,
+  flow: Flow,
+  verdict: FlowVerdict,
+  wanted: 'allow' | 'deny',
+): readonly (Change | string)[] {
+  if (wanted === 'deny') return [names.has(flow.to) ? NEVER_BY_NAME : denial(view, flow)];
+  const denying = (['egress', 'ingress'] as const).filter(direction => verdict[direction].verdict === 'deny');
+  return denying.map(direction => allowance(view, names, direction, flow, verdict));
+}
+
+const NEVER_BY_NAME = 'no policy denies by a name: only an edit of what allows it can';
+
+/** Whoever is isolated is allowed one thing more; what a cluster policy denies, one before it allows. */
+function allowance(
+  view: View,
+  names: Names,
+  direction: Direction,
+  flow: Flow,
+  verdict: FlowVerdict,
+): Change | string {
+  const packet = packetOf(view, direction, flow);
+  const { tier, policy } = verdict[direction];
+  if (typeof packet === 'string' || tier === 'default')
+    return `no policy decides this: ${verdict[direction].reason}`;
+  const domain = direction === 'egress' ? names.get(flow.to) : undefined;
+  // A NetworkPolicy has no word for names.
+  if (domain !== undefined) return byClusterPolicy(view, packet, 'Allow', policy, domain);
+  if (tier === 'networkpolicy')
+    return proposedNetworkPolicy(packet, nameFor('allow', packet), selectorsIn(view));
+  return byClusterPolicy(view, packet, 'Allow', policy);
+}
+
+/** On the side of a pod that can be told: where the connection arrives, else where it comes from. */
+function denial(view: View, flow: Flow): Change | string {
+  for (const direction of ['ingress', 'egress'] as const) {
+    const packet = packetOf(view, direction, flow);
+    if (typeof packet === 'string') continue;
+    const object = byClusterPolicy(view, packet, 'Deny', undefined);
+    if (typeof object !== 'string') return object;
+  }
+  return 'no policy can deny just this: none has a word for such ends, or an earlier one already decides';
+}
+
+function byClusterPolicy(
+  view: View,
+  packet: Packet,
+  action: ClusterChoice['action'],
+  decidedBy: PolicyId | undefined,
+  domain?: string,
+): Change | string {
+  const first = firstMatch(view, 'admin', packet);
+  const priority = first === undefined ? LAST : first.policy.order - 1;
+  if (priority < 0)
+    return `${first!.policy.id} has priority 0: only an edit of it can change what it decides (${first!.rule.path})`;
+  const isOld = /^(Baseline)?AdminNetworkPolicy /.test(decidedBy ?? first?.policy.id ?? '');
+  const kind = isOld ? 'AdminNetworkPolicy' : 'ClusterNetworkPolicy';
+  const name = nameFor(action.toLowerCase(), packet, domain);
+  return (
+    clusterPolicy(packet, name, { kind, action, priority }, selectorsIn(view), domain) ??
+    `a ${kind} has no word for an end outside the cluster as a source: only an edit of ${decidedBy ?? 'what decides'} can`
+  );
+}
+
+const LAST = 1000;
+
+/** `allow-visitor-to-db-5432`, at most 63 characters. */
+function nameFor(verb: string, { subject, peerPod, peer, direction, flow }: Packet, domain?: string): string {
+  const other = domain ?? peerPod?.name ?? peer;
+  const [from, to] = direction === 'ingress' ? [other, subject.name] : [subject.name, other];
+  const port = flow.port === undefined ? '' : `-${flow.port}`;
+  const text = `${verb}-${shortened(from)}-to-${shortened(to)}`.slice(0, 56);
+  return `${text}${port}`.replace(/-+/g, '-').replace(/-$/, '');
+}
+
+function shortened(name: string): string {
+  return name
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .slice(0, 22);
+}

@@ -1,0 +1,202 @@
+/** Every connection that a question may mean, each with its verdict. */
+import { type Address, type AddressRange, type Family, familyOf } from '../../model/address.ts';
+import { takenAddresses } from '../../model/addressowners.ts';
+import type { Cluster, Pod, PodKey } from '../../model/cluster.ts';
+import type { Flow } from '../../model/flow.ts';
+import { evaluatorOf, type FlowVerdict } from '../../semantics/evaluate.ts';
+import { viewOf } from '../../semantics/view.ts';
+import { asIfTold } from './asiftold.ts';
+import type { Place, Target, World } from './place.ts';
+import { podOf } from './ports.ts';
+import { type Settled, type Stand, settle } from './settle.ts';
+
+export interface Case {
+  readonly from: Place;
+  readonly to: Target;
+  readonly flow: Flow;
+  readonly verdict: FlowVerdict;
+  /** Of a destination by its name: the verdict while no answer of DNS has brought an address. */
+  readonly untold?: 'allow' | 'deny';
+  /** Why nobody can say whether the verdict holds. */
+  readonly undecided?: string;
+  readonly family: Family;
+  /** The addresses that the one of the flow stands for. */
+  readonly fromRange?: AddressRange;
+  readonly toRange?: AddressRange;
+  /** Through the port of a node, which puts its own address in the place of the source's. */
+  readonly viaNode?: Address;
+}
+
+export interface Judged {
+  readonly cases: readonly Case[];
+  /** With the pods that are not there yet: what the flows are flows of. */
+  readonly cluster: Cluster;
+  /** Not all could be looked at. */
+  readonly isCut: boolean;
+}
+
+const MOST_CASES = 20_000;
+
+/** A text about a case, with the name of whoever an address only stands for. */
+export function withNames(text: string, { from, to, flow, fromRange, toRange }: Case): string {
+  let named = text;
+  if (fromRange && podOf(from) === undefined) named = named.replaceAll(flow.from, from.name);
+  if (toRange && podOf(to.place) === undefined) named = named.replaceAll(flow.to, to.place.name);
+  return named;
+}
+
+/** In both families where both ends have both, or in the one that is asked for. */
+export function judge(
+  { cluster, unknownPods, index }: World,
+  sources: readonly Place[],
+  targets: readonly Target[],
+  family: Family | undefined,
+): Judged {
+  const taken = takenAddresses(cluster);
+  const podsOf = (places: readonly Place[]) => places.flatMap(place => podOf(place) ?? []);
+  const toPods = podsOf(targets.map(({ place }) => place));
+  const from = sources.map(place => settle(cluster, place, toPods, 'ingress', taken));
+  const settledAt = new Map<Place, Settled>();
+  for (const { place } of targets)
+    settledAt.set(place, settle(cluster, place, podsOf(sources), 'egress', taken));
+  const settled = [...from, ...settledAt.values()];
+  const untold = withPods(
+    cluster,
+    settled.flatMap(({ pod }) => pod ?? []),
+  );
+  const names = namesIn(settledAt.values());
+  const inhabited = names.size === 0 ? untold : { ...untold, told: asIfTold(untold, names) };
+  const evaluatorIn = (each: Cluster) => evaluatorOf(viewOf(each, unknownPods, undefined, index));
+  const evaluate = evaluatorIn(inhabited);
+  const before = inhabited === untold ? evaluate : evaluatorIn(untold);
+  const cases: Case[] = [];
+  const isFull = () => cases.length >= MOST_CASES;
+  for (const source of from)
+    for (const to of targets)
+      for (const pair of pairs(source.stands, settledAt.get(to.place)!.stands, family)) {
+        if (isFull()) break;
+        cases.push(...casesOf(evaluate, source.place, to, pair).map(each => withUntold(each, before)));
+      }
+  return { cases, cluster: inhabited, isCut: isFull() || settled.some(({ isCut }) => isCut) };
+}
+
+function namesIn(settled: Iterable<Settled>): ReadonlyMap<Address, string> {
+  const names = [...settled].flatMap(({ place: { domain }, stands }) =>
+    domain === undefined ? [] : stands.map(({ address }) => [address, domain] as const),
+  );
+  return new Map(names);
+}
+
+function withUntold(each: Case, before: (flow: Flow) => FlowVerdict): Case {
+  return each.to.place.domain === undefined ? each : { ...each, untold: before(each.flow).verdict };
+}
+
+/** Two that nobody can tell apart, as two pods of one Deployment, are two all the same. */
+function withPods(cluster: Cluster, added: readonly Pod[]): Cluster {
+  if (added.length === 0) return cluster;
+  const pods = new Map(cluster.pods);
+  for (const pod of added) {
+    const isTwin = pods.get(pod.key)?.addresses.length;
+    const key: PodKey = isTwin ? `${pod.key} (another)` : pod.key;
+    pods.set(key, { ...pod, key });
+  }
+  return { ...cluster, pods };
+}
+
+interface Pair {
+  readonly from: Stand;
+  readonly to: Stand;
+  readonly family: Family;
+}
+
+/** Of each family; an own address stands for itself, so of a place that has several the first counts. */
+function* pairs(from: readonly Stand[], to: readonly Stand[], asked: Family | undefined): Generator<Pair> {
+  for (const family of ['ip', 'ip6'] as const) {
+    if (asked !== undefined && asked !== family) continue;
+    for (const source of ofFamily(from, family))
+      for (const target of ofFamily(to, family)) yield { from: source, to: target, family };
+  }
+}
+
+function ofFamily(stands: readonly Stand[], family: Family): readonly Stand[] {
+  const found = stands.filter(({ address }) => familyOf(address) === family);
+  return found.some(({ range }) => range !== undefined) ? found : found.slice(0, 1);
+}
+
+function casesOf(evaluate: (flow: Flow) => FlowVerdict, from: Place, to: Target, pair: Pair): Case[] {
+  const { protocol, port, service, nodePort, isHostPort } = to;
+  const flow: Flow = {
+    from: pair.from.address,
+    to: pair.to.address,
+    protocol,
+    ...(port !== undefined && { port }),
+    ...(((service !== undefined && !service.headless) || isHostPort) && { viaService: true }),
+  };
+  const common = {
+    from,
+    to,
+    flow,
+    family: pair.family,
+    ...(pair.from.range && { fromRange: pair.from.range }),
+    ...(pair.to.range && { toRange: pair.to.range }),
+  };
+  const direct = { ...common, verdict: evaluate(flow) };
+  const led = sendersOf(from, to, flow, pair.family).map(viaNode => ({
+    ...common,
+    viaNode,
+    verdict: ledBy(evaluate, flow, viaNode),
+  }));
+  // Which node it is that a pod comes to is known: its own.
+  if (led.length > 0 && podOf(from)?.node) return led;
+  const node = nodePort?.addresses.find(address => familyOf(address) === pair.family);
+  if (nodePort === undefined || node === undefined) return [direct, ...led];
+  const through = { ...common, viaNode: node, verdict: throughNode(evaluate, flow, node, nodePort.port) };
+  return nodePort.isElsewhere ? [through] : [direct, through];
+}
+
+/** A pod's own node leads what it sends; of who comes from elsewhere any node may. The pod's own leads it there as it is. */
+function sendersOf(
+  from: Place,
+  { place, senders = [] }: Target,
+  flow: Flow,
+  family: Family,
+): readonly Address[] {
+  if (senders.some(({ addresses }) => addresses.includes(flow.from))) return [];
+  const own = podOf(from)?.node || undefined;
+  const nodes = senders.filter(({ name }) => name !== podOf(place)?.node && name === (own ?? name));
+  return nodes
+    .flatMap(({ addresses }) => addresses.find(at => familyOf(at) === family) ?? [])
+    .slice(0, MOST_SENDERS);
+}
+
+/** Nodes are alike to most policies. */
+const MOST_SENDERS = 8;
+
+/** The source's own node sees where it leads; the pod behind sees the node. */
+function ledBy(evaluate: (flow: Flow) => FlowVerdict, flow: Flow, node: Address): FlowVerdict {
+  const { egress } = evaluate(flow);
+  return seenFrom(node, evaluate, flow, egress);
+}
+
+/** The source sees the node, and the pod behind sees the node too. */
+function throughNode(
+  evaluate: (flow: Flow) => FlowVerdict,
+  flow: Flow,
+  node: Address,
+  port: number,
+): FlowVerdict {
+  const { egress } = evaluate({ from: flow.from, to: node, protocol: flow.protocol, port });
+  return seenFrom(node, evaluate, flow, egress);
+}
+
+/** With what the source may send, whatever the pod behind sees. */
+function seenFrom(
+  node: Address,
+  evaluate: (flow: Flow) => FlowVerdict,
+  flow: Flow,
+  egress: FlowVerdict['egress'],
+): FlowVerdict {
+  const { ingress } = evaluate({ ...flow, from: node });
+  const verdict = egress.verdict === 'allow' && ingress.verdict === 'allow' ? 'allow' : 'deny';
+  return { verdict, egress, ingress };
+}

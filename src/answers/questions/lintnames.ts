@@ -1,0 +1,159 @@
+/** What is wrong with rules by name although they can be read. All of it is a warning. */
+import type { Cluster } from '../../model/cluster.ts';
+import { isSelectable, namespaceOf } from '../../model/cluster.ts';
+import { patternsOfRule } from '../../model/domainpeers.ts';
+import type { Inventory } from '../../model/inventory.ts';
+import type { Policy } from '../../model/policy.ts';
+import type { Problem, WarningCode } from '../../model/problem.ts';
+import { matchPod } from '../../model/selector.ts';
+import type { Service } from '../../model/service.ts';
+import { topWorkloads } from '../../model/workloadof.ts';
+import { FlowTextError } from '../../semantics/flowtext.ts';
+import { answer } from './answer.ts';
+import { workloadText } from './endname.ts';
+import type { World } from './place.ts';
+import { type SharedName, sharedName } from './sharednames.ts';
+
+export function lintNames(cluster: Cluster, inventory: Inventory): readonly Problem[] {
+  const mayAsk = dnsAsker(cluster, inventory);
+  return [...cluster.policies.values()].flatMap(policy => [
+    ...namesIn(policy).flatMap(named => [
+      ...serviceName(policy, named, inventory),
+      ...publicName(policy, named),
+    ]),
+    ...withoutDns(policy, cluster, inventory, mayAsk),
+  ]);
+}
+
+interface Named {
+  readonly pattern: string;
+  readonly field: string;
+}
+
+function namesIn({ egress = [] }: Policy): readonly Named[] {
+  return egress.flatMap(rule =>
+    patternsOfRule(rule).map(pattern => ({ pattern, field: `spec.${rule.path}.to` })),
+  );
+}
+
+function warning(
+  code: WarningCode,
+  policy: Policy,
+  field: string,
+  message: string,
+  effect: string,
+): readonly Problem[] {
+  return [{ severity: 'warning', code, object: policy.id, field, message, effect }];
+}
+
+/** Of a cluster whose domain is another nobody can tell. */
+const SERVICE_NAME = /^(?:\*\.|(?<name>[^.]+)\.)?(?:(?<namespace>[^.]+)\.)?svc(?:\.cluster\.local)?$/;
+
+/** Policy sees a packet behind its translation, and DNS tells the address before it. */
+function serviceName(policy: Policy, { pattern, field }: Named, inventory: Inventory): readonly Problem[] {
+  const { name, namespace } = SERVICE_NAME.exec(pattern)?.groups ?? {};
+  if (!SERVICE_NAME.test(pattern)) return [];
+  const service: Service | undefined = inventory.services.get(`${namespace}/${name}`);
+  if (service?.headless) return [];
+  const message = `allows ${pattern}, ${service === undefined ? 'a name of Services' : `the name of Service ${service.key}`}`;
+  const effect =
+    'it matches no traffic to a Service with a cluster address: policy sees the address of the pod behind it; name the pods instead (headless Services match)';
+  return warning('service-name', policy, field, message, effect);
+}
+
+const SHARED_WORDS: Record<SharedName, readonly [WarningCode, string, string]> = {
+  'any-address': [
+    'public-wildcard',
+    'below which everybody gets a name with the address of their choice',
+    'whoever runs in the pod opens any address by asking for its name',
+  ],
+  customers: [
+    'public-wildcard',
+    'below which every customer of it gets a name',
+    'the pod reaches whatever anybody puts there; name what is yours',
+  ],
+  registry: [
+    'public-wildcard',
+    'below which anybody may register a name',
+    'the pod reaches whatever anybody puts there; name what is meant',
+  ],
+  'shared-address': [
+    'shared-address',
+    'whose addresses serve many others too',
+    'what is allowed is the address, and so whatever else is behind it',
+  ],
+};
+
+function publicName(policy: Policy, { pattern, field }: Named): readonly Problem[] {
+  const kind = sharedName(pattern);
+  if (kind === undefined) return [];
+  const [code, words, effect] = SHARED_WORDS[kind];
+  return warning(code, policy, field, `allows ${pattern}, ${words}`, effect);
+}
+
+/** Beyond these a folder would take minutes. */
+const MOST_SOURCES = 100;
+
+type Asker = (source: string) => boolean;
+
+function withoutDns(
+  policy: Policy,
+  cluster: Cluster,
+  inventory: Inventory,
+  mayAsk: Asker,
+): readonly Problem[] {
+  const [first] = namesIn(policy);
+  if (first === undefined) return [];
+  const silent = subjectsOf(policy, cluster, inventory)
+    .slice(0, MOST_SOURCES)
+    .filter(source => !mayAsk(source));
+  if (silent.length === 0) return [];
+  const more = silent.length === 1 ? '' : ` and ${silent.length - 1} more`;
+  const message = `allows ${first.pattern} to ${silent[0]}${more}, and no rule lets it ask the cluster's DNS (UDP 53)`;
+  return warning('no-dns', policy, first.field, message, 'it is told no address, and no name matches');
+}
+
+/** Pods, and workloads by their templates where they have none, as ends of a question. */
+function subjectsOf({ subject }: Policy, cluster: Cluster, inventory: Inventory): string[] {
+  const isMeant = (pod: Parameters<typeof matchPod>[1]) =>
+    matchPod(subject, pod, namespaceOf(cluster, pod.namespace)) === 'yes';
+  const pods = [...cluster.pods.values()].filter(pod => isSelectable(pod) && isMeant(pod));
+  const workloads = topWorkloads(inventory).filter(
+    ({ hostNetwork, ...each }) => !hostNetwork && isMeant(each),
+  );
+  return [
+    ...pods.map(({ key }) => key),
+    ...workloads.map(({ kind, namespace, name }) => workloadText(kind, namespace, name)),
+  ];
+}
+
+const DNS_PORT = 53;
+/** Where most clusters have it, and a cache of the node. */
+const USUAL = ['kube-system/k8s-app=kube-dns:53/UDP', '169.254.20.10:53/UDP'];
+
+const OF_MANIFESTS = { knowsInventory: true, defaultNamespace: 'default', unknownPods: 'allow' } as const;
+
+/** Whether policy lets somebody ask any of the places where DNS may be. Each is asked for once. */
+function dnsAsker(cluster: Cluster, inventory: Inventory): Asker {
+  const services = [...inventory.services.values()].filter(({ ports }) =>
+    ports.some(({ port, protocol }) => port === DNS_PORT && protocol === 'UDP'),
+  );
+  const world: World = { cluster, inventory, ...OF_MANIFESTS };
+  const targets = [...services.map(({ key }) => `svc/${key}:53/UDP`), ...USUAL];
+  const known = new Map<string, boolean>();
+  return from => {
+    const found = known.get(from) ?? targets.some(to => isAllowed(world, from, to));
+    known.set(from, found);
+    return found;
+  };
+}
+
+/** Its own policies are what is asked about: not those of the resolver. */
+function isAllowed(world: World, from: string, to: string): boolean {
+  try {
+    return answer(world, { from, to }).cases.some(({ verdict }) => verdict.egress.verdict === 'allow');
+  } catch (error) {
+    if (error instanceof FlowTextError) return false;
+    throw error;
+  }
+}

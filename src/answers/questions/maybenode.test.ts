@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest';
+import { address } from '../../../bench/lab/topology.ts';
+import { world } from '../../../test/support/questions/world.ts';
+import { answer } from './answer.ts';
+
+const NODES = ['n1', 'n2'].map(
+  (name, at) =>
+    `{ apiVersion: v1, kind: Node, metadata: { name: ${name} }, spec: { podCIDRs: [10.${at + 1}.0.0/24] }, status: { addresses: [{ type: InternalIP, address: 172.18.0.${at + 1} }] } }`,
+);
+const PODS = [
+  ['web', 'n1', '10.1.0.2'],
+  ['db', 'n2', '10.2.0.2'],
+].map(
+  ([name, node, ip]) =>
+    `{ apiVersion: v1, kind: Pod, metadata: { name: ${name}, namespace: shop }, spec: { nodeName: ${node}, containers: [{ name: c }] }, status: { podIP: ${ip} } }`,
+);
+const POLICY =
+  '{ apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: { name: closed, namespace: shop }, spec: { podSelector: {}, policyTypes: [Ingress] } }';
+const known = world([...NODES, ...PODS, POLICY].join('\n---\n'), { unknownPods: 'deny' });
+const ask = (from: string, to: string, here = known) => {
+  const { verdict, reason, notes } = answer(here, { from, to });
+  return { verdict, reason, notes: notes.join() };
+};
+
+test.each([
+  ['shop/web', '10.2.0.1:80', 'node n2 itself, as of its bridge: then policy would allow this'],
+  ['10.2.0.1', 'shop/db:80', 'node n2 itself, as of its bridge: then policy would allow this'],
+])('%s -> %s is undecided: the first address of a pod network may be the node itself', (from, to, why) => {
+  expect(ask(from, to)).toMatchObject({ verdict: 'undecided', reason: expect.stringContaining(why) });
+});
+
+test('the first address of a pod network is no end of a tunnel for pods, whoever has it (N72)', () => {
+  const open = { ...known, unknownPods: 'allow' as const };
+  for (const from of ['shop/db', 'shop/web']) expect(ask(from, '10.2.0.1/47', open).verdict).toBe('deny');
+});
+
+test('any other address that no pod has is denied, with a note', () => {
+  const { verdict, notes } = ask('shop/web', '10.2.0.9:80');
+  expect([verdict, notes]).toEqual(['deny', expect.stringContaining('may be an address of node n2 itself')]);
+});
+
+test('where the agent of the node says which addresses it has, there is a verdict', () => {
+  const nodes = new Map(known.cluster.nodes);
+  nodes.set('n2', { ...nodes.get('n2')!, interfaceAddresses: [address('10.2.0.1')] });
+  const here = { ...known, cluster: { ...known.cluster, nodes } };
+  expect(ask('shop/web', '10.2.0.1:80', here)).toMatchObject({ verdict: 'allow', notes: '' });
+  expect(ask('shop/web', '10.2.0.9:80', here)).toMatchObject({ verdict: 'deny', notes: '' });
+  expect(ask('10.2.0.1', 'shop/web:80', here)).toMatchObject({ verdict: 'deny', notes: '' });
+});
+
+test('whose verdict is the same either way has no note', () => {
+  expect(ask('10.2.0.9', 'shop/web:80').notes).toBe('');
+});

@@ -1,0 +1,74 @@
+/** Whom an end turns out to be. */
+import type { Address, AddressRange } from '../../model/address.ts';
+import type { Cluster, Node, Pod } from '../../model/cluster.ts';
+import type { FlowProtocol } from '../../model/flow.ts';
+import type { Inventory } from '../../model/inventory.ts';
+import type { UnknownPods } from '../../model/podcidrs.ts';
+import type { Service } from '../../model/service.ts';
+import type { ToldAsOf } from '../../names/toldfacts.ts';
+
+import type { PolicyIndex } from '../../semantics/policyindex.ts';
+
+/** What ends are looked up in. */
+export interface World {
+  readonly cluster: Cluster;
+  readonly inventory: Inventory;
+  /** Whether a Service or a workload that is not there does not exist, or nobody knows. */
+  readonly knowsInventory: boolean;
+  readonly defaultNamespace: string;
+  readonly unknownPods: UnknownPods;
+  /** Of a live cluster: whether the caller may not list what is of that plural, in that namespace. */
+  readonly mayNotList?: (plural: string, namespace?: string) => boolean;
+  /** What pods were told by DNS, where an agent says it. */
+  readonly known?: ToldAsOf;
+  /** Of the cluster's policies, for many questions about it. */
+  readonly index?: PolicyIndex;
+  /** An address is who answers, whatever Service may have it. */
+  readonly isBehindServices?: boolean;
+}
+
+/** Somebody with addresses; or with one that nobody knows yet, within ranges. */
+export interface Place {
+  /** `shop/web-1`, `node n1`, `10.0.0.7`, `shop/deploy/web`. */
+  readonly name: string;
+  readonly addresses: readonly Address[];
+  /** The pod that has them, if one does. */
+  readonly pod?: Pod;
+  readonly unplaced?: Unplaced;
+  /** The name of the DNS that leads there. */
+  readonly domain?: string;
+}
+
+export interface Unplaced {
+  readonly within: readonly AddressRange[];
+  /** What it will be, without an address; absent where it is nobody of the cluster. */
+  readonly pod?: Pod;
+}
+
+/** A place as it is dialled. */
+export interface Target {
+  readonly place: Place;
+  readonly protocol: FlowProtocol;
+  readonly port?: number;
+  readonly service?: Service;
+  /** A port of the pod's node leads here: what comes back to its own sender was translated. */
+  readonly isHostPort?: true;
+  /** The address of a node whose port leads here, and that port; not of the pod's own node, which leads it there as it is. */
+  readonly nodePort?: NodePort;
+  /** All nodes, of which any may lead it here from an external address. */
+  readonly senders?: readonly Node[];
+}
+
+export interface NodePort {
+  readonly addresses: readonly Address[];
+  readonly port: number;
+  /** The pod is on another node: it always sees the node. */
+  readonly isElsewhere: boolean;
+}
+
+export interface Targets {
+  readonly targets: readonly Target[];
+  readonly notes: readonly string[];
+  /** Why no verdict can be given, although the question is one. */
+  readonly undecided?: string;
+}

@@ -1,0 +1,202 @@
+/** The places that an end names, of everything but Services: those lead to places, and services.ts follows them. */
+
+import { assertNever } from '../../lib/text/assert.ts';
+import { didYouMean } from '../../lib/text/didyoumean.ts';
+import { type Address, type AddressRange, cidrRange } from '../../model/address.ts';
+import { addressOwners } from '../../model/addressowners.ts';
+import { addressesOfNode, type Cluster, type Pod, type PodKey } from '../../model/cluster.ts';
+import type { Labels } from '../../model/labels.ts';
+import { podCidrsOf } from '../../model/podcidrs.ts';
+import { type Workload, type WorkloadKind, workloadId } from '../../model/workload.ts';
+import { topWorkloads, workloadOf } from '../../model/workloadof.ts';
+import { FlowTextError, requireOwner } from '../../semantics/flowtext.ts';
+import { type EndName, workloadText } from './endname.ts';
+import type { Place, World } from './place.ts';
+import { podSpaces } from './podspaces.ts';
+import { INTERNET, PRIVATE, without } from './ranges.ts';
+
+/** Throws FlowTextError where there is nobody of that name. */
+export function placesOf(world: World, name: Exclude<EndName, { kind: 'service' }>): readonly Place[] {
+  const { cluster, defaultNamespace } = world;
+  switch (name.kind) {
+    case 'pod':
+      return [podPlace(world, podNamed(world, `${name.namespace ?? defaultNamespace}/${name.name}`))];
+    case 'workload':
+      return workloadPlaces(world, name.workload, name.namespace ?? defaultNamespace, name.name);
+    case 'labels':
+      return [futurePlace(world, name.namespace ?? defaultNamespace, name.labels)];
+    case 'node':
+      return [nodePlace(world, name.name)];
+    case 'address':
+      return [addressPlace(cluster, name.address)];
+    case 'internet':
+      return [{ name: 'internet', addresses: [], unplaced: { within: internetOf(cluster) } }];
+    case 'domain':
+      return [
+        {
+          name: name.name,
+          domain: name.name,
+          addresses: [],
+          unplaced: { within: internetOf(cluster) },
+        },
+      ];
+    default:
+      return assertNever(name);
+  }
+}
+
+/** That there is none of a name; or that nobody knows, where it may not be listed. */
+export function absent(world: World, kind: string, name: string, hint: string, namespace?: string): string {
+  const plural = `${kind.toLowerCase()}s`;
+  if (world.mayNotList?.(plural, namespace))
+    return `whether there is a ${kind} ${name} is not known: you may not list ${plural}`;
+  return `there is no ${kind} ${name}${hint}`;
+}
+
+/** The world without what the cluster holds. */
+function internetOf(cluster: Cluster): AddressRange[] {
+  return without(INTERNET, [...cluster.nodes.values()].flatMap(podCidrsOf).map(cidrRange));
+}
+
+function podNamed(world: World, key: PodKey): Pod {
+  const { cluster } = world;
+  const pod = cluster.pods.get(key);
+  if (pod === undefined)
+    throw new FlowTextError(absent(world, 'pod', key, meant(world, key), key.split('/')[0]));
+  if (pod.finished)
+    throw new FlowTextError(
+      `pod ${key} has finished: its address (${pod.addresses.join(', ') || 'none'}) is free for other pods, and no policy applies to it`,
+    );
+  return pod;
+}
+
+/** What else has the name, or a pod of its namespace with one like it. */
+function meant({ cluster, inventory }: World, key: PodKey): string {
+  const start = key.indexOf('/') + 1;
+  const isDeserted = cluster.pods.size + inventory.workloads.size === 0;
+  const workload = topWorkloads(inventory).find(({ namespace, name }) => `${namespace}/${name}` === key);
+  const service = inventory.services.get(key);
+  const others = [
+    ...(workload === undefined ? [] : [workloadText(workload.kind, workload.namespace, workload.name)]),
+    ...(service === undefined ? [] : [`${service.namespace}/svc/${service.name}`]),
+  ];
+  if (others.length > 0) return meantText(others);
+  const neighbours = [...cluster.pods.keys()].filter(other => other.startsWith(key.slice(0, start)));
+  const close = didYouMean(
+    key.slice(start),
+    neighbours.map(other => other.slice(start)),
+  );
+  if (close !== undefined) return meantText([key.slice(0, start) + close]);
+  return elsewhere([...cluster.pods.keys()], key.slice(start)) || (isDeserted ? NOBODY : OTHER_KINDS);
+}
+
+/** Objects of the same name in other namespaces, by keys that end in it. */
+export function elsewhere(keys: readonly string[], name: string): string {
+  const found = keys.filter(key => key.endsWith(`/${name}`));
+  return found.length === 0 ? '' : meantText(found.slice(0, MOST_MEANT));
+}
+
+const MOST_MEANT = 3;
+const meantText = (names: readonly string[]) => `; did you mean ${names.join(' or ')}?`;
+
+const NOBODY = ', nor any other: name the manifests of pods and workloads too';
+const OTHER_KINDS = ' (a Service is svc/NAME, a Deployment deploy/NAME)';
+
+/** A pod that has no address yet is judged by what it will be. */
+export function podPlace(world: World, pod: Pod): Place {
+  if (pod.addresses.length === 0)
+    return { name: pod.key, addresses: [], unplaced: { within: podSpaces(world.cluster), pod } };
+  for (const address of pod.addresses) requireOwner(world.cluster, pod, address);
+  return { name: pod.key, addresses: pod.addresses, pod };
+}
+
+function workloadPlaces(world: World, kind: WorkloadKind, namespace: string, name: string): readonly Place[] {
+  const { inventory, cluster } = world;
+  const id = workloadId(kind, namespace, name);
+  const pods = [...cluster.pods.values()].filter(
+    pod =>
+      pod.namespace === namespace &&
+      !pod.finished &&
+      (workloadOf(inventory, pod).id === id || isOwnedBy(world, pod, kind, name)),
+  );
+  if (pods.length > 0) return pods.map(pod => podPlace(world, pod));
+  const workload = inventory.workloads.get(id);
+  if (workload === undefined) throw new FlowTextError(noWorkload(world, kind, namespace, name));
+  return templatePlaces(world, workload);
+}
+
+/** Also by the ReplicaSet or the Job in between. */
+function isOwnedBy({ inventory }: World, pod: Pod, kind: WorkloadKind, name: string): boolean {
+  const owner = inventory.podOwners.get(pod.key);
+  return owner?.kind === kind && owner.name === name;
+}
+
+function noWorkload(world: World, kind: WorkloadKind, namespace: string, name: string) {
+  const { inventory, knowsInventory, mayNotList } = world;
+  if (!knowsInventory && mayNotList === undefined)
+    return `the agent knows no ${kind}s: name a pod, or ask the cluster (--kubeconfig) or --manifests`;
+  const others = [...inventory.workloads.values()].filter(other => other.kind === kind);
+  const near = others.filter(other => other.namespace === namespace).map(other => other.name);
+  const close = didYouMean(name, near);
+  const hint =
+    close === undefined
+      ? elsewhere(
+          others.map(other => workloadText(kind, other.namespace, other.name)),
+          name,
+        )
+      : meantText([workloadText(kind, namespace, close)]);
+  return absent(world, kind, `${namespace}/${name}`, hint, namespace);
+}
+
+/** A pod that its template would make; one that has the network of its node is the node, to policy. */
+export function templatePlaces(world: World, workload: Workload): readonly Place[] {
+  const { kind, namespace, name, labels, partial, ports, hostNetwork } = workload;
+  const key = workloadText(kind, namespace, name);
+  if (hostNetwork) return nodePlaces(world.cluster, key);
+  const pod = { ...futurePod(key, namespace, labels), ports, ...(partial && { partial }) };
+  return [{ name: key, addresses: [], unplaced: { within: podSpaces(world.cluster), pod } }];
+}
+
+function nodePlaces({ nodes }: Cluster, key: string): readonly Place[] {
+  if (nodes.size === 0) return [{ name: key, addresses: [], unplaced: { within: PRIVATE } }];
+  return [...nodes.values()].map(node => ({
+    name: `${key} on ${node.name}`,
+    addresses: firstOfEach(addressesOfNode(node)),
+  }));
+}
+
+function futurePlace(world: World, namespace: string, labels: Labels): Place {
+  const text = Object.entries(labels).map(label => label.join('='));
+  const pod = futurePod(`${namespace}/${text.join(',')}`, namespace, labels);
+  const given = world.cluster.pods.get(pod.key);
+  if (given !== undefined) return podPlace(world, given);
+  return { name: pod.key, addresses: [], unplaced: { within: podSpaces(world.cluster), pod } };
+}
+
+function futurePod(key: PodKey, namespace: string, labels: Labels): Pod {
+  const none = { node: '', addresses: [], hostNetwork: false, finished: false, createdAt: '', ports: [] };
+  return { key, namespace, name: key.slice(key.indexOf('/') + 1), labels, ...none };
+}
+
+function nodePlace(world: World, name: string): Place {
+  const { nodes } = world.cluster;
+  const node = nodes.get(name);
+  if (node === undefined) {
+    const close = didYouMean(name, [...nodes.keys()]);
+    const hint = close === undefined ? '' : `; did you mean ${close}?`;
+    throw new FlowTextError(absent(world, 'node', name, hint));
+  }
+  const addresses = firstOfEach(addressesOfNode(node));
+  if (addresses.length === 0) throw new FlowTextError(`node ${name} has no address`);
+  return { name: `node ${name}`, addresses };
+}
+
+function firstOfEach(addresses: readonly Address[]): Address[] {
+  const isV6 = (address: Address) => address.includes(':');
+  return [addresses.find(address => !isV6(address)), addresses.find(isV6)].flatMap(found => found ?? []);
+}
+
+function addressPlace(cluster: Cluster, address: Address): Place {
+  const pod = addressOwners(cluster).get(address);
+  return { name: pod?.key ?? address, addresses: [address], ...(pod && { pod }) };
+}

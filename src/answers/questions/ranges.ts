@@ -1,0 +1,102 @@
+/** Sets of addresses as closed intervals, in order and apart. */
+import {
+  type Address,
+  type AddressRange,
+  addressFromInt,
+  type Cidr,
+  cidrRange,
+  cidrText,
+  type Family,
+  parseCidr,
+} from '../../model/address.ts';
+import { cidrsOf, mergeRanges } from '../../model/ranges.ts';
+
+export function rangesOf(cidrs: readonly Cidr[]): AddressRange[] {
+  return mergeRanges(cidrs.map(cidrRange));
+}
+
+export function without(ranges: readonly AddressRange[], holes: readonly AddressRange[]): AddressRange[] {
+  let rest = [...ranges];
+  for (const hole of holes) rest = rest.flatMap(range => withoutOne(range, hole));
+  return rest;
+}
+
+function withoutOne(range: AddressRange, hole: AddressRange): AddressRange[] {
+  const { family, first, last } = range;
+  if (family !== hole.family || hole.last < first || hole.first > last) return [range];
+  return [
+    ...(hole.first > first ? [{ family, first, last: hole.first - 1n }] : []),
+    ...(hole.last < last ? [{ family, first: hole.last + 1n, last }] : []),
+  ];
+}
+
+/** The ranges in pieces of which each is whole within or whole outside of every one of the networks. */
+export function pieces(ranges: readonly AddressRange[], networks: readonly Cidr[]): AddressRange[] {
+  const found = networks.map(cidrRange);
+  return ranges.flatMap(({ family, first, last }) => {
+    const starts = found
+      .filter(network => network.family === family)
+      .flatMap(network => [network.first, network.last + 1n])
+      .filter(start => start > first && start <= last);
+    const firsts = [...new Set([first, ...starts])].sort((a, b) => (a < b ? -1 : 1));
+    return firsts.map((start, at) => ({ family, first: start, last: (firsts[at + 1] ?? last + 1n) - 1n }));
+  });
+}
+
+const MOST_TRIED = 70_000n;
+
+/** An address of the range that is not taken: the second one where it can be, for the first is the network's own. */
+export function freeIn(range: AddressRange, taken: ReadonlySet<Address>): Address | undefined {
+  const { family, first, last } = range;
+  const start = last - first > 1n ? first + 1n : first;
+  const end = start + MOST_TRIED < last ? start + MOST_TRIED : last;
+  for (let value = start; value <= end; value++) {
+    const address = addressFromInt(family, value);
+    if (!taken.has(address)) return address;
+  }
+  return undefined;
+}
+
+const cidrs = (...texts: readonly string[]) => texts.map(text => parseCidr(text)!);
+
+/** Addresses that packets of the world have; those that documents use stand for some of them. */
+export const INTERNET: readonly AddressRange[] = without(
+  rangesOf(cidrs('0.0.0.0/0', '2000::/3')),
+  rangesOf(
+    cidrs(
+      '0.0.0.0/8',
+      '10.0.0.0/8',
+      '100.64.0.0/10',
+      '127.0.0.0/8',
+      '169.254.0.0/16',
+      '172.16.0.0/12',
+      '192.0.0.0/24',
+      '192.168.0.0/16',
+      '198.18.0.0/15',
+      '224.0.0.0/3',
+    ),
+  ),
+);
+
+/** Where pods live when nobody knows where they do. */
+export const PRIVATE: readonly AddressRange[] = rangesOf(
+  cidrs('10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', 'fd00::/8'),
+);
+
+export function contains(ranges: readonly AddressRange[], family: Family, value: bigint): boolean {
+  return ranges.some(range => range.family === family && range.first <= value && value <= range.last);
+}
+
+const MOST_SHOWN = 4;
+
+/** `10.0.0.0/8, 172.16.0.0/12`; of many networks the first and the last address. */
+export function rangesText(ranges: readonly AddressRange[]): string {
+  const merged = mergeRanges(ranges);
+  const networks = merged.flatMap(cidrsOf);
+  if (networks.length <= MOST_SHOWN) return networks.map(cidrText).join(', ');
+  return merged.slice(0, MOST_SHOWN).map(spanText).join(', ') + (merged.length > MOST_SHOWN ? ', …' : '');
+}
+
+function spanText({ family, first, last }: AddressRange): string {
+  return `${addressFromInt(family, first)}-${addressFromInt(family, last)}`;
+}

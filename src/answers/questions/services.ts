@@ -1,0 +1,239 @@
+/** Where a Service sends who dials it: to the endpoints that would answer, and the port that they listen on. */
+
+import { getOrMake } from '../../lib/collections/getormake.ts';
+import { didYouMean } from '../../lib/text/didyoumean.ts';
+import type { Address } from '../../model/address.ts';
+import { addressOwners } from '../../model/addressowners.ts';
+import type { FlowProtocol } from '../../model/flow.ts';
+import { type Labels, matchesLabels } from '../../model/selector.ts';
+import type { EndpointSlice, Service, ServiceKey, ServicePort } from '../../model/service.ts';
+import { topWorkloads } from '../../model/workloadof.ts';
+import { FlowTextError } from '../../semantics/flowtext.ts';
+import type { NamedEnd } from './endname.ts';
+import { parseEnd } from './endname.ts';
+import type { Place, Target, Targets, World } from './place.ts';
+import { absent, elsewhere, placesOf, podPlace, templatePlaces } from './places.ts';
+import { namedPort, podOf } from './ports.ts';
+
+/** Throws FlowTextError where there is none of that name. */
+export function serviceNamed(
+  world: World,
+  { namespace, name }: { readonly namespace?: string; readonly name: string },
+): Service {
+  const { inventory, knowsInventory, defaultNamespace } = world;
+  const key: ServiceKey = `${namespace ?? defaultNamespace}/${name}`;
+  const service = inventory.services.get(key);
+  if (service !== undefined) return service;
+  if (!knowsInventory && world.mayNotList === undefined)
+    throw new FlowTextError(
+      `the agent knows no Services: name a pod behind ${key}, or ask the cluster (--kubeconfig) or --manifests`,
+    );
+  const close = didYouMean(key, [...inventory.services.keys()]);
+  const hint =
+    close === undefined ? elsewhere([...inventory.services.keys()], name) : `; did you mean ${close}?`;
+  throw new FlowTextError(absent(world, 'Service', key, hint, key.split('/')[0]));
+}
+
+/** The Service that has an address for itself. */
+export function serviceAt({ inventory }: World, address: Address): Service | undefined {
+  return [...inventory.services.values()].find(
+    ({ clusterIps, externalIps }) => clusterIps.includes(address) || externalIps.includes(address),
+  );
+}
+
+/** Throws FlowTextError where the Service has no such port. */
+export function followService(
+  world: World,
+  service: Service,
+  end: NamedEnd,
+  protocol: FlowProtocol,
+): Targets {
+  if (service.type === 'ExternalName') return followName(world, service, end, protocol);
+  if (service.headless) return followHeadless(world, service, end, protocol);
+  const port = portOf(service, end, protocol);
+  return answered(service, endpointsOf(world, service, port), port);
+}
+
+/** Its ports are only words: who dials one of its pods dials the port that it wants. */
+function followHeadless(world: World, service: Service, end: NamedEnd, protocol: FlowProtocol): Targets {
+  if (!/^\d+$/.test(end.port ?? '') && service.ports.length > 0) {
+    const port = portOf(service, end, protocol);
+    return answered(service, endpointsOf(world, service, port), port);
+  }
+  const number = Number(end.port);
+  if (!Number.isInteger(number) || number < 1 || number > 65535)
+    throw new FlowTextError(
+      `"${end.text}": the headless Service ${service.key} names no ports: give a number`,
+    );
+  const port = { name: '', protocol: 'TCP', port: number, target: number } as const;
+  const targets = endpointsOf(world, service, wordFor(service, number, protocol) ?? port);
+  return answered(
+    service,
+    targets.map(target => ({ ...target, protocol, port: number })),
+    port,
+  );
+}
+
+/** The port of a headless Service under which its endpoints are written down; any serves to find them. */
+function wordFor({ ports }: Service, number: number, protocol: FlowProtocol): ServicePort | undefined {
+  return ports.find(each => each.port === number && each.protocol === protocol) ?? ports[0];
+}
+
+/** Of the endpoints behind a Service the one pod that a name such as `db-0.db.shop.svc` means. */
+export function atEndpoint(found: Targets, { namespace }: Service, endpoint: string, text: string): Targets {
+  const template = `${namespace}/sts/${endpoint.replace(/-\d+$/, '')}`;
+  const targets = found.targets.filter(({ place: { name } }) =>
+    [`${namespace}/${endpoint}`, template].includes(name),
+  );
+  if (targets.length > 0 || found.targets.length === 0) return { ...found, targets };
+  const others = [...new Set(found.targets.map(({ place }) => place.name))].slice(0, 3).join(', ');
+  throw new FlowTextError(`"${text}": no pod behind the Service is called ${endpoint} (${others})`);
+}
+
+/** `2 endpoints, on ports 8080 and 9090`. */
+function reachedText(targets: readonly Target[]): string {
+  const ports = [...new Set(targets.map(({ port }) => port))].sort((a = 0, b = 0) => a - b);
+  const places = new Set(targets.map(({ place }) => place.name)).size;
+  const on = ports.length > 3 ? 'several ports' : `port${ports.length > 1 ? 's' : ''} ${ports.join(' and ')}`;
+  return `${places} endpoint${places === 1 ? '' : 's'}, on ${on}`;
+}
+
+function answered(service: Service, targets: readonly Target[], { port }: ServicePort): Targets {
+  const how = service.headless
+    ? 'is headless: its name leads to its pods themselves'
+    : `leads to ${reachedText(targets)}`;
+  const door = service.headless ? '' : `port ${port} of `;
+  if (targets.length > 0) return { targets, notes: [`${door}Service ${service.key} ${how}`] };
+  const undecided = `Service ${service.key} has no endpoint that is ready on port ${port}: nobody answers, whatever policy says`;
+  return { targets, notes: [], undecided };
+}
+
+/** A name of the DNS instead of endpoints; it may be one of this cluster. */
+function followName(world: World, service: Service, end: NamedEnd, protocol: FlowProtocol): Targets {
+  const name = service.externalName ?? '';
+  const note = `Service ${service.key} is another name of ${name}`;
+  const meant = parseEnd(name);
+  if (meant.name.kind === 'service') {
+    const behind = serviceNamed(world, meant.name);
+    const followed =
+      behind.key === service.key ? { targets: [], notes: [] } : followService(world, behind, end, protocol);
+    return { ...followed, notes: [note, ...followed.notes] };
+  }
+  const number = Number(end.port);
+  if (!Number.isInteger(number) || number < 1 || number > 65535)
+    throw new FlowTextError(`"${end.text}": ${name} has no ports by name: give a number`);
+  const targets = placesOf(world, meant.name).map(place => ({ place, protocol, port: number }));
+  return { targets, notes: [note] };
+}
+
+/** By number or name; the only one where the question names none. */
+function portOf({ key, ports }: Service, { text, port }: NamedEnd, protocol: FlowProtocol): ServicePort {
+  const fitting = ports.filter(each => each.protocol === protocol);
+  const only = port === undefined && fitting.length === 1 ? fitting[0] : undefined;
+  const found =
+    only ?? fitting.find(each => String(each.port) === port || (each.name !== '' && each.name === port));
+  if (found !== undefined) return found;
+  const all = ports.map(each => `${each.port}/${each.protocol}${each.name && ` (${each.name})`}`).join(', ');
+  const what = port === undefined ? 'names no port' : `Service ${key} has no port ${port}/${protocol}`;
+  throw new FlowTextError(`"${text}": ${what} (ports of Service ${key}: ${all || 'none'})`);
+}
+
+/** As the cluster wrote them down, else those that the selector means. */
+function endpointsOf(world: World, service: Service, port: ServicePort): Target[] {
+  const all = [...world.inventory.slices.values()].filter(slice => slice.service === service.key);
+  const own = all.filter(({ isMirrored }) => !isMirrored);
+  const slices = own.length > 0 ? own : all;
+  const targets = slices.length > 0 ? fromSlices(world, slices, port) : fromSelector(world, service, port);
+  return targets.map(target => ({ ...target, service }));
+}
+
+/** One target for a pod that slices of both families have. */
+function fromSlices({ cluster }: World, slices: readonly EndpointSlice[], port: ServicePort): Target[] {
+  const owners = addressOwners(cluster);
+  const found = new Map<string, { place: Place; addresses: Address[]; port: number }>();
+  for (const slice of slices)
+    for (const { port: number } of slice.ports.filter(
+      each => each.name === port.name && each.protocol === port.protocol,
+    ))
+      for (const { addresses, ready, pod } of slice.endpoints) {
+        const address = addresses[0];
+        if (!ready || address === undefined) continue;
+        const owner = owners.get(address);
+        const name = owner?.key ?? pod ?? address;
+        const place: Place = { name, addresses: [], ...(owner && { pod: owner }) };
+        const target = () => ({ place, addresses: [], port: number });
+        getOrMake(found, `${name} ${number}`, target).addresses.push(address);
+      }
+  return [...found.values()].map(({ place, addresses, port: number }) => ({
+    place: { ...place, addresses },
+    protocol: port.protocol,
+    port: number,
+  }));
+}
+
+function fromSelector(world: World, { namespace, selector }: Service, port: ServicePort): Target[] {
+  if (selector === undefined) return [];
+  return selected(world, namespace, selector).flatMap(place => {
+    const number =
+      typeof port.target === 'number' ? port.target : namedPort(podOf(place), port.target, port.protocol);
+    return number === undefined ? [] : [{ place, protocol: port.protocol, port: number }];
+  });
+}
+
+/** Pods that have the labels; where there are none, those that workloads would make. */
+function selected(world: World, namespace: string, selector: Labels): Place[] {
+  const requirements = Object.entries(selector).map(
+    ([key, value]) => ({ key, operator: 'In', values: [value] }) as const,
+  );
+  const fits = (item: { namespace: string; labels: Labels }) =>
+    item.namespace === namespace && matchesLabels({ requirements }, item.labels);
+  const pods = [...world.cluster.pods.values()].filter(pod => !pod.finished && fits(pod));
+  if (pods.length > 0) return pods.map(pod => podPlace(world, pod));
+  return topWorkloads(world.inventory)
+    .filter(fits)
+    .flatMap(workload => templatePlaces(world, workload));
+}
+
+/**
+ * As kube-proxy leads who dials an external address: where the pod is on another node than the one that he came to, that
+ * node puts its own address in the place of his, unless the Service keeps it.
+ */
+export function fromOutside({ cluster }: World, service: Service, found: Targets): Targets {
+  if (service.keepsSource) return { ...found, notes: [...found.notes, keptNote(service)] };
+  const nodes = [...cluster.nodes.values()];
+  const targets = found.targets.map(target => ({ ...target, senders: nodes }));
+  const note = `an external address of Service ${service.key}: it is judged as the pod behind it sees it where kube-proxy leads there, from whoever dials where the pod is on the node that he comes to, and else from that node`;
+  return { ...found, targets, notes: [...found.notes, note] };
+}
+
+function keptNote({ key }: Service): string {
+  return `Service ${key} has externalTrafficPolicy Local: who dials from outside reaches its pods on the node that he comes to alone, and they see him`;
+}
+
+/** Where one of these addresses is a node's, and the port one that a Service took on every node. */
+export function nodePortTargets(
+  world: World,
+  addresses: readonly Address[],
+  end: NamedEnd,
+  protocol: FlowProtocol,
+): Targets | undefined {
+  const port = Number(end.port);
+  const nodes = [...world.cluster.nodes.values()];
+  const dialled = nodes.find(node => addresses.some(address => node.addresses.includes(address)))?.name;
+  if (dialled === undefined || !Number.isInteger(port)) return undefined;
+  for (const service of world.inventory.services.values()) {
+    const taken = service.ports.find(each => each.nodePort === port && each.protocol === protocol);
+    if (taken === undefined) continue;
+    const { keepsSource } = service;
+    const targets = endpointsOf(world, service, taken).map(target => {
+      const own = podOf(target.place)?.node || undefined;
+      if (keepsSource || own === dialled) return target;
+      return { ...target, nodePort: { addresses, port, isElsewhere: own !== undefined } };
+    });
+    const { notes, ...rest } = answered(service, targets, taken);
+    if (keepsSource) return { ...rest, notes: [...notes, keptNote(service)] };
+    const note = `port ${port} of nodes is Service ${service.key}: it is judged as the pod behind it sees it where kube-proxy leads there, from whoever dials where the pod is on that node, and else from the node`;
+    return { ...rest, notes: [...notes, note] };
+  }
+  return undefined;
+}

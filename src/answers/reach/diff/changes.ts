@@ -1,0 +1,173 @@
+/** The connections that open and close between two clusters, and which policies decide about them before and after. */
+
+import { getOrMake } from '../../../lib/collections/getormake.ts';
+import { FAMILIES, type Family } from '../../../model/address.ts';
+import type { ConnectionPool, Connections } from '../connections.ts';
+import type { DomainMember, Ends } from '../place.ts';
+import type { Reach } from '../reach.ts';
+import { decidersOf } from './deciders.ts';
+import { domainUnits } from './domainunits.ts';
+import type { Side } from './side.ts';
+import { type Unit, unitsOf } from './units.ts';
+
+export interface Change {
+  readonly kind: 'opens' | 'closes';
+  readonly from: readonly Unit[];
+  readonly to: readonly Unit[];
+  readonly families: readonly Family[];
+  readonly connections: Connections;
+  /** Who decided before and decides after; empty where no policy does. */
+  readonly before: readonly string[];
+  readonly after: readonly string[];
+}
+
+/** What one pair of units has in common with others. */
+type What = Omit<Change, 'from' | 'to'>;
+
+/** Those of which `isAsked` says so of an end. */
+export function changesOf(old: Side, now: Side, isAsked: (unit: Unit) => boolean = () => true): Change[] {
+  const units = unitsOf(old, now);
+  const destinations = [...units, ...domainUnits(old, now)];
+  const pool = now.reach.pool;
+  const found = new Map<string, { what: What; rows: Map<Unit, Unit[]> }>();
+  for (const from of units)
+    for (const to of destinations) {
+      if (!isJudged(from, to) || !isTold(old, now, from, to)) continue;
+      if (!isAsked(from) && !isAsked(to)) continue;
+      for (const what of whatChanges(pool, old, now, from, to)) {
+        const { rows } = getOrMake(found, textOf(what), () => ({ what, rows: new Map<Unit, Unit[]>() }));
+        getOrMake(rows, from, () => []).push(to);
+      }
+    }
+  return [...found.values()].flatMap(({ what, rows }) =>
+    rectangles(rows).map(ends => ({ ...what, ...ends })),
+  );
+}
+
+function isJudged(from: Unit, to: Unit): boolean {
+  return from.members[0]!.kind === 'workload' || to.members[0]!.kind === 'workload';
+}
+
+/** A pod without a rule by such a name, before and after, is told none. */
+function isTold(old: Side, now: Side, from: Unit, to: Unit): boolean {
+  return to.members.every(
+    member =>
+      member.kind !== 'domain' ||
+      hasRuleByName(old, from.old, member) ||
+      hasRuleByName(now, from.now, member),
+  );
+}
+
+function hasRuleByName({ reach }: Side, ends: readonly Ends[], { nameClass }: DomainMember): boolean {
+  return FAMILIES.some(family =>
+    ends.some(each => each[family] !== undefined && reach.families[family].isTold(each[family], nameClass)),
+  );
+}
+
+/** Of those that change alike, all with the same destinations together. */
+function rectangles(rows: ReadonlyMap<Unit, readonly Unit[]>): { from: Unit[]; to: readonly Unit[] }[] {
+  const numbers = new Map<Unit, number>();
+  const found = new Map<string, { from: Unit[]; to: readonly Unit[] }>();
+  for (const [from, to] of rows) {
+    const key = to.map(unit => getOrMake(numbers, unit, () => numbers.size)).join();
+    getOrMake(found, key, () => ({ from: [], to })).from.push(from);
+  }
+  return [...found.values()];
+}
+
+function textOf({ kind, families, connections, before, after }: What): string {
+  return JSON.stringify([kind, families, connections.id, before, after]);
+}
+
+function whatChanges(pool: ConnectionPool, old: Side, now: Side, from: Unit, to: Unit): What[] {
+  const perFamily = FAMILIES.flatMap(family => familyChanges(pool, old, now, from, to, family));
+  const joined = new Map<string, What>();
+  for (const what of perFamily) {
+    const key = textOf({ ...what, families: [] });
+    const known = joined.get(key);
+    joined.set(
+      key,
+      known === undefined ? what : { ...known, families: [...known.families, ...what.families] },
+    );
+  }
+  return [...joined.values()];
+}
+
+function familyChanges(
+  pool: ConnectionPool,
+  old: Side,
+  now: Side,
+  from: Unit,
+  to: Unit,
+  family: Family,
+): What[] {
+  const was = between(old.reach, family, from.old, to.old);
+  const is = between(now.reach, family, from.now, to.now);
+  if (was === is) return [];
+  const segments = (kind: What['kind'], connections: Connections) =>
+    connections === pool.none ? [] : segmentsOf(kind, connections, [old, now], from, to, family);
+  return [...segments('opens', pool.minus(is, was)), ...segments('closes', pool.minus(was, is))];
+}
+
+/** What some pods of the one may send to some of the other; between single ends, exactly that. */
+function between(
+  { pool, families }: Reach,
+  family: Family,
+  from: readonly Ends[],
+  to: readonly Ends[],
+): Connections {
+  let sum = pool.none;
+  for (const source of from)
+    for (const destination of to) {
+      const [a, b] = [source[family], destination[family]];
+      if (a !== undefined && b !== undefined) sum = pool.or(sum, families[family].connections(a, b));
+    }
+  return sum;
+}
+
+function segmentsOf(
+  kind: What['kind'],
+  connections: Connections,
+  [old, now]: readonly [Side, Side],
+  from: Unit,
+  to: Unit,
+  family: Family,
+): What[] {
+  const verdicts = kind === 'opens' ? (['deny', 'allow'] as const) : (['allow', 'deny'] as const);
+  const before = deciding(old.reach, family, from.old, to.old, connections, verdicts[0]);
+  return before.flatMap(was =>
+    deciding(now.reach, family, from.now, to.now, was.connections, verdicts[1]).map(is => ({
+      kind,
+      families: [family],
+      connections: is.connections,
+      before: was.by,
+      after: is.by,
+    })),
+  );
+}
+
+/** Of the first two ends of which anybody decides so; where there are no such ends, nobody does. */
+function deciding(
+  reach: Reach,
+  family: Family,
+  from: readonly Ends[],
+  to: readonly Ends[],
+  connections: Connections,
+  verdict: 'allow' | 'deny',
+): { readonly connections: Connections; readonly by: readonly string[] }[] {
+  const { pool } = reach;
+  const found = new Map<string, { connections: Connections; by: readonly string[] }>();
+  let rest = connections;
+  for (const source of from)
+    for (const destination of to) {
+      const [a, b] = [source[family], destination[family]];
+      if (a === undefined || b === undefined) continue;
+      for (const part of decidersOf(reach, family, a, b, rest)) {
+        if (part.verdict !== verdict) continue;
+        const known = getOrMake(found, String(part.by), () => ({ connections: pool.none, by: part.by }));
+        known.connections = pool.or(known.connections, part.connections);
+        rest = pool.minus(rest, part.connections);
+      }
+    }
+  return rest === pool.none ? [...found.values()] : [...found.values(), { connections: rest, by: [] }];
+}

@@ -1,0 +1,108 @@
+/** What changes between two clusters, in names. */
+import { FAMILIES, type Family } from '../../../model/address.ts';
+import type { Labels } from '../../../model/labels.ts';
+import type { UnknownPods } from '../../../model/podcidrs.ts';
+import type { ConnectionPool, Connections } from '../connections.ts';
+import type { Crowd } from '../crowd.ts';
+import { domainTexts } from '../domaintext.ts';
+import { INTERNET_TEXT, networkText } from '../networktext.ts';
+import { type DomainMember, familiesOf } from '../place.ts';
+import type { Reach } from '../reach.ts';
+import { inBothFamilies, type NamedUnits } from './bothfamilies.ts';
+import { changesOf } from './changes.ts';
+import { type Compared, sidesOf } from './side.ts';
+import type { Unit, UnitMember } from './units.ts';
+
+export interface ChangeView {
+  readonly kind: 'opens' | 'closes';
+  /** `Deployment shop/web`, `node/node1`, `10.0.0.0/8`, `internet`, `domain *.example.org`. */
+  readonly from: readonly string[];
+  readonly to: readonly string[];
+  readonly families: readonly Family[];
+  readonly connections: Connections;
+  readonly before: readonly string[];
+  readonly after: readonly string[];
+}
+
+export type IsMeant = (pod: { readonly namespace: string; readonly labels: Labels }) => boolean;
+
+export interface DiffView {
+  readonly pool: ConnectionPool;
+  /** Those that pods of either cluster have. */
+  readonly families: readonly Family[];
+  /** What opens first, by name. */
+  readonly changes: readonly ChangeView[];
+  /** Workloads that only one of the two clusters has. */
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+}
+
+/** What the workloads have to do with that `isMeant` says so of, in either cluster. */
+export function diffOf(
+  old: Compared,
+  now: Compared,
+  unknownPods: UnknownPods,
+  isMeant: IsMeant = () => true,
+): DiffView {
+  const [before, after] = sidesOf(old, now, unknownPods);
+  const meant = new Set([before, after].flatMap(({ crowd }) => [...workloadsOf(crowd, isMeant)]));
+  const isAsked = ({ members }: Unit) =>
+    members.some(member => member.kind === 'workload' && meant.has(member.name));
+  const named = changesOf(before, after, isAsked).map(({ from, to, ...what }) => ({
+    ...what,
+    from: namesOf(after.reach, from),
+    to: namesOf(after.reach, to),
+  }));
+  const changes = inBothFamilies(named).map(({ from, to, ...what }) => ({
+    ...what,
+    from: sortedNames(from),
+    to: sortedNames(to),
+  }));
+  const [names, others] = [before, after].map(({ crowd }) => workloadsOf(crowd));
+  return {
+    pool: after.reach.pool,
+    families: FAMILIES.filter(family =>
+      [before, after].some(({ reach }) => familiesOf(reach).includes(family)),
+    ),
+    changes: changes.sort(compareChanges),
+    added: [...others!].filter(name => meant.has(name) && !names!.has(name)).sort(),
+    removed: [...names!].filter(name => meant.has(name) && !others!.has(name)).sort(),
+  };
+}
+
+function workloadsOf({ workloadOf, imagined }: Crowd, isMeant: IsMeant = () => true): Set<string> {
+  const pods = [...workloadOf].flatMap(([pod, workload]) => (isMeant(pod) ? workload : []));
+  const others = imagined.flatMap(({ workload, namespace, labels }) =>
+    isMeant({ namespace: namespace.name, labels }) ? workload : [],
+  );
+  return new Set([...pods, ...others]);
+}
+
+function namesOf(reach: Reach, units: readonly Unit[]): NamedUnits {
+  const members = units.flatMap(unit => unit.members);
+  const domains = members.filter(member => member.kind === 'domain');
+  const [networks, others] = [new Set<string>(), new Set<string>()];
+  for (const member of members)
+    for (const name of member.kind === 'domain' ? [] : memberNames(reach, member))
+      (member.kind === 'network' && name !== INTERNET_TEXT ? networks : others).add(name);
+  for (const text of domainTexts(reach, domains)) others.add(`${DOMAIN}${text}`);
+  return { networks: [...networks], others: [...others].sort() };
+}
+
+/** Names of the DNS are the last. */
+function sortedNames({ networks, others }: NamedUnits): string[] {
+  const isDomain = (name: string) => Number(name.startsWith(DOMAIN));
+  return [...networks, ...others].sort((a, b) => isDomain(a) - isDomain(b) || (a < b ? -1 : 1));
+}
+
+const DOMAIN = 'domain ';
+
+function memberNames(reach: Reach, member: Exclude<UnitMember, DomainMember>): string[] {
+  if (member.kind === 'network') return networkText(reach, member.regions);
+  return [member.kind === 'node' ? `node/${member.name}` : member.name];
+}
+
+function compareChanges(a: ChangeView, b: ChangeView): number {
+  const [first, second] = [a, b].map(({ kind, from, to }) => `${kind === 'opens' ? 0 : 1} ${from} ${to}`);
+  return first! < second! ? -1 : 1;
+}

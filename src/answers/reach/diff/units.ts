@@ -1,0 +1,114 @@
+/**
+ * What is compared: a pod with itself where both clusters have it, else a workload's pods with those that it has now, a
+ * node with the node of its name, and each region with the same addresses.
+ */
+
+import { getOrMake } from '../../../lib/collections/getormake.ts';
+import { workloadOfMember } from '../crowd.ts';
+import { type DomainMember, type Ends, type Member, nodesOfSeveral } from '../place.ts';
+import type { Side } from './side.ts';
+
+export interface Unit {
+  /** Ends in each cluster: none where it has no such workload, several where pods of a workload differ. */
+  readonly old: readonly Ends[];
+  readonly now: readonly Ends[];
+  readonly members: readonly UnitMember[];
+}
+
+export type UnitMember =
+  /** `Deployment shop/web`, `node1`, `node1 (192.0.2.1)` where it has several addresses that policy tells apart. */
+  | { readonly kind: 'workload' | 'node'; readonly name: string }
+  | { readonly kind: 'network'; readonly regions: Ends }
+  | DomainMember;
+
+interface Part {
+  readonly member: UnitMember;
+  readonly ends: Ends;
+}
+
+/** Units of equal ends are one. */
+export function unitsOf(old: Side, now: Side): Unit[] {
+  const [before, after] = [partsOf(old), partsOf(now)];
+  const same = [...before].flatMap(([key, { ends, member }]): Unit[] => {
+    const is = after.get(key);
+    return is === undefined ? [] : [{ old: [ends], now: [is.ends], members: [member] }];
+  });
+  return joined([...same, ...changedWorkloads(before, after)]);
+}
+
+/** By what is the same in both clusters. */
+function partsOf({ places, crowd }: Side): Map<string, Part> {
+  const found = new Map<string, Part>();
+  const several = nodesOfSeveral(places);
+  for (const { ends, members } of places)
+    for (const member of members)
+      for (let i = 0; ; i++) {
+        const key = `${keyOf(member, crowd.imagined)} ${i}`;
+        if (found.has(key)) continue;
+        found.set(key, { ends, member: unitMember(member, workloadOfMember(crowd, member), several) });
+        break;
+      }
+  return found;
+}
+
+function keyOf(member: Member, imagined: Side['crowd']['imagined']): string {
+  switch (member.kind) {
+    case 'pod':
+      return `pod ${member.pod.key}`;
+    case 'imagined':
+      return `template ${imagined[member.index]!.workload}`;
+    case 'node':
+      return `node ${member.node.name}`;
+    case 'network':
+      return `network ${member.regions.ip} ${member.regions.ip6}`;
+    case 'domain':
+      throw new Error('names are compared by domainUnits');
+  }
+}
+
+function unitMember(member: Member, workload: string | undefined, several: ReadonlySet<string>): UnitMember {
+  if (member.kind === 'network') return { kind: 'network', regions: member.regions };
+  if (member.kind === 'node') {
+    const { name } = member.node;
+    return { kind: 'node', name: several.has(name) ? `${name} (${member.addresses.join(', ')})` : name };
+  }
+  return { kind: 'workload', name: workload! };
+}
+
+/** Pods that only one cluster has: of a workload that both have they count where the other has only others too. */
+function changedWorkloads(before: ReadonlyMap<string, Part>, after: ReadonlyMap<string, Part>): Unit[] {
+  const [gone, come] = [lonely(before, after), lonely(after, before)];
+  const kept = new Set(
+    [...before].flatMap(([key, { member }]) => (after.has(key) ? workloadName(member) : [])),
+  );
+  return [...new Set([...gone.keys(), ...come.keys()])].flatMap(name => {
+    const [old, now] = [gone.get(name) ?? [], come.get(name) ?? []];
+    const isScaled = kept.has(name) && (old.length === 0 || now.length === 0);
+    return isScaled ? [] : [{ old, now, members: [{ kind: 'workload' as const, name }] }];
+  });
+}
+
+function lonely(parts: ReadonlyMap<string, Part>, others: ReadonlyMap<string, Part>): Map<string, Ends[]> {
+  const found = new Map<string, Map<string, Ends>>();
+  for (const [key, { member, ends }] of parts)
+    for (const name of others.has(key) ? [] : workloadName(member))
+      getOrMake(found, name, () => new Map<string, Ends>()).set(endsText(ends), ends);
+  return new Map([...found].map(([name, ends]) => [name, [...ends.values()]]));
+}
+
+function workloadName(member: UnitMember): string[] {
+  return member.kind === 'workload' ? [member.name] : [];
+}
+
+function joined(units: readonly Unit[]): Unit[] {
+  const found = new Map<string, Unit & { members: UnitMember[] }>();
+  for (const { old, now, members } of units) {
+    const key = `${members[0]!.kind} ${old.map(endsText)} ${now.map(endsText)}`;
+    getOrMake(found, key, () => ({ old, now, members: [] })).members.push(...members);
+  }
+  return [...found.values()];
+}
+
+function endsText({ ip, ip6 }: Ends): string {
+  return `${ip}/${ip6}`;
+}

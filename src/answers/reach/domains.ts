@@ -1,0 +1,116 @@
+/**
+ * Names of the DNS as ends: an address outside of which a pod was told under such a name. Only a pod with a rule by
+ * name is ever told one, and what it may do then depends on where the address lies.
+ */
+
+import { getOrMake } from '../../lib/collections/getormake.ts';
+import { type Family, parseCidr } from '../../model/address.ts';
+import { METADATA_SERVICES } from '../../model/metadataservices.ts';
+import type { FamilyEnds } from './familyends.ts';
+import { outsideRegions } from './outside.ts';
+import { familiesOf, type ReachPlace } from './place.ts';
+import type { Reach } from './reach.ts';
+import { networkAddresses, type Region } from './regions.ts';
+import { combine, DIFFERENCE, togglesOf } from './toggles.ts';
+
+/** What one cluster says of the addresses of a region, told under a name, as a key. */
+export type Teller = (region: number) => string;
+
+/**
+ * Each class of names that a pod here has a rule by, as one place: what it opens beside what is open at the address
+ * anyway. Networks of which policies say otherwise, as where they deny before the names, are places of their own.
+ */
+export function domainPlaces(reach: Reach): ReachPlace[] {
+  return reach.landscape.names.flatMap((_, nameClass) => {
+    const groups = familiesOf(reach).flatMap(family => {
+      const found = matrixGroups(reach, family, nameClass);
+      return found === undefined ? [] : [[family, found] as const];
+    });
+    return placesOfClass(reach, nameClass, new Map(groups));
+  });
+}
+
+/** Undefined where nobody has a rule by such a name. */
+function matrixGroups(reach: Reach, family: Family, nameClass: number): number[][] | undefined {
+  const { pool, families } = reach;
+  const of = families[family];
+  const { ends } = of;
+  const sources = of.toldOf(nameClass);
+  if (sources.length === 0) return undefined;
+  const bare = (source: number, region: number) => of.connections(source, ends.outside[region]!);
+  const named = (source: number, region: number) =>
+    of.connections(source, ends.named(ends.outside[region]!, nameClass));
+  const [main = [], ...others] = regionGroups([reach], family, region =>
+    sources.map(source => named(source, region).id).join(),
+  );
+  const isSum = (region: number) =>
+    sources.every(source => named(source, region) === pool.or(bare(source, region), named(source, main[0]!)));
+  const rest = others.map(group => group.filter(region => !isSum(region)));
+  return [[...main, ...others.flat().filter(isSum)], ...rest.filter(({ length }) => length > 0)];
+}
+
+/** Groups of regions of which the same is told, first the one of the internet. */
+export function regionGroups(reaches: readonly Reach[], family: Family, teller: Teller): number[][] {
+  const groups = new Map<string, number[]>();
+  const { largest } = reaches[0]!.families[family].ends.regions;
+  const [first, ...others] = reaches.map(reach => toldRegions(reach, family));
+  const regions =
+    others.length === 0 ? first! : first!.filter(region => others.every(each => each.includes(region)));
+  const isRest = (region: number) => Number(region === largest);
+  for (const region of regions.toSorted((a, b) => isRest(b) - isRest(a)))
+    getOrMake(groups, teller(region), () => []).push(region);
+  return [...groups.values()];
+}
+
+/** The groups of the internet, over IPv4 and over IPv6, are one place. */
+export function placesOfClass(
+  { families }: Reach,
+  nameClass: number,
+  groups: ReadonlyMap<Family, readonly number[][]>,
+): ReachPlace[] {
+  const part = (family: Family, regions: readonly number[]): ReachPlace => {
+    const { ends } = families[family];
+    return {
+      ends: { [family]: ends.named(ends.outside[regions[0]!]!, nameClass) },
+      members: [{ kind: 'domain', nameClass, regions: { [family]: regions } }],
+    };
+  };
+  const first = [...groups].flatMap(([family, [main]]) => (main === undefined ? [] : [part(family, main)]));
+  const others = [...groups].flatMap(([family, [, ...rest]]) => rest.map(group => part(family, group)));
+  return first.length === 0 ? [] : [together(first), ...others];
+}
+
+function together(parts: readonly ReachPlace[]): ReachPlace {
+  return {
+    ends: Object.assign({}, ...parts.map(({ ends }) => ends)),
+    members: parts.flatMap(({ members }) => members),
+  };
+}
+
+/** The regions outside in which an address may be told: unknown pods are denied wherever they are. */
+export function toldRegions(reach: Reach, family: Family): readonly number[] {
+  const { ends } = reach.families[family];
+  return getOrMake(TOLD_REGIONS, ends, () =>
+    outsideRegions(reach, family).filter(
+      region =>
+        !ends.all[ends.outside[region]!]!.isUnknownPod && isLearnable(family, ends.regions.all[region]!),
+    ),
+  );
+}
+
+const TOLD_REGIONS = new WeakMap<FamilyEnds, readonly number[]>();
+
+/** C56: the addresses that are never learnt, whoever tells them. */
+const NEVER = [
+  ...['0.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '224.0.0.0/3'],
+  ...['::/80', 'fe80::/10', 'ff00::/8'],
+  ...['64:ff9b::/104', '64:ff9b::7f00:0/104', '64:ff9b::a9fe:0/112', '64:ff9b::e000:0/99'],
+  ...[...METADATA_SERVICES].flatMap(service =>
+    service.includes(':') ? [`${service}/128`] : [`${service}/32`, `64:ff9b::${service}/128`],
+  ),
+].map(text => parseCidr(text)!);
+
+/** Whether some of its addresses are. */
+function isLearnable(family: Family, { addresses }: Region): boolean {
+  return combine(togglesOf(addresses, 1n), networkAddresses(family, NEVER), DIFFERENCE).length > 0;
+}

@@ -1,0 +1,158 @@
+/** A survey in names, for every format that shows it. */
+
+import { getOrMake } from '../../lib/collections/getormake.ts';
+import type { Address, Family } from '../../model/address.ts';
+import type { Cluster } from '../../model/cluster.ts';
+import type { Inventory } from '../../model/inventory.ts';
+import type { Labels } from '../../model/labels.ts';
+import type { UnknownPods } from '../../model/podcidrs.ts';
+import type { Direction } from '../../model/policy.ts';
+import { podSelectorText } from '../../model/selector.ts';
+import type { Cell } from './cells.ts';
+import type { ConnectionPool } from './connections.ts';
+import { type Crowd, crowdOf, workloadOfMember } from './crowd.ts';
+import { domainTexts } from './domaintext.ts';
+import { isAnybody } from './exposure.ts';
+import type { MatrixLine } from './matrix.ts';
+import { INTERNET_TEXT, networkText } from './networktext.ts';
+import { type Member, nodesOfSeveral } from './place.ts';
+import type { Reach } from './reach.ts';
+import { type Survey, surveyOf } from './survey.ts';
+
+export interface EndView {
+  readonly kind: 'workload' | 'node' | 'network' | 'domain';
+  /** What is the same to every policy: `Deployment shop/web`, `node1`, `10.0.0.0/8`, `internet`, `*.example.org`. */
+  readonly members: readonly string[];
+  /** Where only some pods of a workload are meant, or some addresses of a node: `2 of 3 pods`, by its name. */
+  readonly parts: ReadonlyMap<string, string>;
+  /** Of its workloads, as far as selectors ask. */
+  readonly pods: readonly { readonly namespace: string; readonly labels: Labels }[];
+  readonly line: MatrixLine;
+}
+
+export interface ExposureView {
+  readonly direction: Direction;
+  readonly members: readonly string[];
+  /** `any other pod`, `pods app=x in namespaces team=a`. */
+  readonly whom: string;
+  readonly cell: Cell;
+}
+
+export interface MatrixView {
+  readonly pool: ConnectionPool;
+  /** Workloads by name, then nodes, then networks, the internet last, then names of the DNS. */
+  readonly ends: readonly EndView[];
+  /** What policy has a say in: at least one of the two is a workload. */
+  cell(from: EndView, to: EndView): Cell;
+  readonly exposures: readonly ExposureView[];
+}
+
+export function matrixViewOf(
+  { cluster, inventory }: { readonly cluster: Cluster; readonly inventory: Inventory },
+  unknownPods: UnknownPods,
+): MatrixView {
+  const crowd = crowdOf(cluster, inventory);
+  const survey = surveyOf(cluster, crowd.imagined, unknownPods);
+  const { reach, matrix, exposures } = survey;
+  const sizes = podsOfWorkloads(survey, crowd);
+  const several = nodesOfSeveral(matrix.lines);
+  const ends = matrix.lines
+    .filter(line => isShown(reach, line))
+    .map(line => endView(reach, crowd, { sizes, several }, line));
+  return {
+    pool: reach.pool,
+    ends: ends.sort(compareEnds),
+    cell: (from, to) => matrix.cell(from.line, to.line),
+    exposures: exposures.map(({ direction, members, whom, cell }) => ({
+      direction,
+      members: [...new Set(members.map(member => workloadOfMember(crowd, member)!))].sort(),
+      whom: isAnybody(whom) ? 'any other pod' : podSelectorText(whom),
+      cell,
+    })),
+  };
+}
+
+/** Addresses of pod networks that no known pod has are denied all over, where they are: nobody needs a line for that. */
+function isShown({ families }: Reach, { ends }: MatrixLine): boolean {
+  return (Object.entries(ends) as [Family, number][]).every(
+    ([family, end]) => !families[family].ends.all[families[family].ends.bare(end)]!.isUnknownPod,
+  );
+}
+
+function podsOfWorkloads({ matrix }: Survey, crowd: Crowd): Map<string, number> {
+  const sizes = new Map<string, number>();
+  for (const member of matrix.lines.flatMap(({ members }) => members)) {
+    const workload = workloadOfMember(crowd, member);
+    if (workload !== undefined) sizes.set(workload, (sizes.get(workload) ?? 0) + 1);
+  }
+  return sizes;
+}
+
+interface Whole {
+  /** Pods of each workload. */
+  readonly sizes: ReadonlyMap<string, number>;
+  readonly several: ReadonlySet<string>;
+}
+
+function endView(reach: Reach, crowd: Crowd, { sizes, several }: Whole, line: MatrixLine): EndView {
+  const { kind } = line.members[0]!;
+  if (kind === 'network')
+    return { kind, members: networkNames(reach, line), parts: NO_PARTS, pods: [], line };
+  if (kind === 'domain')
+    return { kind, members: domainTexts(reach, line.members), parts: NO_PARTS, pods: [], line };
+  if (kind === 'node') return { ...nodesView(line, several), line };
+  const counts = new Map<string, number>();
+  for (const member of line.members) {
+    const workload = workloadOfMember(crowd, member)!;
+    counts.set(workload, (counts.get(workload) ?? 0) + 1);
+  }
+  const some = [...counts].filter(([workload, count]) => count < sizes.get(workload)!);
+  const parts = new Map(
+    some.map(([workload, count]) => [workload, `${count} of ${sizes.get(workload)} pods`]),
+  );
+  const pods = line.members.flatMap(member => podsOfMember(crowd, member));
+  return { kind: 'workload', members: [...counts.keys()].sort(), parts, pods, line };
+}
+
+function podsOfMember({ imagined }: Crowd, member: Member): EndView['pods'] {
+  if (member.kind === 'pod') return [member.pod];
+  if (member.kind !== 'imagined') return [];
+  const { namespace, labels } = imagined[member.index]!;
+  return [{ namespace: namespace.name, labels }];
+}
+
+const NO_PARTS: ReadonlyMap<string, string> = new Map();
+
+/** A node that has its parts in two lines, as one that has an address of the world too, is named with its addresses. */
+function nodesView({ members }: MatrixLine, several: ReadonlySet<string>): Omit<EndView, 'line'> {
+  const found = new Map<string, Address[]>();
+  for (const member of members)
+    if (member.kind === 'node') getOrMake(found, member.node.name, () => []).push(...member.addresses);
+  const parts = [...found].filter(([name]) => several.has(name));
+  return {
+    kind: 'node',
+    members: [...found.keys()].sort(),
+    parts: new Map(parts.map(([name, addresses]) => [name, addresses.join(', ')])),
+    pods: [],
+  };
+}
+
+function networkNames(reach: Reach, { members }: MatrixLine): string[] {
+  const names = members.flatMap(member =>
+    member.kind === 'network' ? networkText(reach, member.regions) : [],
+  );
+  return [...new Set(names)];
+}
+
+const ORDER = { workload: 0, node: 1, network: 2, domain: 3 } as const;
+
+function compareEnds(a: EndView, b: EndView): number {
+  const internet = (end: EndView) => Number(end.members.includes(INTERNET_TEXT));
+  const [first = '', second = ''] = [memberName(a.members[0]!), memberName(b.members[0]!)];
+  return ORDER[a.kind] - ORDER[b.kind] || internet(a) - internet(b) || (first < second ? -1 : 1);
+}
+
+/** `shop/web` of `Deployment shop/web`; what is of no kind is its own name. */
+export function memberName(member: string): string {
+  return member.replace(/^[A-Z][A-Za-z]* /, '');
+}

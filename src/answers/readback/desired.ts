@@ -1,0 +1,45 @@
+/**
+ * The desired state as whoever made the rules that are programmed would make it of a cluster. The cluster does not say
+ * what becomes of unknown pods, who links pods with their node, by which interfaces and which ports of it, which
+ * resolvers are heard, how many denials are named, nor what goes ahead of policies that are to come: that is the agent's to
+ * say, and what is programmed is right.
+ */
+import { podLinksIn } from '../../compiler/attachedpods.ts';
+import { compile } from '../../compiler/compile.ts';
+import { denialLimitsIn, withDenialLimits } from '../../compiler/denied.ts';
+import { hostPortsIn } from '../../compiler/hostports.ts';
+import { nodeLinksIn } from '../../compiler/linkmatches.ts';
+import { hearingIn } from '../../compiler/namespeers.ts';
+import { withPrepared } from '../../compiler/prepared.ts';
+import { ruleCountersIn, withRuleCounters } from '../../compiler/rulecounters.ts';
+import { unknownPodsIn } from '../../compiler/unknownpods.ts';
+import { type Cluster, withNodeLinks } from '../../model/cluster.ts';
+import { hostPortKey } from '../../model/hostport.ts';
+import type { UnknownPods } from '../../model/podcidrs.ts';
+import type { PodLinks } from '../../model/podlinks.ts';
+import type { QueueBy, Ruleset } from '../../nft/ruleset.ts';
+
+export interface NodeRules {
+  readonly cluster: Cluster;
+  readonly node: string;
+  /** How this kernel has answers wait, where it can. */
+  readonly queue: QueueBy | undefined;
+  /** Where these are known, what is programmed does not say them. */
+  readonly unknownPods?: UnknownPods;
+  readonly podLinks?: PodLinks;
+}
+
+export function desiredAsProgrammed(programmed: Ruleset, rules: NodeRules): Ruleset {
+  const { cluster, node, queue, unknownPods, podLinks } = rules;
+  const mappings = hostPortsIn(programmed).map(mapping => [hostPortKey(mapping), mapping] as const);
+  const desired = compile(
+    { ...withNodeLinks(cluster, node, nodeLinksIn(programmed)), hostPorts: new Map(mappings) },
+    node,
+    unknownPods ?? unknownPodsIn(programmed),
+    podLinks ?? podLinksIn(programmed),
+    queue && hearingIn(programmed, queue),
+  );
+  const limited = withDenialLimits(desired, denialLimitsIn(programmed));
+  const kept = ruleCountersIn(programmed);
+  return withPrepared(kept === undefined ? limited : withRuleCounters(limited, kept), programmed);
+}

@@ -1,0 +1,81 @@
+/** Where a connection is judged: each direction is enforced on the node of its pod, and nowhere else. */
+
+import type { Address } from '../../model/address.ts';
+import { addressOwners } from '../../model/addressowners.ts';
+import type { Cluster } from '../../model/cluster.ts';
+import type { Flow } from '../../model/flow.ts';
+import type { UnknownPods } from '../../model/podcidrs.ts';
+import type { Direction } from '../../model/policy.ts';
+import type { FlowVerdict } from '../../semantics/evaluate.ts';
+import { strangerFinder, unknownPodFinders } from '../../semantics/unknownpods.ts';
+import { nodeFinder } from '../../semantics/view.ts';
+import type { Hook } from './kernelwalk.ts';
+
+/** A node whose rules judge a direction, and what policy has them say. */
+export interface EnforcementPoint {
+  readonly node: string;
+  readonly direction: Direction;
+  readonly verdict: 'allow' | 'deny';
+}
+
+/** Two where both ends are pods; none for an end that is no pod, unless its node denies what comes to itself. */
+export function enforcementPoints(
+  cluster: Cluster,
+  { from, to }: Flow,
+  verdict: FlowVerdict,
+  unknownPods: UnknownPods = 'allow',
+): EnforcementPoint[] {
+  const owners = addressOwners(cluster);
+  const nodeWith = nodeFinder(cluster);
+  const { unknownPodOf, strangerOf } = unknownPodFinders(cluster, owners, unknownPods);
+  const pointAt = (address: Address, direction: Direction): EnforcementPoint[] => {
+    const word = verdict[direction].verdict;
+    // What is denied of a pod that nobody knows is so by the rules of its node, whatever they say of it otherwise.
+    const unknown = word === 'deny' ? strangerOf(address) : unknownPodOf(address);
+    // A node that denies what comes to itself has its own say (N72).
+    const itself = word === 'deny' && direction === 'ingress' ? nodeWith(address) : undefined;
+    const node = owners.get(address)?.node ?? (itself ?? unknown)?.name ?? '';
+    return node === '' ? [] : [{ node, direction, verdict: word }];
+  };
+  return [...pointAt(from, 'egress'), ...pointAt(to, 'ingress')];
+}
+
+/** Says of an address whether what comes from it comes by a link of this node's pods, whether anybody knows the pod or not. */
+export function podLinkFinder(cluster: Cluster, node: string): (address: Address) => boolean {
+  const owners = addressOwners(cluster);
+  const strangerOf = strangerFinder(cluster, owners);
+  return address => {
+    const owner = owners.get(address);
+    return owner === undefined
+      ? strangerOf(address)?.name === node
+      : owner.node === node && !owner.hostNetwork;
+  };
+}
+
+/** What policy demands of a node's kernel at a hook. */
+export function demanded(points: readonly EnforcementPoint[], node: string, hook: Hook): 'accept' | 'drop' {
+  const denied = hook !== 'output' && points.some(point => point.node === node && point.verdict === 'deny');
+  return denied ? 'drop' : 'accept';
+}
+
+/**
+ * What becomes of the connection, as far as it shows on a node whose kernel does `actual`:
+ *
+ *   accept, drop      what the kernel does, whatever it should
+ *   denied-elsewhere  this node lets it pass, as it should; the other end's denies it
+ *   not-judged-here   neither end is a pod of this node: that its kernel accepts it says nothing
+ */
+export type Outcome = 'accept' | 'drop' | 'denied-elsewhere' | 'not-judged-here';
+
+export function outcomeOf(
+  points: readonly EnforcementPoint[],
+  node: string,
+  hook: Hook,
+  actual: 'accept' | 'drop',
+): Outcome {
+  if (actual === 'drop' || demanded(points, node, hook) === 'drop') return actual;
+  const others = points.filter(point => point.node !== node);
+  if (others.length === 0) return 'accept';
+  if (others.length === points.length) return 'not-judged-here';
+  return others.some(({ verdict }) => verdict === 'deny') ? 'denied-elsewhere' : 'accept';
+}

@@ -1,0 +1,153 @@
+/** What is programmed, in the words of pods and policies: read from the rules themselves. */
+
+import { podMap } from '../../compiler/base.ts';
+import { isDenial, isDenialChain } from '../../compiler/denied.ts';
+import { COMMENT_BYTES } from '../../compiler/names.ts';
+import { INGRESS_CHAIN } from '../../compiler/program.ts';
+import { classChain, unknownPodsIn } from '../../compiler/unknownpods.ts';
+import { getOrMake } from '../../lib/collections/getormake.ts';
+import { FAMILIES, type Family } from '../../model/address.ts';
+import { formatRule } from '../../nft/format/format.ts';
+import type { Chain, ElementKey, Expr, NftRule, NftVerdict, Ruleset, Table } from '../../nft/ruleset.ts';
+import { newReadings, podInspection, type Readings } from './families.ts';
+import type { Inspection, RuleInspection } from './inspection.ts';
+import { withToldNames } from './namesread.ts';
+
+export function inspectRuleset(ruleset: Ruleset): Inspection {
+  const pods = new Map<string, Readings>();
+  for (const family of FAMILIES) {
+    const table = ruleset.tables.get(family);
+    if (table === undefined) continue;
+    for (const direction of ['ingress', 'egress'] as const) {
+      for (const [address, element] of table.sets.get(podMap(direction, family).name)?.elements ?? []) {
+        const chain = classChain(element);
+        if (chain === undefined) continue;
+        const readings = getOrMake(pods, podName(element.comment, address), newReadings);
+        readings.addresses[family].add(address);
+        readings[direction][family] = { chain, rules: chainRules({ family, table }, chain) };
+      }
+    }
+  }
+  return {
+    installed: ruleset.tables.size > 0,
+    pods: withToldNames(ruleset, [...pods].map(podInspection)).sort((a, b) => (a.pod < b.pod ? -1 : 1)),
+    unknownPods: unknownPodsIn(ruleset),
+    totals: totalsOf([...ruleset.tables.values()]),
+  };
+}
+
+/** Two long names may begin alike, and the kernel has no more of them than fits into a comment. */
+function podName(comment: string | undefined, address: string): string {
+  if (comment === undefined) return address;
+  return comment.length < COMMENT_BYTES ? comment : `${comment}… (${address})`;
+}
+
+interface Place {
+  readonly family: Family;
+  readonly table: Table;
+}
+
+/** Every rule that the chain leads to. Our chains never lead back, but a foreign hand might make them. */
+function chainRules(place: Place, name: string, seen: readonly string[] = []): RuleInspection[] {
+  if (seen.includes(name)) return [];
+  const chain: Chain | undefined = place.table.chains.get(name);
+  return (chain?.rules ?? []).flatMap(rule => ruleInspections(place, rule, [...seen, name]));
+}
+
+function ruleInspections(place: Place, rule: NftRule, seen: readonly string[]): RuleInspection[] {
+  const map = rule.exprs.find(expr => expr.kind === 'lookup' && expr.vmap);
+  if (map?.kind === 'lookup') return mapRules(place, map.set, seen);
+  const verdict = rule.exprs.find(expr => expr.kind === 'verdict')?.verdict;
+  if (verdict === undefined) return [];
+  const condition = conditionOf(place, rule);
+  const own = { ...condition, ...(rule.comment !== undefined && { source: rule.comment }) };
+  const next = chainOf(verdict);
+  if (next === undefined || next === INGRESS_CHAIN || isDenialChain(next))
+    return [{ verdict: word(verdict), ...own }];
+  const behind = chainRules(place, next, seen).map(inner => ({ ...inner, ...condition }));
+  return verdict.kind === 'jump' || rule.comment === undefined
+    ? behind
+    : [{ verdict: 'pass', ...own }, ...behind];
+}
+
+/** A rule for each thing that the elements of a port map lead to, with the ports that lead there. */
+function mapRules({ family, table }: Place, name: string, seen: readonly string[]): RuleInspection[] {
+  const found = new Map<string, { rule: RuleInspection; ports: ElementKey[] }>();
+  for (const [key, { verdict, comment }] of table.sets.get(name)?.elements ?? []) {
+    if (verdict === undefined) continue;
+    const direct: NftRule = {
+      exprs: [{ kind: 'verdict', verdict }],
+      ...(comment !== undefined && { comment }),
+    };
+    for (const rule of ruleInspections({ family, table }, direct, seen)) {
+      const entry = found.get(JSON.stringify(rule)) ?? { rule, ports: [] };
+      entry.ports.push(key);
+      found.set(JSON.stringify(rule), entry);
+    }
+  }
+  return [...found.values()].map(({ rule, ports }) => ({ ...rule, ports: portsText(ports) }));
+}
+
+/** `tcp 80, 443, 8000-8003, udp 53` for the keys of a port map. */
+function portsText(keys: readonly ElementKey[]): string {
+  const ports = new Map<string, number[]>();
+  for (const key of keys) {
+    const [protocol = '', port = ''] = key.split(' . ');
+    getOrMake(ports, protocol, () => []).push(Number(port));
+  }
+  const protocols = [...ports].sort(([a], [b]) => (a < b ? -1 : 1));
+  return protocols.map(([protocol, numbers]) => `${protocol} ${runsText(numbers)}`).join(', ');
+}
+
+/** `80, 8000-8003`. */
+function runsText(numbers: readonly number[]): string {
+  const runs: { first: number; last: number }[] = [];
+  for (const number of [...numbers].sort((a, b) => a - b)) {
+    const run = runs.at(-1);
+    if (run !== undefined && number === run.last + 1) run.last = number;
+    else runs.push({ first: number, last: number });
+  }
+  return runs.map(({ first, last }) => (first === last ? `${first}` : `${first}-${last}`)).join(', ');
+}
+
+/** What of a rule is no condition. */
+const BESIDE_CONDITION: ReadonlySet<Expr['kind']> = new Set(['verdict', 'counter', 'last']);
+
+/** The condition in words: what nft would write, with sets by what they hold. */
+function conditionOf({ family, table }: Place, rule: NftRule): Pick<RuleInspection, 'ports' | 'peers'> {
+  const text = formatRule(family, {
+    exprs: rule.exprs.filter(({ kind }) => !BESIDE_CONDITION.has(kind)),
+  });
+  const ports = PORTS.exec(text);
+  const peers = text
+    .slice(ports?.[0].length ?? 0)
+    .replace(/ip6? [sd]addr (\. (ip protocol|meta l4proto) \. th dport )?/g, '')
+    .replace(/@(\S+)/g, (_, set: string) => table.sets.get(set)?.comment ?? `@${set}`)
+    .replace(/ != /g, ' except ')
+    .trim();
+  return {
+    ...(ports !== null && { ports: [ports[2], ports[1]].filter(Boolean).join(' ') }),
+    ...(peers !== '' && { peers }),
+  };
+}
+
+// `th dport 1000-2000 ip protocol tcp`, `meta l4proto udp`.
+const PORTS = /^(?:th dport ([\d-]+) )?(?:ip protocol|meta l4proto) (\w+)/;
+
+function chainOf(verdict: NftVerdict | undefined): string | undefined {
+  return verdict !== undefined && 'chain' in verdict ? verdict.chain : undefined;
+}
+
+/** A packet that egress allows goes on to `ingress`: for this direction it is accepted. */
+function word(verdict: NftVerdict): RuleInspection['verdict'] {
+  return isDenial(verdict) ? 'drop' : 'accept';
+}
+
+function totalsOf(tables: readonly Table[]): Inspection['totals'] {
+  const sum = (count: (table: Table) => number) => tables.reduce((total, table) => total + count(table), 0);
+  return {
+    chains: sum(({ chains }) => chains.size),
+    sets: sum(({ sets }) => sets.size),
+    elements: sum(({ sets }) => [...sets.values()].reduce((total, { elements }) => total + elements.size, 0)),
+  };
+}

@@ -1,0 +1,130 @@
+/** What the programmed rules do with a flow, in the words of pods: a walk through them, not through the desired state. */
+
+import { podMap } from '../../compiler/base.ts';
+import { isDenialChain } from '../../compiler/denied.ts';
+import { classChain } from '../../compiler/unknownpods.ts';
+import { type Address, FAMILIES, type Family, familyOf } from '../../model/address.ts';
+import { ClusterState, type PodKey } from '../../model/cluster.ts';
+import type { Flow } from '../../model/flow.ts';
+import type { Direction } from '../../model/policy.ts';
+import { formatRule, formatVerdict } from '../../nft/format/rule.ts';
+import type { BaseHook, Elements, ElementValue, Ruleset } from '../../nft/ruleset.ts';
+import { packet } from '../../nft/trace/packet.ts';
+import { type Hit, trace } from '../../nft/trace/trace.ts';
+
+export type Hook = Extract<BaseHook['hook'], 'forward' | 'input' | 'output'>;
+
+export interface KernelWalk {
+  readonly hook: Hook;
+  readonly verdict: 'accept' | 'drop';
+  readonly from: WalkEnd;
+  readonly to: WalkEnd;
+  /** The rules that gave the first packet a verdict, in the order in which it met them. */
+  readonly steps: readonly Step[];
+}
+
+export interface WalkEnd {
+  readonly address: Address;
+  /** As the rules know it. */
+  readonly pod?: string;
+  /** Its classes; absent where no rule looks at the direction. */
+  readonly egress?: string;
+  readonly ingress?: string;
+}
+
+export interface Step {
+  readonly chain: string;
+  /** As nft writes it, without the comment. */
+  readonly rule: string;
+  readonly comment?: string;
+  /** `goto in-…`, also where an element of a map has it. */
+  readonly verdict?: string;
+}
+
+/**
+ * `own` are the addresses of the node whose rules these are. `isPodHere` knows its pods as far as anybody but the rules
+ * does, which name those alone that policies select: what pods send meets rules that nothing else does.
+ */
+export function walkKernel(
+  ruleset: Ruleset,
+  flow: Flow,
+  own: ReadonlySet<Address>,
+  isPodHere: (address: Address) => boolean = () => false,
+): KernelWalk {
+  const family = familyOf(flow.from);
+  const hook = hookOf(flow, own);
+  const from = endOf(ruleset, flow.from);
+  // Who has another link than the pods of this node stands in none of the maps by name.
+  const byPodLink = hook !== 'output' && (from.pod !== undefined || isPodHere(flow.from));
+  const around = byPodLink ? POD_LINK : {};
+  const { verdict, hits } = trace(ruleset, family, hook, packet(flow), 'new', around);
+  // What is denied was so before it came to its end, by the step that led there.
+  const deciding = hits.filter(({ chain }) => !isDenialChain(chain));
+  const steps = deciding.map(hit => stepOf(ruleset, family, hit));
+  return { hook, verdict, from, to: endOf(ruleset, flow.to), steps };
+}
+
+/** By a link that is no node's way out, whichever those are. */
+const POD_LINK = { iifkind: 'veth', iif: 0x7fffffff } as const;
+
+function hookOf({ from, to }: Flow, own: ReadonlySet<Address>): Hook {
+  if (own.has(from)) return 'output';
+  return own.has(to) ? 'input' : 'forward';
+}
+
+function stepOf(ruleset: Ruleset, family: Family, { chain, rule, comment, verdict, element }: Hit): Step {
+  const exprs = ruleset.tables.get(family)!.chains.get(chain)!.rules[rule]!.exprs;
+  const why = comment ?? element?.comment;
+  return {
+    chain,
+    rule: formatRule(family, { exprs }),
+    ...(why !== undefined && { comment: why }),
+    ...(verdict !== undefined && { verdict: formatVerdict(verdict) }),
+  };
+}
+
+function endOf(ruleset: Ruleset, address: Address): WalkEnd {
+  const [egress, ingress] = (['egress', 'ingress'] as const).map(direction =>
+    elementOf(ruleset, direction, address),
+  );
+  const pod = egress?.comment ?? ingress?.comment;
+  return {
+    address,
+    ...(pod !== undefined && { pod }),
+    ...classes(egress, ingress),
+  };
+}
+
+function elementOf(ruleset: Ruleset, direction: Direction, address: Address): ElementValue | undefined {
+  return podsIn(ruleset, direction, familyOf(address)).get(address);
+}
+
+function podsIn({ tables }: Ruleset, direction: Direction, family: Family): Elements {
+  return tables.get(family)?.sets.get(podMap(direction, family).name)?.elements ?? new Map();
+}
+
+function classes(egress?: ElementValue, ingress?: ElementValue): Pick<WalkEnd, 'egress' | 'ingress'> {
+  const [out, into] = [egress && classChain(egress), ingress && classChain(ingress)];
+  return { ...(out !== undefined && { egress: out }), ...(into !== undefined && { ingress: into }) };
+}
+
+/**
+ * The pods whose names the rules hold: those that policies select, or all of the node. Good for names and addresses,
+ * and no more.
+ */
+export function namedPods(ruleset: Ruleset): ClusterState {
+  const cluster = new ClusterState();
+  for (const family of FAMILIES)
+    for (const direction of ['egress', 'ingress'] as const)
+      for (const [address, { comment }] of podsIn(ruleset, direction, family))
+        if (comment !== undefined) addAddress(cluster, comment as PodKey, address as Address);
+  return cluster;
+}
+
+function addAddress(cluster: ClusterState, key: PodKey, address: Address): void {
+  const [namespace = '', name = ''] = key.split('/');
+  const known = cluster.pods.get(key)?.addresses ?? [];
+  const addresses = known.includes(address) ? known : [...known, address];
+  const rest = { labels: {}, node: '', hostNetwork: false, finished: false, createdAt: '', ports: [] };
+  cluster.apply({ type: 'pod', key, value: { key, namespace, name, addresses, ...rest } });
+}

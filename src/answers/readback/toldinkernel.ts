@@ -1,0 +1,35 @@
+/** What pods were told by DNS, as the kernel has it: the elements of sets of names, whoever put them there. */
+import { Incremental } from '../../compiler/live/incremental.ts';
+import { hearingIn } from '../../compiler/namespeers.ts';
+import type { Address } from '../../model/address.ts';
+import type { Cluster, PodKey, Told } from '../../model/cluster.ts';
+import { clusterEvents } from '../../model/clusterevents.ts';
+import type { NamesPod, NamesSet } from '../../names/subjects.ts';
+import type { Ruleset } from '../../nft/ruleset.ts';
+
+/** Whose sets those are is what the cluster says of the node. */
+export function toldInKernel(ruleset: Ruleset, cluster: Cluster, node: string): Told {
+  const engine = new Incremental(node, 'allow', 'others', hearingIn(ruleset, 'nft'));
+  for (const event of clusterEvents(cluster)) engine.note(event);
+  engine.flush();
+  const { pods, sets } = engine.namesSubjects;
+  const found = new Set(sets.flatMap(set => elementsOf(ruleset, set)));
+  const addressesOf = new Map<PodKey, NamesPod['addresses']>(pods.map(pod => [pod.key, pod.addresses]));
+  const meaning = (pattern: string) => sets.filter(({ patterns }) => patterns.includes(pattern));
+  return {
+    has: (pod, address, pattern) =>
+      meaning(pattern).some(({ name }) =>
+        (addressesOf.get(pod) ?? []).some(own => found.has(elementText(name, own, address))),
+      ),
+  };
+}
+
+function elementsOf({ tables }: Ruleset, { name }: NamesSet): string[] {
+  return [...tables.values()].flatMap(({ sets }) =>
+    [...(sets.get(name)?.elements.keys() ?? [])].map(key => `${name} ${key}`),
+  );
+}
+
+function elementText(set: string, pod: Address, peer: Address): string {
+  return `${set} ${pod} . ${peer}`;
+}

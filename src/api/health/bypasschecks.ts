@@ -1,0 +1,137 @@
+/** Checks of what leads packets past the rules, or lets them say that they are somebody else's. */
+
+import type { Host, Ours, PodWay } from '../../kernel/host/facts.ts';
+import { firstOf } from '../../lib/text/firstof.ts';
+import { FAMILIES } from '../../model/address.ts';
+import type { UnknownPods } from '../../model/podcidrs.ts';
+import { type Check, finding } from './check.ts';
+import { carriesPods } from './hostchecks.ts';
+import type { PodStarts } from './startchecks.ts';
+
+/** IPVS takes a packet for a Service in the input hook, and sends it on where no forward hook sees it. */
+export function ipvs({ virtualServices }: Host): Check {
+  const name = 'ipvs';
+  if ('unreadable' in virtualServices) return finding.unknown(name, virtualServices.unreadable);
+  const count = virtualServices.value;
+  if (count === 0) return finding.ok(name, 'no virtual service of IPVS on this node');
+  return finding.fail(
+    name,
+    `IPVS has ${count} virtual services: what pods send to Services is judged neither by the address nor by the port of the pod that gets it`,
+    'run kube-proxy in mode nftables or iptables, and clear what it left behind (ipvsadm --clear)',
+  );
+}
+
+export function flowtables({ flowtables }: Host): Check {
+  const name = 'flowtables';
+  if ('unreadable' in flowtables) return finding.unknown(name, flowtables.unreadable);
+  if (flowtables.value.length === 0) return finding.ok(name, 'nobody offloads connections');
+  return finding.warn(
+    name,
+    `${flowtables.value.join(', ')} may offload connections: one that is open passes no rule any more, so that a policy that comes to deny it cuts it late or never`,
+    'leave connections of pods out of the flowtable, or remove it',
+  );
+}
+
+/** kube-proxy asks for it, and drops what it would let in; others who ask may not. */
+export function routeLocalnet({ localnet, foreignChains }: Host): Check {
+  const name = 'route-localnet';
+  if ('unreadable' in localnet) return finding.unknown(name, localnet.unreadable);
+  const interfaces = localnet.value;
+  if (interfaces.length === 0) return finding.ok(name, 'packets to 127.0.0.0/8 stay where they are');
+  const where = `net.ipv4.conf.{${interfaces.join(',')}}.route_localnet is 1`;
+  if ('value' in foreignChains && foreignChains.value.includes(KUBE_FIREWALL))
+    return finding.ok(name, `${where}, and kube-proxy drops what comes from elsewhere`);
+  return finding.warn(
+    name,
+    `${where}: a pod that may send to its node reaches what listens on 127.0.0.1 there`,
+    'switch it off, with kube-proxy by --iptables-localhost-nodeports=false, or drop what comes for 127.0.0.0/8 by other interfaces than lo',
+  );
+}
+
+export const KUBE_FIREWALL = 'KUBE-FIREWALL';
+
+/** The next address is written into a packet to the node behind every rule, or where its connection is the node's. */
+export function sourceRoutes({ sourceRoutes }: Host): Check {
+  const name = 'source-routes';
+  if ('unreadable' in sourceRoutes) return finding.unknown(name, sourceRoutes.unreadable);
+  const settings = sourceRoutes.value.join(', ');
+  if (settings === '')
+    return finding.ok(name, 'packets go where their destination is, whatever their senders say');
+  return finding.fail(
+    name,
+    `${settings} is on: what a pod may send to its node goes on to any pod that the packet names, past the policies of that pod`,
+    'switch it off: 0 for all interfaces together is enough',
+  );
+}
+
+/** What a bridge carries passes by its ports: where we know which pod is behind which, each sends as itself. */
+export function podSources(
+  { bridges }: Host,
+  ours: Ours,
+  { unknownPods }: Pick<PodStarts, 'unknownPods'>,
+): Check {
+  const name = 'pod-sources';
+  if ('unreadable' in bridges) return finding.unknown(name, bridges.unreadable);
+  const shared = bridges.value.filter(bridge => FAMILIES.some(family => carriesPods(bridge, family, ours)));
+  if (shared.length === 0)
+    return finding.ok(name, 'no bridge carries pods: each sends as itself or not at all');
+  const bridge = `bridge ${shared.map(bridge => bridge.name).join(', ')}`;
+  const { withoutPort, unknownPorts = [] } = ours;
+  if (withoutPort?.length === 0)
+    return unknownPorts.length === 0
+      ? finding.ok(name, `each pod on ${bridge} sends as itself or not at all`)
+      : finding.warn(name, unknownText(bridge, unknownPorts, unknownPods), UNKNOWN_REMEDY[unknownPods]);
+  const who =
+    withoutPort === undefined
+      ? 'pods'
+      : `${firstOf(withoutPort, MOST_LISTED)}, behind no port that is known,`;
+  return finding.warn(
+    name,
+    `${who} on ${bridge} can send as one another by IPv6 or with the capability NET_RAW, and with that also frames with a VLAN tag, which pass no rule`,
+    'use a network plugin that gives each pod a link of its own (--pod-network=attach, ptp, kindnet, Calico), or one whose bridge has a veth of each pod as its port; or take NET_RAW from pods',
+  );
+}
+
+function unknownText(bridge: string, ports: readonly string[], unknownPods: UnknownPods): string {
+  const what = `nobody knows which pod is behind ${firstOf(ports, MOST_LISTED)} of ${bridge}`;
+  return unknownPods === 'deny'
+    ? `${what}: nothing passes that comes by them`
+    : `${what}: whoever is there can send as a pod of the bridge`;
+}
+
+const FIND =
+  'a pod that starts is known as soon as it has its address; behind a port that stays is no pod, or one without an address of the pod network: find it (ip -d link show), and take it from the bridge';
+const UNKNOWN_REMEDY: Readonly<Record<UnknownPods, string>> = {
+  allow: `${FIND}, or have unknown pods denied (--unknown-pods deny)`,
+  deny: FIND,
+};
+
+/** By these all that a pod sends comes to the node as its own packets; of bridges another check says whether it does. */
+const POD_LINKS = new Set(['veth', 'netkit', 'tun', 'bridge']);
+
+/** Pods that are linked beside the node's network, by macvlan and its like, send past every hook. */
+export function podLinks({ podWays }: Pick<Ours, 'podWays'>): Check {
+  const name = 'pod-links';
+  if (podWays === undefined) return finding.unknown(name, 'nobody has looked yet');
+  if ('unreadable' in podWays) return finding.unknown(name, podWays.unreadable);
+  const ways = podWays.value;
+  if (ways.length === 0) return finding.ok(name, 'no way leads to a pod of this node yet');
+  const strange = ways.filter(way => !isPodLink(way));
+  // To a pod that has just ended, and has no link any more, the way is everybody's.
+  const lasting = strange.length === ways.length ? strange : strange.filter(({ isUplink }) => !isUplink);
+  if (lasting.length === 0) return finding.ok(name, "pods' packets come to this node by links of theirs");
+  const pods = lasting.flatMap(({ addresses }) => addresses);
+  const devices = lasting.map(({ device, kind }) => `${device} (${kind ?? 'hardware'})`).join(', ');
+  return finding.warn(
+    name,
+    `the way to ${firstOf(pods, MOST_LISTED)} is ${devices}, no link of a pod: what such pods send may pass no rule of this node`,
+    'use a network plugin whose pods send through the node, by a veth each or by a bridge, and not one of macvlan, ipvlan, SR-IOV or Open vSwitch',
+  );
+}
+
+/** A veth by which packets leave the node is that of a node that is itself a container. */
+function isPodLink({ kind, isUplink }: PodWay): boolean {
+  return kind !== undefined && POD_LINKS.has(kind) && (kind === 'bridge' || !isUplink);
+}
+
+const MOST_LISTED = 5;

@@ -1,0 +1,65 @@
+import type { Host, Ours } from '../../kernel/host/facts.ts';
+import {
+  kernelEqualsDesired,
+  lastCommit,
+  lastEvent,
+  policiesProgrammed,
+  sourcesSynced,
+  type Work,
+} from './agentchecks.ts';
+import { nodeRoutes, podAddresses } from './attachchecks.ts';
+import { flowtables, ipvs, podLinks, podSources, routeLocalnet, sourceRoutes } from './bypasschecks.ts';
+import { type Check, isReady } from './check.ts';
+import { type DenialsFacts, denials, NO_DENIALS } from './denialscheck.ts';
+import { bridgeTrafficSeen, conntrackFill, foreignEnforcer, forwarding, podCidrRoute } from './hostchecks.ts';
+import { type KernelFacts, kernelFeatures, NOTHING_MISSING } from './kernelcheck.ts';
+import { type NamesFacts, NO_NAMES, names } from './namescheck.ts';
+import { addressOwnersKnown } from './ownerchecks.ts';
+import { NO_GATE, type PodStarts, startGate, unknownPods } from './startchecks.ts';
+
+export interface Health {
+  readonly ready: boolean;
+  /** One for each name, in the order of CHECK_NAMES. */
+  readonly checks: readonly Check[];
+}
+
+/** Whether the node's pod network is right, check by check. */
+export function health(
+  work: Work,
+  host: Host,
+  ours: Ours,
+  nowMs: number,
+  starts: PodStarts = NO_GATE,
+  kernel: KernelFacts = NOTHING_MISSING,
+  told: NamesFacts = NO_NAMES,
+  denied: DenialsFacts = NO_DENIALS,
+): Health {
+  const checks = [
+    sourcesSynced(work),
+    kernelEqualsDesired(work, nowMs),
+    lastCommit(work, nowMs),
+    policiesProgrammed(work),
+    kernelFeatures(kernel),
+    names(told),
+    denials(denied),
+    forwarding('ip', host, ours),
+    forwarding('ip6', host, ours),
+    bridgeTrafficSeen(host, ours),
+    conntrackFill(host, ours),
+    podCidrRoute(host, ours),
+    podAddresses(ours),
+    nodeRoutes(ours),
+    foreignEnforcer(host, ours),
+    podSources(host, ours, starts),
+    podLinks(ours),
+    ipvs(host),
+    flowtables(host),
+    routeLocalnet(host),
+    sourceRoutes(host),
+    startGate(starts),
+    unknownPods(starts, ours),
+    addressOwnersKnown(ours),
+    lastEvent(work, nowMs),
+  ];
+  return { ready: isReady(checks), checks };
+}

@@ -1,0 +1,175 @@
+/** Checks of the node around us: does pod traffic flow, and does it pass where our rules are? */
+
+import type { Bridge, Host, Openers, Ours, PodWay, Reading } from '../../kernel/host/facts.ts';
+import {
+  type Cidr,
+  cidrContains,
+  cidrText,
+  FAMILIES,
+  FAMILY_NAME,
+  type Family,
+  familyOf,
+} from '../../model/address.ts';
+import { type Check, finding } from './check.ts';
+import { enforcingPod, enforcingProcess } from './enforcers.ts';
+
+const FORWARD_SYSCTL: Record<Family, string> = {
+  ip: 'net.ipv4.ip_forward',
+  ip6: 'net.ipv6.conf.all.forwarding',
+};
+const BRIDGE_SYSCTL: Record<Family, string> = {
+  ip: 'net.bridge.bridge-nf-call-iptables',
+  ip6: 'net.bridge.bridge-nf-call-ip6tables',
+};
+const FILL = { warn: 0.8, fail: 0.95 };
+
+export function forwarding(family: Family, { forwarding }: Host, ours: Ours): Check {
+  const name = family === 'ip' ? 'ip-forward' : 'ip6-forward';
+  const reading = forwarding[family];
+  const families = podFamilies(ours);
+  if (families.size > 0 && !families.has(family)) {
+    return finding.ok(name, `no pod of this node has an ${FAMILY_NAME[family]} address`);
+  }
+  if ('unreadable' in reading) return finding.unknown(name, reading.unreadable);
+  if (reading.value) return finding.ok(name, `${FORWARD_SYSCTL[family]} is 1`);
+  const reason = `${FORWARD_SYSCTL[family]} is 0: the node forwards no packet of a pod`;
+  const remedy = `sysctl -w ${FORWARD_SYSCTL[family]}=1`;
+  // Which families the pods have is not known yet, and IPv6 is off on many a node that needs none.
+  if (families.size === 0 && family === 'ip6') return finding.warn(name, reason, remedy);
+  return finding.fail(name, reason, remedy);
+}
+
+/** Frames between two ports of a bridge pass no IP hook unless a sysctl says so: rules would not see them. */
+export function bridgeTrafficSeen({ bridges, bridgeCalls }: Host, ours: Ours): Check {
+  const name = 'bridge-traffic-seen';
+  if ('unreadable' in bridges) return finding.unknown(name, bridges.unreadable);
+  if (bridges.value.length === 0) return finding.ok(name, 'no bridge on this node');
+  if (ours.podCidrs.length === 0 && waysOf(ours).length === 0) {
+    return finding.unknown(
+      name,
+      `the node has no pod CIDR and no way to a pod, so none of its bridges (${names(bridges.value)}) is known to be one of pods`,
+    );
+  }
+  const blind: string[] = [];
+  const unread: string[] = [];
+  const carrying = new Set<Bridge>();
+  for (const family of FAMILIES) {
+    const ofPods = bridges.value.filter(bridge => carriesPods(bridge, family, ours));
+    for (const bridge of ofPods) carrying.add(bridge);
+    const reading = bridgeCalls[family];
+    if (ofPods.every(({ calls }) => calls?.includes(family))) continue;
+    if ('unreadable' in reading) unread.push(reading.unreadable);
+    else if (!reading.value) blind.push(BRIDGE_SYSCTL[family]);
+  }
+  if (blind.length > 0) {
+    return finding.fail(
+      name,
+      `pods are on bridge ${names([...carrying])} while ${blind.join(' and ')} is off: traffic between pods of this node passes no rule`,
+      `modprobe br_netfilter; ${blind.map(sysctl => `sysctl -w ${sysctl}=1`).join('; ')}`,
+    );
+  }
+  if (unread.length > 0) return finding.unknown(name, unread.join('; '));
+  if (carrying.size === 0)
+    return finding.ok(name, 'no bridge has an address in the pod CIDR, nor does one lead to a pod');
+  return finding.ok(name, `traffic over bridge ${names([...carrying])} passes nftables`);
+}
+
+export function conntrackFill({ conntrack }: Host, { openers }: Pick<Ours, 'openers'> = {}): Check {
+  const name = 'conntrack-fill';
+  if ('unreadable' in conntrack) return finding.unknown(name, conntrack.unreadable);
+  const { count, max } = conntrack.value;
+  // nf_conntrack_max of 0 is no limit.
+  if (max === 0) return finding.ok(name, `${count} entries, without a limit`);
+  const reason = `${count} of ${max} entries (${Math.floor((count / max) * 100)} %)`;
+  const who = openersText(openers);
+  const remedy =
+    'raise net.netfilter.nf_conntrack_max, or isolate the pod that opens so many: connections that a policy denies are cut, and leave the table';
+  if (count >= max * FILL.fail)
+    return finding.fail(name, `${reason}: new connections are dropped soon${who}`, remedy);
+  if (count >= max * FILL.warn) return finding.warn(name, `${reason}${who}`, remedy);
+  return finding.ok(name, reason);
+}
+
+/** Whether somebody should look who opened the connections. */
+export function isNearlyFull({ conntrack }: Pick<Host, 'conntrack'>): boolean {
+  if ('unreadable' in conntrack) return false;
+  const { count, max } = conntrack.value;
+  return max > 0 && count >= max * FILL.warn;
+}
+
+const MOST_OPENERS = 3;
+
+function openersText(openers: Reading<Openers> | undefined): string {
+  if (openers === undefined) return '';
+  if ('unreadable' in openers) return `; who opened them cannot be read: ${openers.unreadable}`;
+  const { pods, others } = openers.value;
+  const named = pods.slice(0, MOST_OPENERS).map(({ pod, opened }) => `${pod} opened ${opened}`);
+  const rest = pods.slice(MOST_OPENERS).reduce((sum, { opened }) => sum + opened, 0);
+  if (rest > 0) named.push(`other pods of this node opened ${rest}`);
+  return `; ${[...named, `the node and others elsewhere opened ${others}`].join(', ')}`;
+}
+
+/** A node without pods may have no route yet, so a missing one is a warning. */
+export function podCidrRoute({ routes }: Host, { podCidrs }: Ours): Check {
+  const name = 'pod-cidr-route';
+  if (podCidrs.length === 0) return finding.unknown(name, 'the node has no pod CIDR');
+  const missing: Cidr[] = [];
+  for (const cidr of podCidrs) {
+    const reading = routes[cidr.family];
+    if ('unreadable' in reading) return finding.unknown(name, reading.unreadable);
+    if (!reading.value.some(route => isWithin(route, cidr))) missing.push(cidr);
+  }
+  const are = podCidrs.length === 1 ? 'is' : 'are';
+  if (missing.length === 0) return finding.ok(name, `${podCidrs.map(cidrText).join(' and ')} ${are} routed`);
+  return finding.warn(
+    name,
+    `no route leads into ${missing.map(cidrText).join(' and ')}`,
+    'the network plugin makes it, at the latest with the first pod: see whether it runs',
+  );
+}
+
+/** Two enforcers are no danger, but a verdict that Sluice explains may be another's. */
+export function foreignEnforcer({ processes, foreignRules }: Host, { podNames }: Ours): Check {
+  const name = 'foreign-enforcer';
+  const found = [
+    ...valuesOf(processes).flatMap(process => enforcingProcess(process) ?? []),
+    ...podNames.flatMap(pod => enforcingPod(pod) ?? []),
+    ...valuesOf(foreignRules),
+  ];
+  const reason = `${[...new Set(found)].join(', ')} may enforce network policy too: a packet must pass both`;
+  const remedy = "switch the other's network policy off; rules that it left behind go with a reboot";
+  if (found.length > 0) return finding.warn(name, reason, remedy);
+  if ('unreadable' in foreignRules) return finding.unknown(name, foreignRules.unreadable);
+  if ('unreadable' in processes)
+    return finding.ok(name, `none found by pod, table or chain name; ${processes.unreadable}`);
+  return finding.ok(name, 'none found by process, pod, table or chain name');
+}
+
+function valuesOf(reading: Reading<readonly string[]>): readonly string[] {
+  return 'value' in reading ? reading.value : [];
+}
+
+function podFamilies({ podCidrs, podAddresses }: Ours): Set<Family> {
+  return new Set([...podCidrs.map(({ family }) => family), ...podAddresses.map(familyOf)]);
+}
+
+/** It has an address of the pod network, or the node's routes lead to pods by it. */
+export function carriesPods({ name, addresses }: Bridge, family: Family, ours: Ours): boolean {
+  const cidrs = ours.podCidrs.filter(cidr => cidr.family === family);
+  return (
+    addresses.some(address => cidrs.some(cidr => cidrContains(cidr, address))) ||
+    waysOf(ours).some(way => way.device === name && way.addresses.some(at => familyOf(at) === family))
+  );
+}
+
+function waysOf({ podWays }: Ours): readonly PodWay[] {
+  return podWays !== undefined && 'value' in podWays ? podWays.value : [];
+}
+
+function isWithin(route: Cidr, cidr: Cidr): boolean {
+  return route.prefix >= cidr.prefix && cidrContains(cidr, route.base);
+}
+
+function names(bridges: readonly Bridge[]): string {
+  return bridges.map(({ name }) => name).join(', ');
+}

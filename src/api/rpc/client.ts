@@ -1,0 +1,153 @@
+/** Asks a running agent. */
+import {
+  type Client,
+  type ClientReadableStream,
+  credentials,
+  type ServiceError,
+  status,
+} from '@grpc/grpc-js';
+import type { Address } from '../../model/address.ts';
+import type { ToldFact } from '../../names/toldfacts.ts';
+import type { Denial } from '../../observe/denials/denial.ts';
+import type { SeenFlow } from '../../observe/flows/seenflow.ts';
+import type { FlowsFacts } from '../../observe/flows/source.ts';
+import type { DenialsFacts } from '../health/denialscheck.ts';
+import type {
+  DropsRequest,
+  DropsResponse,
+  FlowsResponse,
+  OpenConnections,
+  StateObject,
+  StatusResponse,
+  ToldName,
+} from './messages.ts';
+import { loadSchema } from './schema.ts';
+import { factOf } from './toldname.ts';
+
+const DEADLINE_MS = 10_000;
+
+export interface AgentClient {
+  status(): Promise<StatusResponse>;
+  state(): Promise<readonly StateObject[]>;
+  /** What pods were told that holds now; of one address also what held. None where the agent is too old to know. */
+  names(address?: Address): Promise<readonly ToldFact[]>;
+  connections(): Promise<readonly OpenConnections[]>;
+  /** Those that are recorded, and to `follow` them those that come, which ends with the agent. */
+  drops(follow: boolean): AsyncGenerator<Drops>;
+  /** From now on, until the signal or the agent ends it. */
+  flows(end: AbortSignal): AsyncGenerator<FlowsMessage>;
+  close(): void;
+}
+
+/** New connections and denied ones, in pieces: the facts first. */
+export interface FlowsMessage {
+  readonly facts?: FlowsFacts;
+  readonly flows: readonly SeenFlow[];
+  readonly denials: readonly Denial[];
+  /** The agent did not read them in time. */
+  readonly lost: number;
+  /** Came before it, faster than they were read. */
+  readonly skipped: number;
+}
+
+/** What is denied, in pieces: the facts first. */
+export interface Drops {
+  readonly facts?: DenialsFacts;
+  readonly denial?: Denial;
+  /** All that was recorded came before it; agents of before say so of nothing. */
+  readonly endsRecorded?: true;
+  /** Came before it, faster than they were read. */
+  readonly skipped: number;
+}
+
+interface Calls extends Client {
+  Drops(request: DropsRequest, options: { deadline?: number }): AsyncIterable<DropsResponse>;
+  Flows(request: object): ClientReadableStream<FlowsResponse>;
+  Status(
+    request: object,
+    options: { deadline: number },
+    callback: (error: ServiceError | null, response: StatusResponse) => void,
+  ): void;
+  State(request: object, options: { deadline: number }): AsyncIterable<StateObject>;
+  Names(request: { address: string }, options: { deadline: number }): AsyncIterable<ToldName>;
+  Connections(request: object, options: { deadline: number }): AsyncIterable<OpenConnections>;
+}
+
+export function connectAgent(socket: string): AgentClient {
+  const { SluiceClient } = loadSchema();
+  // A name without special characters, where HTTP/2 wants an authority.
+  const options = { 'grpc.default_authority': 'localhost' };
+  const client = new SluiceClient(
+    `unix:${socket}`,
+    credentials.createInsecure(),
+    options,
+  ) as unknown as Calls;
+  const deadline = () => ({ deadline: Date.now() + DEADLINE_MS });
+  return {
+    status: () =>
+      new Promise((resolve, reject) => {
+        client.Status({}, deadline(), (error, response) => (error ? reject(error) : resolve(response)));
+      }),
+    state: () => collect(client.State({}, deadline())),
+    names: async (address = '' as Address) =>
+      (await collect(client.Names({ address }, deadline())).catch(noneWhereUnknown)).map(factOf),
+    connections: () => collect(client.Connections({}, deadline())),
+    drops: follow => readDrops(client.Drops({ follow }, follow ? {} : deadline())),
+    flows: end => readFlows(() => client.Flows({}), end),
+    close: () => client.close(),
+  };
+}
+
+async function* readDrops(stream: AsyncIterable<DropsResponse>): AsyncGenerator<Drops> {
+  try {
+    for await (const { facts, denial, skipped, ends_recorded } of stream)
+      yield {
+        ...(facts !== '' && { facts: JSON.parse(facts) as DenialsFacts }),
+        ...(denial !== '' && { denial: JSON.parse(denial) as Denial }),
+        ...(ends_recorded && { endsRecorded: true }),
+        skipped,
+      };
+  } catch (error) {
+    if ((error as ServiceError).code !== status.UNIMPLEMENTED) throw error;
+    throw new Error('it is of a version that names no denied connections');
+  }
+}
+
+async function* readFlows(
+  open: () => ClientReadableStream<FlowsResponse>,
+  end: AbortSignal,
+): AsyncGenerator<FlowsMessage> {
+  // Whoever listens now would hear of it no more.
+  if (end.aborted) return;
+  const call = open();
+  const cancel = () => call.cancel();
+  end.addEventListener('abort', cancel, { once: true });
+  try {
+    for await (const { facts, flows, denials, lost, skipped } of call as AsyncIterable<FlowsResponse>)
+      yield {
+        ...(facts !== '' && { facts: JSON.parse(facts) as FlowsFacts }),
+        flows: flows === '' ? [] : (JSON.parse(flows) as SeenFlow[]),
+        denials: denials === '' ? [] : (JSON.parse(denials) as Denial[]),
+        lost,
+        skipped,
+      };
+  } catch (error) {
+    if (end.aborted) return;
+    if ((error as ServiceError).code !== status.UNIMPLEMENTED) throw error;
+    throw new Error('its version does not report new connections');
+  } finally {
+    end.removeEventListener('abort', cancel);
+    cancel();
+  }
+}
+
+function noneWhereUnknown(error: ServiceError): [] {
+  if (error.code === status.UNIMPLEMENTED) return [];
+  throw error;
+}
+
+async function collect<T>(stream: AsyncIterable<T>): Promise<T[]> {
+  const objects: T[] = [];
+  for await (const object of stream) objects.push(object);
+  return objects;
+}

@@ -1,0 +1,50 @@
+/**
+ * A port, for as long as the agent lives. Any process in the node's network may have it first, a pod with hostNetwork
+ * too, and would answer in our place: the log says so, and we try again until the port is ours.
+ */
+import type { Backoff } from '../../lib/async/backoff.ts';
+import { backoffMs } from '../../lib/async/backoff.ts';
+import { sleep } from '../../lib/async/sleep.ts';
+import type { HttpServer } from './listener.ts';
+
+export interface KeepServingOptions {
+  /** What is served there: `health and metrics`. */
+  readonly what: string;
+  readonly address: string;
+  readonly listen: () => Promise<HttpServer>;
+  readonly log: {
+    info(fields: object, message: string): void;
+    error(fields: object, message: string): void;
+  };
+  readonly retry?: Backoff;
+}
+
+const RETRY: Backoff = { firstMs: 1_000, mostMs: 10_000 };
+
+/** After the first try; the others go on behind it. */
+export async function keepServing(options: KeepServingOptions): Promise<{ close(): Promise<void> }> {
+  const { what, address, listen, log, retry = RETRY } = options;
+  const stop = new AbortController();
+  const attempt = async (): Promise<HttpServer | Error> => listen().catch((error: Error) => error);
+  const first = await attempt();
+  if (first instanceof Error)
+    log.error({}, `${what} are not served: cannot listen on ${address}: ${first.message}; tried again`);
+  const serving = first instanceof Error ? again() : Promise.resolve(first);
+  return {
+    close: async () => {
+      stop.abort();
+      await (await serving)?.close();
+    },
+  };
+
+  async function again(): Promise<HttpServer | undefined> {
+    for (let failures = 1; ; failures++) {
+      await sleep(backoffMs(retry, failures), stop.signal);
+      if (stop.signal.aborted) return undefined;
+      const server = await attempt();
+      if (server instanceof Error) continue;
+      log.info({}, `${what} are served on ${address} now`);
+      return server;
+    }
+  }
+}

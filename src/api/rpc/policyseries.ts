@@ -1,0 +1,102 @@
+/**
+ * What the rules of each policy have matched, as series: with as many labels as somebody can look at. A policy that is in
+ * force has a series of its own as long as there is room; where there is none, those that are gone make some, and then
+ * those of the namespaces that have most (seriesshares.ts). What all others matched is one series, which takes in what
+ * is new of theirs and gives nothing back: a series never falls because a policy came into it or left it.
+ */
+import { COMMENT_BYTES } from '../../compiler/names.ts';
+import { namespaceOfLabel, sharedByNamespace } from '../../lib/fairness/seriesshares.ts';
+import type { CountedTotal } from './view.ts';
+
+/** Policies with series of their own. */
+const MOST_POLICIES = 500;
+const OTHERS = 'others';
+
+export interface PolicySample {
+  readonly policy: string;
+  readonly direction: CountedTotal['direction'];
+  readonly action: CountedTotal['action'];
+  readonly packets: number;
+}
+
+export class PolicySeries {
+  readonly #most: number;
+  #own: ReadonlySet<string> = new Set();
+  #leftOut: ReadonlyMap<string, number> = new Map();
+  /** Of each total what was there when it was looked at last. */
+  #before = new Map<string, number>();
+  readonly #others = new Sums();
+
+  constructor(most = MOST_POLICIES) {
+    this.#most = most;
+  }
+
+  /** Of each namespace how many policies in force have no series; of policies of the whole cluster under no name. */
+  get leftOut(): ReadonlyMap<string, number> {
+    return this.#leftOut;
+  }
+
+  /** All series as of now. */
+  samples(totals: Iterable<CountedTotal>): PolicySample[] {
+    const named = Array.from(totals, total => ({ total, policies: policiesIn(total.source) }));
+    this.#share(new Set(named.flatMap(({ total, policies }) => (total.isInForce ? policies : []))));
+    const own = new Sums();
+    const now = new Map<string, number>();
+    for (const { total, policies } of named) {
+      const key = `${total.direction} ${total.action} ${total.source}`;
+      now.set(key, total.packets);
+      const more = risen(this.#before.get(key), total.packets);
+      for (const policy of policies)
+        if (this.#own.has(policy)) own.add(policy, total, total.packets);
+        else if (more > 0) this.#others.add(OTHERS, total, more);
+    }
+    this.#before = now;
+    return [...own.samples(), ...this.#others.samples()];
+  }
+
+  /** Who is gone keeps its series until somebody who is in force needs its place: the oldest gives way first. */
+  #share(sources: ReadonlySet<string>): void {
+    const inForce = new Set([...sources].filter(policy => policy !== OTHERS));
+    const chosen = sharedByNamespace(inForce, this.#own, this.#most);
+    const gone = [...this.#own].filter(policy => !inForce.has(policy));
+    const room = this.#most - chosen.size;
+    const kept = [...this.#own].filter(policy => chosen.has(policy));
+    this.#own = new Set([...(room > 0 ? gone.slice(-room) : []), ...kept, ...chosen]);
+    const without = [...inForce].filter(policy => !chosen.has(policy));
+    this.#leftOut = new Map(
+      Array.from(Map.groupBy(without, namespaceOfLabel), ([namespace, { length }]) => [namespace, length]),
+    );
+  }
+}
+
+/** A total that is smaller than before began anew. */
+function risen(before = 0, now: number): number {
+  return now >= before ? now - before : now;
+}
+
+class Sums {
+  readonly #sums = new Map<string, PolicySample>();
+
+  add(policy: string, { direction, action }: CountedTotal, packets: number): void {
+    const key = `${policy} ${direction} ${action}`;
+    const sum = (this.#sums.get(key)?.packets ?? 0) + packets;
+    this.#sums.set(key, { policy, direction, action, packets: sum });
+  }
+
+  samples(): Iterable<PolicySample> {
+    return this.#sums.values();
+  }
+}
+
+/**
+ * `shop/web ingress[0], shop/api ingress[1] and 7 more`: a rule of the kernel that several policies share matched for each
+ * of them. Those that a comment has no room for are counted together.
+ */
+export function policiesIn(source: string): string[] {
+  const isCut = source.length >= COMMENT_BYTES;
+  const [, listed = '', more] = /^(?:isolated by )?(.*?)( and \d+ more)?$/.exec(source) ?? [];
+  const names = listed.split(', ').map(each => each.split(' ')[0] ?? '');
+  const whole = isCut && names.length > 1 ? names.slice(0, -1) : names;
+  const named = whole.filter(name => /[/:]/.test(name));
+  return [...new Set([...named, ...(isCut || more !== undefined ? [OTHERS] : [])])];
+}

@@ -1,0 +1,161 @@
+/** sluice.v1.Sluice: status and state of the agent, for the command. */
+import type { ServerWritableStream, UntypedServiceImplementation } from '@grpc/grpc-js';
+import { getOrMake } from '../../lib/collections/getormake.ts';
+import type { ClusterEvent, Namespace, Pod, PodKey } from '../../model/cluster.ts';
+import { clusterEvents } from '../../model/clusterevents.ts';
+import type { CountedFlow } from '../../model/countedflows.ts';
+import { problemText } from '../../model/problem.ts';
+import type { ToldFacts } from '../../names/toldfacts.ts';
+import { sendDrops } from './drops.ts';
+import { sendFlows } from './flows.ts';
+import type {
+  DropsRequest,
+  DropsResponse,
+  FlowsResponse,
+  OpenConnections,
+  StateObject,
+  StatusResponse,
+  ToldName,
+} from './messages.ts';
+import { toldName } from './toldname.ts';
+import { refusalOf, unary } from './unary.ts';
+import type { AgentView } from './view.ts';
+
+interface NamesRequest {
+  /** Empty: all that holds now. */
+  readonly address: string;
+}
+
+export function sluiceService(view: AgentView): UntypedServiceImplementation {
+  return {
+    Status: unary(() => statusOf(view)),
+    State: (call: ServerWritableStream<object, StateObject>) => void send(call, stateObjects(view)),
+    Names: (call: ServerWritableStream<NamesRequest, ToldName>) => void sendNames(call, view),
+    Drops: (call: ServerWritableStream<DropsRequest, DropsResponse>) => void sendDrops(call, view),
+    Flows: (call: ServerWritableStream<object, FlowsResponse>) => sendFlows(call, view),
+    Connections: (call: ServerWritableStream<object, OpenConnections>) => void sendConnections(call, view),
+  };
+}
+
+async function statusOf(view: AgentView): Promise<StatusResponse> {
+  const { ready, checks } = await view.health();
+  const state = view.keeper.status();
+  return {
+    node: state.node,
+    ready,
+    synced: state.synced,
+    started_at_ms: state.startedAtMs,
+    equal_at_ms: state.equalAtMs ?? 0,
+    last_event_at_ms: state.lastEventAtMs ?? 0,
+    pending_events: state.pending,
+    lag_ms: state.lagMs,
+    waiting_pods: state.waitingPods,
+    waiting_ms: state.waitingMs,
+    waiting_pod_names: state.waitingPodNames,
+    waiting_policies: state.waitingPolicies,
+    waiting_policies_ms: state.waitingPoliciesMs,
+    waiting_policy_names: state.waitingPolicyNames,
+    checks: [...checks],
+    commits: state.commits.map(({ atMs, operations, tookMs, names, repairs }) => ({
+      at_ms: atMs,
+      operations,
+      took_ms: tookMs,
+      names: [...names],
+      repairs,
+    })),
+    problems: state.problems.map(problem => ({
+      severity: problem.severity,
+      object: problem.object ?? problem.file ?? '',
+      text: problemText(problem),
+    })),
+    objects: state.objects,
+    totals: state.totals,
+    network_namespace: view.identity.networkNamespace,
+    cuts_connections: view.identity.cutsConnections,
+    denies_unknown_pods: view.starts().unknownPods === 'deny',
+  };
+}
+
+async function sendConnections(
+  call: ServerWritableStream<object, OpenConnections>,
+  view: AgentView,
+): Promise<void> {
+  try {
+    const found = await view.openConnections();
+    await send(call, found.map(openConnections));
+  } catch (error) {
+    call.destroy(refusalOf(error));
+  }
+}
+
+function openConnections({ flow, count }: CountedFlow): OpenConnections {
+  const { from, to, protocol, port = 0, viaService = false } = flow;
+  return { from, to, protocol: String(protocol), port, via_service: viaService, count };
+}
+
+/** As fast as the caller reads: a cluster of 15,000 pods is never in the stream's buffer at once. */
+async function send<T>(call: ServerWritableStream<object, T>, objects: Iterable<T>): Promise<void> {
+  for (const object of objects) {
+    if (call.cancelled) break;
+    if (!call.write(object)) await drained(call);
+  }
+  call.end();
+}
+
+/** Of one moment, however slowly it is read. */
+function stateObjects({ keeper, podsInForce }: AgentView): Iterable<StateObject> {
+  const events = clusterEvents(keeper.cluster);
+  const inForce = podsInForce();
+  const gone = [...inForce.keys()].filter(key => !keeper.cluster.pods.has(key));
+  return objectsOf([...events, ...gone.map(key => ({ type: 'pod', key }) as const)], inForce);
+}
+
+function* objectsOf(
+  events: readonly ClusterEvent[],
+  inForce: ReadonlyMap<PodKey, Pod | undefined>,
+): Generator<StateObject> {
+  const namespaces = new Map<Namespace, number>();
+  for (const { type, key, value } of events) {
+    const object = { type, key, json: jsonOf(value) };
+    const isAhead = type === 'pod' && inForce.has(key);
+    yield isAhead ? { ...object, ...asInForce(inForce.get(key), namespaces) } : object;
+  }
+}
+
+/** A namespace has as many labels as it likes, and very many pods: of all that wait it is sent once. */
+function asInForce(pod: Pod | undefined, sent: Map<Namespace, number>): Partial<StateObject> {
+  const { namespaceBefore, ...rest } = pod ?? {};
+  if (namespaceBefore === undefined) return { in_force: jsonOf(pod) };
+  const isNew = !sent.has(namespaceBefore);
+  const number = getOrMake(sent, namespaceBefore, () => sent.size + 1);
+  return {
+    in_force: jsonOf(rest),
+    namespace_before: number,
+    ...(isNew && { namespace_json: jsonOf(namespaceBefore) }),
+  };
+}
+
+function jsonOf(value: object | undefined): string {
+  return JSON.stringify(value ?? null);
+}
+
+async function sendNames(call: ServerWritableStream<NamesRequest, ToldName>, view: AgentView): Promise<void> {
+  await send(call, toldNames(await view.names.facts(), call.request.address));
+}
+
+function* toldNames(facts: ToldFacts | undefined, address: string): Generator<ToldName> {
+  const nowMs = Date.now();
+  for (const fact of facts?.all() ?? [])
+    if (address === '' ? fact.untilMs > nowMs : fact.address === address) yield toldName(fact);
+}
+
+function drained<T>(call: ServerWritableStream<object, T>): Promise<void> {
+  return new Promise(resolve => {
+    const events = ['drain', 'cancelled', 'close'] as const;
+    const done = () => {
+      for (const event of events) call.off(event, done);
+      resolve();
+    };
+    for (const event of events) call.once(event, done);
+  });
+}

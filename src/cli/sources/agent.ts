@@ -1,0 +1,114 @@
+/** The cluster as the node's agent sees it, now or when somebody wrote it down. */
+
+import type { AgentClient } from '../../api/rpc/client.ts';
+import type { StateObject } from '../../api/rpc/messages.ts';
+import { ownNetworkNamespace } from '../../kernel/host/networknamespace.ts';
+import { ownAddresses } from '../../kernel/host/ownaddresses.ts';
+import type { Address } from '../../model/address.ts';
+import { type Cluster, type ClusterEvent, ClusterState, type Namespace } from '../../model/cluster.ts';
+import type { UnknownPods } from '../../model/podcidrs.ts';
+import { type ToldAsOf, type ToldFact, ToldFacts } from '../../names/toldfacts.ts';
+import { askAgent } from './askagent.ts';
+import { readDump } from './dump.ts';
+
+export interface KnownCluster {
+  /** With what its pods were told by DNS. */
+  readonly cluster: Cluster;
+  readonly unknownPods: UnknownPods;
+  readonly known: ToldAsOf;
+}
+
+/**
+ * `addresses`: of these it is asked what they were, too. Throws CommandError where no agent answers, or it has not read
+ * its cluster yet.
+ */
+export function readAgent(socket: string, addresses: readonly Address[] = []): Promise<KnownCluster> {
+  return askAgent(socket, async agent => {
+    const { denies_unknown_pods, network_namespace, node } = await agent.status();
+    const cluster = await clusterOf(agent);
+    if (network_namespace === (await ownNetworkNamespace())) addInterfaces(cluster, node);
+    const known = { ...(await knownOf(agent, addresses)), node };
+    return { ...withKnown(cluster, known), unknownPods: unknownPodsOf(denies_unknown_pods) };
+  });
+}
+
+export async function readDumped(file: string): Promise<KnownCluster> {
+  const { at, status, state, names = [] } = await readDump(file);
+  const known = { ...knownFrom(names, Date.parse(at)), node: status.node };
+  return { ...withKnown(clusterFrom(state), known), unknownPods: unknownPodsOf(status.denies_unknown_pods) };
+}
+
+/** What holds now, and of these addresses also what held. */
+export async function knownOf(agent: AgentClient, addresses: readonly Address[] = []): Promise<ToldAsOf> {
+  const held = await Promise.all(addresses.map(address => agent.names(address)));
+  return knownFrom([...held.flat(), ...(await agent.names())], Date.now());
+}
+
+function knownFrom(told: readonly ToldFact[], nowMs: number): ToldAsOf {
+  const facts = new ToldFacts();
+  facts.note(told);
+  return { facts, nowMs };
+}
+
+/** `known.node`: whose agent says it. */
+export function withKnown(cluster: ClusterState, known: ToldAsOf & { readonly node: string }) {
+  const told = known.facts.asOf(known.nowMs);
+  return { cluster: { ...cluster, told, seenBy: known.node }, known };
+}
+
+export function unknownPodsOf(denied: boolean): UnknownPods {
+  return denied ? 'deny' : 'allow';
+}
+
+/** What the interfaces of this network namespace have is the node itself, a bridge's address of the pod network too. */
+export function addInterfaces(cluster: ClusterState, name: string): void {
+  const node = cluster.nodes.get(name);
+  if (node === undefined) return;
+  const interfaceAddresses = [...new Set([...(node.interfaceAddresses ?? []), ...ownAddresses()])];
+  cluster.apply({ type: 'node', key: name, value: { ...node, interfaceAddresses } });
+}
+
+/** Problems are in the agent's log already. */
+export async function clusterOf(agent: AgentClient): Promise<ClusterState> {
+  await mustHaveRead(agent);
+  return clusterFrom(await agent.state());
+}
+
+async function mustHaveRead(agent: AgentClient): Promise<void> {
+  const { equal_at_ms } = await agent.status();
+  if (equal_at_ms === 0) throw new Error('it has not read its cluster yet (sluice status says why)');
+}
+
+function clusterFrom(
+  state: readonly StateObject[],
+  event: (object: StateObject) => ClusterEvent = eventOf,
+): ClusterState {
+  const cluster = new ClusterState();
+  for (const object of state) cluster.apply(event(object));
+  return cluster;
+}
+
+function eventOf({ type, key, json }: StateObject, namespaceBefore?: Namespace): ClusterEvent {
+  const object = JSON.parse(json) ?? undefined;
+  const value = object && namespaceBefore ? { ...object, namespaceBefore } : object;
+  return { type, key, value } as ClusterEvent;
+}
+
+/** As the rules in force have it of this pod, where the cluster has another; `known` are those that came before. */
+function namespaceBeforeOf(
+  { namespace_before: number, namespace_json: json }: StateObject,
+  known: Map<number, Namespace>,
+): Namespace | undefined {
+  if (!number) return undefined;
+  if (json) known.set(number, JSON.parse(json));
+  return known.get(number);
+}
+
+/** What the rules in force were made from: pods with changes that are not in force are as they were. */
+export async function clusterInForce(agent: AgentClient): Promise<ClusterState> {
+  await mustHaveRead(agent);
+  const namespaces = new Map<number, Namespace>();
+  return clusterFrom(await agent.state(), object =>
+    eventOf({ ...object, json: object.in_force || object.json }, namespaceBeforeOf(object, namespaces)),
+  );
+}

@@ -1,0 +1,50 @@
+import type { Stats } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
+import { readFailure } from '../../inputs/files/folder.ts';
+import { type LoadedCluster, loadManifests } from '../../inputs/files/load.ts';
+import { CommandError } from '../../terminal/commanderror.ts';
+import { plural } from '../../terminal/plural.ts';
+import { startProgress } from '../../terminal/progress.ts';
+
+/**
+ * Folders, files, and `-` for standard input, as one cluster; `namespace` is that of objects that name none. Throws
+ * CommandError where a path cannot be read.
+ */
+export async function readFiles(paths: readonly string[], namespace?: string): Promise<LoadedCluster> {
+  for (const path of paths) await requireReadable(path);
+  const progress = startProgress();
+  try {
+    const show = (files: number) => progress.show(`reading manifests: ${plural(files, 'file')}`);
+    return await loadManifests(paths, show, namespace);
+  } finally {
+    progress.end();
+  }
+}
+
+/** Whether nothing was read, and nothing is wrong either: an empty folder, or files of other things. */
+export function holdsNothing({ cluster, inventory, problems }: LoadedCluster): boolean {
+  const { namespaces, nodes, pods, policies, audited } = cluster;
+  const { workloads, services } = inventory;
+  const all = [namespaces, nodes, pods, policies, audited, workloads, services, problems];
+  return all.every(each => ('size' in each ? each.size : each.length) === 0);
+}
+
+export function nothingIn(paths: readonly string[]): string {
+  const names = paths.map(path => (path === '-' ? 'standard input' : path));
+  return `${names.join(', ')} holds no object that Sluice reads`;
+}
+
+/** What a path leads to; nothing where it is standard input. Throws CommandError where it leads nowhere. */
+export async function requireReadable(path: string): Promise<Stats | undefined> {
+  return path === '-' ? undefined : stat(path).catch(error => refuse(path, error));
+}
+
+/** All of a file, or of standard input (`-`). Throws CommandError where it cannot be read. */
+export async function readText(path: string): Promise<string> {
+  return path === '-' ? text(process.stdin) : readFile(path, 'utf8').catch(error => refuse(path, error));
+}
+
+function refuse(path: string, error: unknown): never {
+  throw new CommandError(`cannot read ${path}: it ${readFailure(error)}`);
+}

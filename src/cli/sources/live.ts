@@ -1,0 +1,93 @@
+/** A live cluster, read once as kubectl would reach it, with the caller's own rights. */
+
+import type { LoadAccess } from '../../inputs/kube/client/access.ts';
+import type { Api } from '../../inputs/kube/client/api.ts';
+import { ApiError } from '../../inputs/kube/client/apierror.ts';
+import { ApiServer } from '../../inputs/kube/client/apiserver.ts';
+import { inClusterAccess } from '../../inputs/kube/client/incluster.ts';
+import { kubeconfigAccess, kubeconfigNamespace } from '../../inputs/kube/client/kubeconfig.ts';
+import { lackText } from '../../inputs/kube/once/lack.ts';
+import { type ListedKinds, listOnce } from '../../inputs/kube/once/listonce.ts';
+import { ClusterState } from '../../model/cluster.ts';
+import { inventoryOf } from '../../model/inventory.ts';
+import { CommandError } from '../../terminal/commanderror.ts';
+import { startProgress } from '../../terminal/progress.ts';
+import type { State } from './state.ts';
+
+export type LiveState = Pick<
+  State,
+  'cluster' | 'inventory' | 'problems' | 'notes' | 'hidesPolicies' | 'knowsInventory' | 'mayNotList'
+>;
+
+/** The namespace that names without one are meant in; throws CommandError where the kubeconfig cannot be read. */
+export async function liveNamespace(kubeconfig?: string, context?: string): Promise<string | undefined> {
+  if (isInCluster(kubeconfig, context)) return undefined;
+  return kubeconfigNamespace(kubeconfig, context).catch(mendable);
+}
+
+/** Throws CommandError where the server cannot be asked. */
+export async function readLive(
+  wanted: ListedKinds,
+  kubeconfig: string | undefined,
+  context: string | undefined,
+): Promise<LiveState> {
+  const api = new ApiServer(accessTo(kubeconfig, context));
+  try {
+    return await readApi(api, wanted);
+  } finally {
+    await api.close();
+  }
+}
+
+/** To the cluster that is meant: with what kubectl would use, or in a pod as that. */
+export function accessTo(kubeconfig: string | undefined, context: string | undefined): LoadAccess {
+  const own = isInCluster(kubeconfig, context) ? inClusterAccess(process.env) : undefined;
+  return own ?? kubeconfigAccess(kubeconfig, context);
+}
+
+/** A pod has no kubeconfig, and reads as itself. */
+function isInCluster(kubeconfig: string | undefined, context: string | undefined): boolean {
+  if (kubeconfig !== undefined || context !== undefined || process.env.KUBECONFIG) return false;
+  return inClusterAccess(process.env) !== undefined;
+}
+
+export async function readApi(api: Api, wanted: ListedKinds): Promise<LiveState> {
+  const progress = startProgress();
+  try {
+    const read = await listOnce(
+      api,
+      wanted,
+      (resource, count) => progress.show(`reading ${resource}: ${count}`),
+      new AbortController().signal,
+    );
+    const cluster = new ClusterState();
+    for (const event of read.events) cluster.apply(event);
+    return {
+      cluster,
+      inventory: inventoryOf(read.items),
+      problems: read.problems,
+      notes: read.lacks.map(lackText),
+      hidesPolicies: read.lacks.some(({ hidesPolicies }) => hidesPolicies),
+      knowsInventory: wanted.services,
+      mayNotList: (plural, namespace = '') =>
+        read.lacks.some(({ resource, only }) => resource === plural && !only.includes(namespace)),
+    };
+  } catch (error) {
+    throw mendableError(error);
+  } finally {
+    progress.end();
+  }
+}
+
+function mendable(error: unknown): never {
+  throw mendableError(error);
+}
+
+/** Whatever keeps us from the server is for the person at the shell to mend. */
+function mendableError(error: unknown): unknown {
+  if (error instanceof ApiError && error.code === 401)
+    return new CommandError(`the API server does not know you: ${error.message}`);
+  if (error instanceof ApiError) return new CommandError(`the API server cannot be read: ${error.message}`);
+  const message = (error as Error).message ?? '';
+  return message.startsWith('the kubeconfig cannot be used') ? new CommandError(message) : error;
+}

@@ -1,0 +1,260 @@
+/**
+ * Hears what pods are told by DNS, while any of the node's pods has a rule by name: a thread of its own, begun with the
+ * first commit that has such a pod, and begun again if it ends. Never in the way of the rules.
+ */
+import type { Committed } from '../../agent/committed.ts';
+import type { NamesKnown } from '../../agent/connections/knownnames.ts';
+import { openByName, programmedBefore } from '../../agent/connections/openbyname.ts';
+import type { Log } from '../../agent/log.ts';
+import type { NamesFacts } from '../../api/health/namescheck.ts';
+import { type Hearing, NAMES_PODS, resolverPorts } from '../../compiler/namespeers.ts';
+import { type Backoff, backoffMs } from '../../lib/async/backoff.ts';
+import { settledWithin } from '../../lib/async/sleep.ts';
+import type { Address } from '../../model/address.ts';
+import { QUEUE_NUMBER } from '../../names/control.ts';
+import type { Pair, Recovered } from '../../names/leases.ts';
+import { type Lifetimes, NAMES_LIMITS } from '../../names/limits.ts';
+import { lastingPods, NO_SUBJECTS, type Subjects } from '../../names/subjects.ts';
+import type { ToldFacts } from '../../names/toldfacts.ts';
+import type { Conntrack } from '../../nft/conntrack.ts';
+import type { AnswerThread } from './answerthread.ts';
+import { connectedPairs } from './connectedpairs.ts';
+import type { HearingCounts } from './messages.ts';
+
+/** Somebody waits at a prompt. */
+const LATEST_MS = 1_000;
+const RETRY: Backoff = { firstMs: 1_000, mostMs: 60_000 };
+
+export interface AnswersOptions {
+  /** Undefined where this kernel has no queue. */
+  readonly hearing: Hearing | undefined;
+  /** Whom the rules by name are of, as of the last flush. */
+  readonly subjects: () => Subjects;
+  /** Whether a policy of the cluster has rules by name. */
+  readonly isNaming: () => boolean;
+  readonly lifetimes: Partial<Lifetimes>;
+  /** Opened when it is needed first. */
+  readonly conntrack: () => Conntrack;
+  readonly ownAddresses: () => ReadonlySet<Address>;
+  readonly log: Log;
+}
+
+export class DnsAnswers implements NamesKnown {
+  readonly #options: AnswersOptions;
+  #facts: ToldFacts | undefined;
+  readonly #known = Promise.withResolvers<void>();
+  #thread: AnswerThread | undefined;
+  #subjects = NO_SUBJECTS;
+  #conntrack: Conntrack | undefined;
+  /** Whose rules by name a predecessor has programmed, and the rules that they are part of. */
+  #before: Before | undefined;
+  #starting: Promise<void> | undefined;
+  #retry: NodeJS.Timeout | undefined;
+  #error: string | undefined;
+  /** Since it was heard last. */
+  #failures = 0;
+  #restarts = 0;
+  #closed = false;
+
+  constructor(options: AnswersOptions) {
+    this.#options = options;
+  }
+
+  get subjects(): Subjects {
+    return this.#subjects;
+  }
+
+  get facts(): ToldFacts | undefined {
+    return this.#facts;
+  }
+
+  known(): Promise<void> {
+    return this.#known.promise;
+  }
+
+  async synced(): Promise<void> {
+    await this.#starting;
+    await this.#thread?.synced();
+  }
+
+  /** With all that has been heard by now; of a thread that does not say so in time, what it has said. */
+  async latest(): Promise<ToldFacts | undefined> {
+    await settledWithin(LATEST_MS, this.synced());
+    return this.#facts;
+  }
+
+  /** What the check of the node says of it. */
+  status(): NamesFacts {
+    const { hearing } = this.#options;
+    const counts = this.#thread?.counts;
+    const silentMs = counts && this.#thread?.silentMs();
+    return {
+      pods: this.#subjects.pods.length,
+      isNaming: this.#options.isNaming(),
+      canWait: hearing !== undefined,
+      resolvers: hearing?.resolvers ?? [],
+      most: NAMES_LIMITS.perNode,
+      ...(this.#error !== undefined && counts === undefined && { error: this.#error }),
+      ...(counts !== undefined && { counts }),
+      ...(silentMs !== undefined && { silentMs }),
+    };
+  }
+
+  /** Of the thread that runs now, and how many ended before it. */
+  totals(): { readonly restarts: number; readonly counts?: HearingCounts } {
+    return { restarts: this.#restarts, ...(this.#thread?.counts && { counts: this.#thread.counts }) };
+  }
+
+  /** The rules are in force: whoever they are about is heard from now on. Never waits. */
+  committed({ ops, ruleset }: Pick<Committed, 'ops' | 'ruleset'>): void {
+    const subjects = this.#options.subjects();
+    this.#before ??= takenOver(programmedBefore(subjects, ops, NAMES_PODS), ruleset);
+    const renewed = ops.some(op => op.op === 'addSet' && op.set.dynamic !== undefined);
+    if (subjects === this.#subjects && !renewed) return;
+    this.#facts?.retainOnly(lastingPods(this.#subjects, subjects));
+    this.#subjects = subjects;
+    if (this.#thread !== undefined) this.#thread.configure(subjects, renewed);
+    else this.#start();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#retry);
+    await this.#starting;
+    await this.#thread?.close();
+    this.#conntrack?.close();
+  }
+
+  /** Where somebody is to be heard for, and nobody hears. */
+  #start(): void {
+    const { hearing } = this.#options;
+    if (hearing === undefined || !this.#isMissing) return;
+    this.#starting ??= this.#open(hearing).finally(() => {
+      this.#starting = undefined;
+      this.#startLater();
+    });
+  }
+
+  /** Not while it is being started: a thread may end before its start is over. */
+  #startLater(): void {
+    clearTimeout(this.#retry);
+    if (this.#starting !== undefined || !this.#isMissing) return;
+    this.#retry = setTimeout(() => this.#start(), this.#retryMs).unref();
+  }
+
+  get #isMissing(): boolean {
+    return !this.#closed && this.#thread === undefined && this.#subjects.pods.length > 0;
+  }
+
+  get #retryMs(): number {
+    return backoffMs(RETRY, this.#failures);
+  }
+
+  async #open(hearing: Hearing): Promise<void> {
+    try {
+      // Loaded where somebody has a rule by name: few nodes ever do.
+      const [{ AnswerThread }, { ToldFacts }] = await Promise.all([
+        import('./answerthread.ts'),
+        import('../../names/toldfacts.ts'),
+      ]);
+      const recovered = await readRecovered();
+      if (this.#closed) return;
+      const facts = this.#facts ?? new ToldFacts();
+      const { lifetimes } = this.#options;
+      const thread = new AnswerThread(
+        { queue: QUEUE_NUMBER, ports: resolverPorts(hearing), lifetimes, recovered },
+        {
+          told: told => facts.note(told),
+          ending: pairs => void this.#reportInUse(pairs),
+          lost: error => this.#lost(error),
+        },
+      );
+      this.#thread = thread;
+      thread.configure(this.#subjects, false);
+      if (this.#facts === undefined) await this.#takeOverOpen(thread, facts);
+      if (this.#thread !== thread) return; // nobody has reported all that is in the sets
+      this.#facts = facts;
+      this.#known.resolve();
+      this.#options.log.info({ recovered: recovered.length }, 'peers by name: hearing the answers of DNS');
+    } catch (error) {
+      this.#lost((error as Error).message);
+    }
+  }
+
+  /** What is open from before is no reason not to hear. */
+  async #takeOverOpen(thread: AnswerThread, facts: ToldFacts): Promise<void> {
+    try {
+      await thread.synced(); // what is in the sets is known now
+      const found = await openByName({
+        ...this.#before!,
+        conntrack: this.#openConntrack(),
+        own: this.#options.ownAddresses(),
+        facts,
+        nowMs: Date.now(),
+      });
+      facts.note(found);
+    } catch (error) {
+      const { message } = error as Error;
+      this.#options.log.warn({}, `peers by name: open connections are not known: ${message}`);
+    }
+    if (this.#thread === thread) this.#before = NOTHING_BEFORE;
+  }
+
+  /** What cannot be read now is asked for again, as long as it has not ended. */
+  async #reportInUse(pairs: readonly Pair[]): Promise<void> {
+    try {
+      this.#thread?.inUse(await connectedPairs(this.#openConntrack(), pairs));
+    } catch (error) {
+      const { message } = error as Error;
+      if (!this.#closed)
+        this.#options.log.warn(
+          {},
+          `peers by name: addresses in use may end: connections are not known: ${message}`,
+        );
+    }
+  }
+
+  #openConntrack(): Conntrack {
+    this.#conntrack ??= this.#options.conntrack();
+    return this.#conntrack;
+  }
+
+  #lost(error: string): void {
+    if (this.#closed) return;
+    if (this.#thread?.counts !== undefined) {
+      this.#failures = 0;
+      this.#error = undefined;
+    }
+    this.#thread = undefined;
+    this.#restarts++;
+    this.#failures++;
+    if (this.#error !== error)
+      this.#options.log.error(
+        { retryMs: this.#retryMs },
+        `peers by name: answers are not heard, and nothing is learnt: ${error}`,
+      );
+    this.#error = error;
+    this.#startLater();
+  }
+}
+
+type Before = Pick<Parameters<typeof openByName>[0], 'inherited' | 'ruleset'>;
+
+const NOTHING_BEFORE: Before = { inherited: NO_SUBJECTS, ruleset: { tables: new Map() } };
+
+/** Rules of a first commit are not held for nobody. */
+function takenOver(inherited: Subjects, ruleset: Before['ruleset']): Before {
+  return inherited.pods.length === 0 ? NOTHING_BEFORE : { inherited, ruleset };
+}
+
+/** What is programmed of sets that are still there, as pairs. */
+async function readRecovered(): Promise<Recovered[]> {
+  const { readToldElements } = await import('../../kernel/netlink/nftables/toldelements.ts');
+  const sets = await readToldElements();
+  return sets.flatMap(set =>
+    [...set.elements].flatMap(([key, { leftMs = 0 }]) => {
+      const [pod, peer] = key.split(' . ') as Address[];
+      return peer === undefined || pod === undefined ? [] : [{ set: set.name, pod, peer, leftMs }];
+    }),
+  );
+}

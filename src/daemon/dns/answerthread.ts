@@ -1,0 +1,115 @@
+/** The answer thread as the agent sees it. */
+import { writeSync } from 'node:fs';
+import { extname, join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { close } from '../../kernel/netlink/wire/libc.ts';
+import type { Pair } from '../../names/leases.ts';
+import type { Subjects } from '../../names/subjects.ts';
+import type { ToldFact } from '../../names/toldfacts.ts';
+import { check, eventfd } from './libc.ts';
+import type { FromThread, HearingCounts, HearingOrders, ToThread } from './messages.ts';
+
+export interface AnswerThreadEvents {
+  told(facts: readonly ToldFact[]): void;
+  /** The time of these pairs is over soon; `inUse` says which of them are connected. */
+  ending(pairs: readonly Pair[]): void;
+  /** The thread has ended, although nobody asked it to. */
+  lost(error: string): void;
+}
+
+/** EFD_CLOEXEC. */
+const CLOEXEC = 0o2000000;
+const ONE = Buffer.from([1, 0, 0, 0, 0, 0, 0, 0]);
+
+export class AnswerThread {
+  readonly #thread: Worker;
+  readonly #wake = check('eventfd', eventfd(0, CLOEXEC));
+  readonly #waiting = new Map<number, () => void>();
+  #lastSync = 0;
+  #counts: HearingCounts | undefined;
+  #heardMs = 0;
+  #ended = false;
+
+  /** Hears in the network namespace of this thread. */
+  constructor(orders: Omit<HearingOrders, 'wake'>, events: AnswerThreadEvents) {
+    const file = join(import.meta.dirname, `thread${extname(import.meta.filename)}`);
+    const workerData: HearingOrders = { ...orders, wake: this.#wake };
+    this.#thread = new Worker(file, { workerData, trackUnmanagedFds: false, execArgv: [], stdout: false });
+    this.#thread.unref();
+    let error = 'the answer thread ended';
+    this.#thread.on('message', (message: FromThread) => this.#take(message, events));
+    this.#thread.on('error', fault => (error = (fault as Error).message));
+    this.#thread.on('exit', () => {
+      const expected = this.#ended;
+      this.#end();
+      if (!expected) events.lost(error);
+    });
+  }
+
+  get counts(): HearingCounts | undefined {
+    return this.#counts;
+  }
+
+  /** For how long the thread, which says something every second while it has pods to hear for, has said nothing. */
+  silentMs(): number {
+    return performance.now() - this.#heardMs;
+  }
+
+  /** The rules for these are in force; `renewed`: sets of names were made anew, and are empty. */
+  configure(subjects: Subjects, renewed: boolean): void {
+    this.#send({ kind: 'subjects', subjects, renewed });
+  }
+
+  /** Between these there are open connections. */
+  inUse(pairs: readonly Pair[]): void {
+    if (!this.#ended) this.#send({ kind: 'inUse', pairs });
+  }
+
+  /** Until all has been reported that was told before this call. */
+  async synced(): Promise<void> {
+    if (this.#ended) return;
+    const id = ++this.#lastSync;
+    await new Promise<void>(resolve => {
+      this.#waiting.set(id, resolve);
+      this.#send({ kind: 'sync', id });
+    });
+  }
+
+  /** No answer waits any more; those that do go on. */
+  async close(): Promise<void> {
+    if (this.#ended) return;
+    this.#ended = true;
+    const exited = new Promise(resolve => this.#thread.once('exit', resolve));
+    this.#thread.ref();
+    this.#send({ kind: 'stop' });
+    await exited;
+  }
+
+  #send(message: ToThread): void {
+    this.#thread.postMessage(message);
+    if (this.#wake >= 0) writeSync(this.#wake, ONE);
+  }
+
+  #take(message: FromThread, events: AnswerThreadEvents): void {
+    if (message.kind === 'counts') {
+      this.#heardMs = performance.now();
+      this.#counts = message.counts;
+      return;
+    }
+    if (message.kind === 'ending') {
+      events.ending(message.pairs);
+      return;
+    }
+    events.told(message.facts);
+    if (message.synced === undefined) return;
+    this.#waiting.get(message.synced)?.();
+    this.#waiting.delete(message.synced);
+  }
+
+  #end(): void {
+    this.#ended = true;
+    for (const resolve of this.#waiting.values()) resolve();
+    this.#waiting.clear();
+    close(this.#wake);
+  }
+}

@@ -1,0 +1,279 @@
+/** What the answer thread does in each of its turns. Its clock does not go back. */
+import { giveMemoryBack } from '../../kernel/host/memory.ts';
+import { Turns } from '../../lib/fairness/turns.ts';
+import { WorkBudget } from '../../lib/fairness/workbudget.ts';
+import type { Address } from '../../model/address.ts';
+import { namespaceOfPod, type PodKey } from '../../model/cluster.ts';
+import { BEAT_INTERVAL_MS, type Command, toBeat, toEnd, toForget } from '../../names/control.ts';
+import { Leases, type Recovered } from '../../names/leases.ts';
+import { LIFETIMES, NAMES_LIMITS, periodMs } from '../../names/limits.ts';
+import { AnswerListener } from '../../names/listener.ts';
+import type { Transport } from '../../names/packet.ts';
+import { type LeaseChange, type NamesPod, NO_SUBJECTS, type Subjects } from '../../names/subjects.ts';
+import type { ToldFact } from '../../names/toldfacts.ts';
+import { ControlSocket } from './controlsocket.ts';
+import {
+  type FromThread,
+  type HearingCounts,
+  type HearingOrders,
+  type ToThread,
+  WAIT_BUCKETS_US,
+} from './messages.ts';
+import type { QueueSocket, WaitingPacket } from './queuesocket.ts';
+
+/** The switch is of no pod. */
+const LOOPBACKS = ['127.0.0.1' as Address, '::1' as Address];
+/** Answers that are read before the beat, the clock and the agent have their turn. */
+const MOST_AT_ONCE = 64;
+/** As often as that, of them, what has come meanwhile is fetched, so that the kernel's queue has room. */
+const FETCH_EVERY = 8;
+const MOST_FETCHED = 256;
+const BUSY_MS = 2;
+const TICK_MS = 1_000;
+const REPORT_MS = 100;
+/** Addresses; some megabytes. */
+const MANY_NEW = 8_192;
+
+/** By the clock of `now`. */
+const createdMs = ({ createdAt = '' }: NamesPod) => Date.parse(createdAt) - performance.timeOrigin;
+
+/** An answer that waits. */
+interface WaitingAnswer {
+  readonly id: number;
+  readonly packet: Transport;
+  readonly size: number;
+  readonly sinceMs: number;
+}
+
+/** Whole milliseconds since the thread began. */
+const now = () => Math.floor(performance.now());
+
+export class AnswerDesk {
+  readonly #queue: QueueSocket;
+  readonly #control = new ControlSocket();
+  readonly #leases: Leases;
+  readonly #listener: AnswerListener;
+  readonly #turns = new Turns<PodKey, WaitingAnswer>(namespaceOfPod);
+  readonly #budget = new WorkBudget(namespaceOfPod);
+  readonly #ports: readonly number[];
+  readonly #periodMs: number;
+  readonly #post: (message: FromThread) => void;
+  readonly #startMs = now();
+  #recovered: readonly Recovered[];
+  #commands: ReadonlyMap<string, Command> = new Map();
+  #subjects: Subjects = NO_SUBJECTS;
+  #untaken = 0;
+  #overBudget = 0;
+  readonly #waits = new Array<number>(WAIT_BUCKETS_US.length + 1).fill(0);
+  #waitedUs = 0;
+  #turnCount = 0;
+  #beating = false;
+  #answeredMs = Number.NEGATIVE_INFINITY;
+  #beatMs = 0;
+  #tickMs = 0;
+  #reportMs = 0;
+  #askedMs = 0;
+  #reported = '';
+  /** Addresses, when memory was given back last or fewer; and packets at the last tick. */
+  #sizeBefore = 0;
+  #seenBefore = 0;
+
+  constructor(queue: QueueSocket, orders: HearingOrders, post: (message: FromThread) => void) {
+    const lifetimes = { ...LIFETIMES, ...orders.lifetimes };
+    this.#queue = queue;
+    this.#leases = new Leases(lifetimes, NAMES_LIMITS, performance.timeOrigin);
+    this.#listener = new AnswerListener(this.#leases);
+    this.#recovered = orders.recovered;
+    this.#ports = orders.ports;
+    this.#periodMs = periodMs(lifetimes);
+    this.#post = post;
+  }
+
+  /** How long nothing is due. */
+  dueInMs(): number {
+    if (!this.#turns.isEmpty) return 0;
+    return Math.max(0, Math.ceil(this.#beatMs + BEAT_INTERVAL_MS - now()));
+  }
+
+  /** Whether answers come so fast after one another that the next is worth a short wait. */
+  get isBusy(): boolean {
+    return performance.now() - this.#answeredMs < BUSY_MS;
+  }
+
+  /** What is there, and what is due. `waits`: a moment for the next answer, if there is none. */
+  work(waits: boolean): void {
+    const isFirst = waits && this.#turns.isEmpty;
+    for (let turn = 0; turn < MOST_AT_ONCE; turn++) {
+      if (turn % FETCH_EVERY === 0) this.#queue.read(MOST_FETCHED, this.#arrive, isFirst && turn === 0);
+      const next = this.#turns.next();
+      if (next === undefined) break;
+      this.#answer(next.pod, next.item);
+    }
+    const nowMs = now();
+    if (nowMs - this.#beatMs >= BEAT_INTERVAL_MS) this.#beat(nowMs);
+    if (nowMs - this.#tickMs >= TICK_MS) this.#tick(nowMs);
+    if (nowMs - this.#askedMs >= this.#periodMs) this.#ask(nowMs);
+    if (nowMs - this.#reportMs >= REPORT_MS) this.#report(nowMs);
+  }
+
+  /** What need not wait, or may not, goes on at once: it is read by nobody, and nothing is learnt from it. */
+  readonly #arrive = ({ id, bytes }: WaitingPacket): void => {
+    const packet = this.#listener.read(bytes);
+    const pod = packet && this.#leases.podAt(packet.to);
+    if (packet !== undefined && pod !== undefined) {
+      const sinceMs = performance.now();
+      const isAllowed = this.#budget.allows(pod, sinceMs);
+      if (isAllowed && this.#turns.put(pod, { id, packet, size: bytes.length, sinceMs })) return;
+      this.#overBudget++;
+    }
+    this.#queue.accept(id);
+  };
+
+  /** The addresses first, and then the answer: that is all there is to it. */
+  #answer(pod: PodKey, { id, packet, sinceMs }: WaitingAnswer): void {
+    try {
+      const nowMs = now();
+      const { changes, units } = this.#listener.hear(packet, nowMs);
+      this.#budget.spend(pod, units, nowMs);
+      this.#apply(changes);
+    } finally {
+      this.#queue.accept(id);
+      this.#answeredMs = performance.now();
+      this.#waited((this.#answeredMs - sinceMs) * 1_000);
+    }
+  }
+
+  /** Answers false where it is to end. */
+  obey(message: ToThread): boolean {
+    switch (message.kind) {
+      case 'subjects':
+        this.#configure(message.subjects, message.renewed);
+        return true;
+      case 'sync':
+        this.#say(this.#leases.takeAllNews(), message.id);
+        return true;
+      case 'inUse':
+        this.#leases.inUse(message.pairs, now());
+        return true;
+      case 'stop':
+        return false;
+    }
+  }
+
+  /** No more answers wait from here on; those that do go on. */
+  close(): void {
+    this.#switch(toEnd);
+    for (let next = this.#turns.next(); next !== undefined; next = this.#turns.next())
+      this.#queue.accept(next.item.id);
+    while (this.#queue.read(MOST_FETCHED, ({ id }) => this.#queue.accept(id)) > 0);
+    this.#queue.close();
+    this.#control.close();
+  }
+
+  #configure(subjects: Subjects, renewed: boolean): void {
+    const nowMs = now();
+    this.#subjects = subjects;
+    this.#commands = new Map(subjects.sets.map(({ name, command }) => [name, command]));
+    this.#apply(this.#leases.configure(subjects, nowMs));
+    if (renewed) this.#apply(this.#leases.learnAll(nowMs));
+    const agedMs = nowMs - this.#startMs;
+    const stillThere = this.#recovered
+      .map(each => ({ ...each, leftMs: each.leftMs - agedMs }))
+      .filter(({ leftMs }) => leftMs > 0);
+    this.#apply(this.#leases.recover(stillThere, nowMs, createdMs));
+    this.#recovered = [];
+    const pods = new Set(subjects.pods.map(({ key }) => key));
+    this.#budget.retainOnly(pods);
+    this.#listener.retainOnly(pods);
+    this.#beat(nowMs);
+    this.#report(nowMs);
+  }
+
+  /** A kernel without the rules takes none of it, and costs a system call. */
+  #beat(nowMs: number): void {
+    this.#beatMs = nowMs;
+    if (this.#subjects.pods.length === 0) {
+      this.#beating = false;
+      return;
+    }
+    this.#beating = this.#switch(toBeat);
+  }
+
+  /** Whether the kernel took any of it: it has a switch for each port of resolvers, in each family. */
+  #switch(command: (port: number) => Command): boolean {
+    const taken = this.#ports.flatMap(port =>
+      LOOPBACKS.map(address => this.#control.tell(command(port), address, address)),
+    );
+    return taken.includes(true);
+  }
+
+  /** Who knows the node's connections says which of these are in use; and knows what is not about to end. */
+  #ask(nowMs: number): void {
+    this.#askedMs = nowMs;
+    const pairs = this.#leases.ending(nowMs + 2 * this.#periodMs);
+    if (pairs.length > 0) this.#post({ kind: 'ending', pairs });
+    this.#say(this.#leases.takeAllNews());
+  }
+
+  #waited(us: number): void {
+    const bucket = WAIT_BUCKETS_US.findIndex(most => us <= most);
+    this.#waits[bucket < 0 ? WAIT_BUCKETS_US.length : bucket]!++;
+    this.#waitedUs += us;
+  }
+
+  #tick(nowMs: number): void {
+    this.#tickMs = nowMs;
+    if (this.#subjects.pods.length > 0) this.#turnCount++;
+    this.#apply(this.#leases.tick(nowMs));
+    this.#giveBack();
+  }
+
+  /** What came with many new addresses is given back in a quiet moment: V8 would keep as much again for the next. */
+  #giveBack(): void {
+    const { size } = this.#leases;
+    const { seen } = this.#listener.counts;
+    if (size - this.#sizeBefore >= MANY_NEW && seen === this.#seenBefore) {
+      giveMemoryBack();
+      this.#sizeBefore = size;
+    }
+    this.#sizeBefore = Math.min(this.#sizeBefore, size);
+    this.#seenBefore = seen;
+  }
+
+  #apply(changes: readonly LeaseChange[]): void {
+    for (const { kind, set, pod, peer } of changes) {
+      const learn = this.#commands.get(set);
+      if (learn === undefined) continue;
+      if (!this.#control.tell(kind === 'learn' ? learn : toForget(learn), pod, peer)) this.#untaken++;
+    }
+  }
+
+  #report(nowMs: number): void {
+    this.#reportMs = nowMs;
+    this.#say(this.#leases.takeNews());
+    const counts = this.#counts();
+    const text = JSON.stringify(counts);
+    if (text !== this.#reported) this.#post({ kind: 'counts', counts });
+    this.#reported = text;
+  }
+
+  #say(facts: readonly ToldFact[], synced?: number): void {
+    if (facts.length > 0 || synced !== undefined)
+      this.#post({ kind: 'facts', facts, ...(synced !== undefined && { synced }) });
+  }
+
+  #counts(): HearingCounts {
+    return {
+      ...this.#listener.counts,
+      overBudget: this.#overBudget,
+      untaken: this.#untaken,
+      evicted: this.#leases.evicted,
+      overruns: this.#queue.overruns,
+      waits: this.#waits,
+      waitedUs: this.#waitedUs,
+      turns: this.#turnCount,
+      addresses: this.#leases.size,
+      beating: this.#beating,
+    };
+  }
+}

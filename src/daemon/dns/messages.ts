@@ -1,0 +1,57 @@
+/** What the agent and its answer thread tell each other. */
+import type { Pair, Recovered } from '../../names/leases.ts';
+import type { Lifetimes } from '../../names/limits.ts';
+import type { Subjects } from '../../names/subjects.ts';
+import type { ToldFact } from '../../names/toldfacts.ts';
+
+/** What the thread is given at its start. */
+export interface HearingOrders {
+  /** An eventfd: whoever has posted a message counts it up. */
+  readonly wake: number;
+  readonly queue: number;
+  /** From which resolvers answer. */
+  readonly ports: readonly number[];
+  readonly lifetimes: Partial<Lifetimes>;
+  /** Elements that were in the kernel before. */
+  readonly recovered: readonly Recovered[];
+}
+
+export type ToThread =
+  /** The rules for these are in force; `renewed`: sets of names were made anew, and are empty. */
+  | { readonly kind: 'subjects'; readonly subjects: Subjects; readonly renewed: boolean }
+  /** Answer with all facts that are due, and this number. */
+  | { readonly kind: 'sync'; readonly id: number }
+  /** Between these there are open connections. */
+  | { readonly kind: 'inUse'; readonly pairs: readonly Pair[] }
+  | { readonly kind: 'stop' };
+
+export interface HearingCounts {
+  readonly seen: number;
+  readonly learnt: number;
+  readonly passed: number;
+  readonly unread: number;
+  /** Packets that went on unread because their pod or its namespace had more than its share of work, or of room. */
+  readonly overBudget: number;
+  /** Control packets that no rule took. */
+  readonly untaken: number;
+  readonly evicted: number;
+  /** How often answers went on because nobody read them in time. */
+  readonly overruns: number;
+  /** Of answers, by how long they waited since the thread fetched them: `WAIT_BUCKETS_US`, and longer. */
+  readonly waits: readonly number[];
+  readonly waitedUs: number;
+  /** Grows about once a second, for as long as the thread has pods to hear for. */
+  readonly turns: number;
+  /** Addresses that stand. */
+  readonly addresses: number;
+  /** Whether answers wait: the switch was taken at the last beat. */
+  readonly beating: boolean;
+}
+
+export const WAIT_BUCKETS_US = [25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 50_000] as const;
+
+export type FromThread =
+  /** The time of these is over soon: which of them are in use? */
+  | { readonly kind: 'ending'; readonly pairs: readonly Pair[] }
+  | { readonly kind: 'facts'; readonly facts: readonly ToldFact[]; readonly synced?: number }
+  | { readonly kind: 'counts'; readonly counts: HearingCounts };

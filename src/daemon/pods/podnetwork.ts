@@ -1,0 +1,187 @@
+/** The pod network, where the agent is to attach pods itself (`--pod-network=attach`). */
+
+import type { Logger } from 'pino';
+import type { Agent } from '../../agent/agent.ts';
+import type { CommitBarrier } from '../../agent/commitbarrier.ts';
+import type { StaleConntrack } from '../../agent/connections/staleconntrack.ts';
+import type { StatusKeeper } from '../../agent/status.ts';
+import { ownAddresses } from '../../kernel/host/ownaddresses.ts';
+import { OLD_POD_TABLE, removeOldPodTable } from '../../kernel/netlink/nftables/oldpodtable.ts';
+import { sleep } from '../../lib/async/sleep.ts';
+import type { PodKey } from '../../model/cluster.ts';
+import type { Flow } from '../../model/flow.ts';
+import type { Admission } from '../../network/attach/admission.ts';
+import { NamespaceHelper } from '../../network/attach/helper.ts';
+import { NodeInterfaces } from '../../network/attach/nodeinterfaces.ts';
+import { PodNetwork } from '../../network/attach/podnetwork.ts';
+import type { CniParts } from '../../network/cni/cni.ts';
+import { NetworkError } from '../../network/error.ts';
+import { HostPorts } from '../../network/hostports/hostports.ts';
+import type { LocalPods } from '../../network/sandboxes/localpods.ts';
+import type { Sandbox } from '../../network/sandboxes/sandbox.ts';
+import { AgentHostPorts } from './hostportstate.ts';
+
+export interface PodNetworkParts extends CniParts {
+  close(): Promise<void>;
+}
+
+/** How long a pod waits for its rules; a runtime gives up after some seconds, and its next attempt waits anew. */
+const PATIENCE_MS = 1500;
+const POLL_MS = 10;
+
+export interface PodNetworkNeeds {
+  readonly localPods: LocalPods;
+  readonly agent: Pick<Agent, 'note' | 'cluster' | 'observe'>;
+  readonly status: StatusKeeper;
+  readonly barrier: Pick<CommitBarrier, 'programmed'>;
+  /** Hears what keeps the node from taking further pods, and when nothing does any more. */
+  readonly onNetworkUnavailable: (unavailable: NetworkError | undefined) => void;
+  readonly staleConntrack: StaleConntrack;
+  readonly log: Logger;
+}
+
+/** `chained`: another plugin attaches the pods, and its result tells us of them. */
+export function openPodNetwork(
+  how: 'attach' | 'chained',
+  node: string,
+  needs: PodNetworkNeeds,
+): PodNetworkParts {
+  const hostPorts = new AgentHostPorts(needs.agent, () => programmedInTime(needs));
+  const admission = admissionTo(needs, hostPorts);
+  if (how === 'chained') return { admission, close: async () => {} };
+  return attaching(node, needs, hostPorts, admission);
+}
+
+function attaching(
+  node: string,
+  needs: PodNetworkNeeds,
+  hostPorts: AgentHostPorts,
+  admission: Admission,
+): PodNetworkParts {
+  const [links, helper] = [new NodeInterfaces(), new NamespaceHelper()];
+  const forget = (wanted: (flow: Flow) => boolean) => forgetRedirected(needs.staleConntrack, wanted);
+  const ports = new HostPorts(hostPorts, () => links.given(), forget);
+  const { localPods, agent, status, onNetworkUnavailable, log } = needs;
+  const network = new PodNetwork({
+    node,
+    links,
+    helper,
+    ports,
+    admission,
+    cluster: () => agent.cluster,
+    livingPods: () => livingPods(localPods, status),
+    claimed: () => localPods.addresses(),
+    unprogrammed: () => unprogrammed(status),
+    onNetworkUnavailable,
+    log,
+  });
+  follow(network, needs);
+  const close = async () => {
+    network.close();
+    links.close();
+    await helper.close();
+  };
+  return { network, admission, close };
+}
+
+/** What may change whether pods can be attached. */
+function follow(network: PodNetwork, { agent, status, log }: PodNetworkNeeds): void {
+  void status.firstProgrammed.then(() => {
+    network.recheck();
+    return removeEarlierTable(log);
+  });
+  agent.observe({
+    noted: events => {
+      if (events.some(({ type }) => type === 'node')) network.nodesChanged();
+    },
+  });
+}
+
+function admissionTo(
+  { localPods, agent, status, barrier, staleConntrack }: PodNetworkNeeds,
+  hostPorts: AgentHostPorts,
+): Admission {
+  return {
+    admit: async sandbox => {
+      hostPorts.note(localPods.started(sandbox), { urgent: true });
+      const deadlineMs = performance.now() + PATIENCE_MS;
+      await within(PATIENCE_MS, barrier.programmed());
+      // What is still missing comes from a source: nothing says when.
+      while (!isProgrammed(sandbox, localPods, status)) {
+        if (performance.now() > deadlineMs) throw tooLate(sandbox, localPods);
+        await sleep(POLL_MS);
+      }
+      await within(PATIENCE_MS, staleConntrack.flushed(sandbox.addresses));
+    },
+    adopt: sandbox => agent.note(localPods.started(sandbox)),
+    withdraw: id => {
+      const addresses = localPods.addressesOf(id);
+      hostPorts.note(localPods.stopped(id), { urgent: false });
+      staleConntrack.released(addresses);
+    },
+  };
+}
+
+/** Not before its host ports, which the agent has taken over, stand in our tables. */
+async function removeEarlierTable(log: Logger): Promise<void> {
+  try {
+    if (await removeOldPodTable())
+      log.info(
+        {},
+        `removed table inet ${OLD_POD_TABLE} of an earlier version: ip sluice and ip6 sluice hold it all`,
+      );
+  } catch (error) {
+    log.warn({}, `table inet ${OLD_POD_TABLE} of an earlier version stays: ${(error as Error).message}`);
+  }
+}
+
+/** Throws NetworkError where the kernel does not get in time what was noted. */
+async function programmedInTime({ barrier }: PodNetworkNeeds): Promise<void> {
+  if (await within(PATIENCE_MS, barrier.programmed())) return;
+  throw new NetworkError(
+    'unavailable',
+    `the host ports are not in force after ${PATIENCE_MS / 1000} s; the pod must wait for them`,
+  );
+}
+
+function unprogrammed(status: StatusKeeper): NetworkError | undefined {
+  const { equalAtMs, lastError } = status.status();
+  if (equalAtMs !== undefined) return undefined;
+  const why = lastError === undefined ? 'none are in force yet' : lastError;
+  return new NetworkError('unavailable', `no pod is attached without rules: ${why}`);
+}
+
+/** What is addressed to the node's own addresses, or was before it was redirected. */
+function forgetRedirected(staleConntrack: StaleConntrack, wanted: (flow: Flow) => boolean): Promise<void> {
+  const own = ownAddresses();
+  return staleConntrack.redirected(flow => wanted(flow) && (flow.viaService === true || own.has(flow.to)));
+}
+
+/** Whether it happened in time. */
+async function within(ms: number, event: Promise<void>): Promise<boolean> {
+  const waiting = new AbortController();
+  const late = sleep(ms, waiting.signal).then(() => false);
+  const happened = await Promise.race([event.then(() => true), late]);
+  waiting.abort();
+  return happened;
+}
+
+function isProgrammed({ key, addresses }: Sandbox, localPods: LocalPods, status: StatusKeeper): boolean {
+  if (!localPods.knows(key)) return false;
+  const found = status.pod(key);
+  return found?.sinceMs !== undefined && addresses.every(address => found.pod.addresses.includes(address));
+}
+
+function tooLate({ key }: Sandbox, localPods: LocalPods): NetworkError {
+  return new NetworkError(
+    'unavailable',
+    localPods.knows(key)
+      ? `the rules of ${key} are not in force after ${PATIENCE_MS / 1000} s; the pod must wait for them`
+      : `${key} is not known on this node after ${PATIENCE_MS / 1000} s; the pod must wait until policy can select it`,
+  );
+}
+
+function livingPods(localPods: LocalPods, status: StatusKeeper): ReadonlySet<PodKey> | undefined {
+  const { synced, lostSources } = status.status();
+  return synced && lostSources.length === 0 ? localPods.living() : undefined;
+}

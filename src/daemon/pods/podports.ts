@@ -1,0 +1,187 @@
+/**
+ * Which pod is behind which port of a bridge: asked of the kernel alone. It says of a veth which network namespace its
+ * other end is in, and of that namespace, to whoever has CAP_NET_ADMIN over it, the hardware address of the other end and
+ * all addresses; no word of the runtime is needed, and none of the pod's that it cannot keep.
+ */
+
+import { type NamespaceId, writeGetAddresses, writeGetLinkIn } from '../../kernel/netlink/route/rtnetlink.ts';
+import { type Link, readDeviceAddress, readLink } from '../../kernel/netlink/route/rtnetlink-read.ts';
+import { RtnetlinkError, type RtnetlinkSocket } from '../../kernel/netlink/route/rtnetlink-socket.ts';
+import type { Write } from '../../kernel/netlink/wire/conversation.ts';
+import type { Address, Cidr } from '../../model/address.ts';
+import { cidrContains, parseCidr } from '../../model/address.ts';
+import type { BridgePorts, PodPort } from '../../model/cluster.ts';
+import { isMac, type Mac } from '../../model/mac.ts';
+
+/** A port of a bridge, and what is behind it. */
+export interface PortFacts {
+  readonly index: number;
+  readonly namespace: NamespaceId;
+  readonly mac: Mac;
+  /** Of all interfaces of that namespace. */
+  readonly addresses: readonly Address[];
+}
+
+export interface PodPortFacts {
+  readonly ports: readonly PortFacts[];
+  readonly podCidrs: readonly Cidr[];
+  /** The same, and those of the bridges of pods. */
+  readonly networks: readonly Cidr[];
+  /** Of the pods that are known to run here. */
+  readonly podAddresses: ReadonlySet<Address>;
+  /** Of the node's own interfaces: nobody else's. */
+  readonly ownAddresses: ReadonlySet<Address>;
+  /** What was known at the last look. */
+  readonly before: readonly PodPort[];
+}
+
+/** The ports that lead to pods. What several name, an address or a hardware address, is one pod's. */
+export function podPortsOf(facts: PodPortFacts): PodPort[] {
+  const { podAddresses, ownAddresses, before } = facts;
+  const had = new Map(before.map(port => [port.index, port]));
+  const leading = leadingToPods(facts);
+  const holders = holdersOf(leading, before, ({ addresses }) => addresses);
+  const macs = holdersOf(leading, before, ({ mac }) => [mac]);
+  return leading.map(port => {
+    const { index, namespace } = port;
+    const mac = [port.mac, had.get(index)?.mac].find(
+      each => each && (macs.get(each) ?? namespace) === namespace,
+    );
+    const left = (had.get(index)?.addresses ?? []).filter(at => podAddresses.has(at) && !holders.has(at));
+    const own = port.addresses
+      .filter(address => !ownAddresses.has(address) && !LOOPBACK.test(address))
+      .filter(address => holders.get(address) === namespace);
+    const addresses = new Set([...withoutFree(own, left, facts), ...left]);
+    return { index, mac: mac ?? NO_MAC, addresses: limited([...addresses], facts) };
+  });
+}
+
+/** What led to a pod still does: also a port whose pod has taken its own address away. */
+function leadingToPods({ ports, podCidrs, podAddresses, ownAddresses, before }: PodPortFacts): PortFacts[] {
+  const known = new Set(before.map(({ index }) => index));
+  const isOfPods = (address: Address) => podAddresses.has(address) || isIn(podCidrs, address);
+  return ports
+    .filter(
+      ({ index, addresses }) =>
+        known.has(index) || addresses.some(address => isOfPods(address) && !ownAddresses.has(address)),
+    )
+    .sort((a, b) => a.index - b.index);
+}
+
+/**
+ * A pod that is known has no other address of a network of pods than it is known by: it would send as nobody, whom no
+ * policy isolates. It is known by an address that it has `left`, too.
+ */
+function withoutFree(
+  own: readonly Address[],
+  left: readonly Address[],
+  { networks, podAddresses }: PodPortFacts,
+): readonly Address[] {
+  if (left.length === 0 && !own.some(address => podAddresses.has(address))) return own;
+  return own.filter(
+    address => podAddresses.has(address) || cidrContains(LINK_LOCAL, address) || !isIn(networks, address),
+  );
+}
+
+/** Many times what any pod has. */
+const MOST_OF_PORT = 256;
+
+/** A pod may give itself as many as it likes: its own come first. */
+function limited(addresses: readonly Address[], { podAddresses, podCidrs }: PodPortFacts): Address[] {
+  const rank = (address: Address) => {
+    if (podAddresses.has(address) || isIn(podCidrs, address)) return 0;
+    return cidrContains(LINK_LOCAL, address) ? 1 : 2;
+  };
+  const ranked = addresses.map(address => ({ address, rank: rank(address) }));
+  const first = ranked.sort((a, b) => a.rank - b.rank).slice(0, MOST_OF_PORT);
+  return first.map(({ address }) => address).sort();
+}
+
+function isIn(networks: readonly Cidr[], address: Address): boolean {
+  return networks.some(network => cidrContains(network, address));
+}
+
+const LINK_LOCAL = parseCidr('fe80::/10')!;
+const LOOPBACK = /^(127\.|::1$)/;
+
+/** No bridge takes a frame from it. */
+const NO_MAC = '00:00:00:00:00:00' as Mac;
+
+/**
+ * The namespace that has each of what ports name: who had it, else who came since, else the oldest. A pod that names its
+ * neighbour's does not take it, nor what the next pod is to have.
+ */
+function holdersOf<Name>(
+  ports: readonly PortFacts[],
+  before: readonly PodPort[],
+  named: (port: PortFacts | PodPort) => readonly Name[],
+): Map<Name, NamespaceId> {
+  const had = new Map(before.map(port => [port.index, new Set(named(port))]));
+  const holders = new Map<Name, NamespaceId>();
+  const hold = (counts: (index: number, name: Name) => boolean) => {
+    for (const port of ports)
+      for (const name of named(port))
+        if (!holders.has(name) && counts(port.index, name)) holders.set(name, port.namespace);
+  };
+  hold((index, name) => had.get(index)?.has(name) === true);
+  hold(index => !had.has(index));
+  hold(() => true);
+  return holders;
+}
+
+/** What there is to know of ports beside who is behind them; `bridges` are those of pods. */
+export function bridgePortsOf(
+  interfaces: readonly Pick<Link, 'index' | 'name' | 'kind' | 'master' | 'mac'>[],
+  bridges: readonly number[],
+  known: readonly PodPort[],
+): BridgePorts {
+  const indices = new Set(known.map(({ index }) => index));
+  const ports = interfaces.filter(({ master }) => master !== undefined);
+  const isOfPods = ({ master }: Pick<Link, 'master'>) => bridges.includes(master!);
+  const ofPods = ports.filter(isOfPods);
+  const veths = ports.filter(({ kind }) => kind === 'veth');
+  return {
+    others: veths
+      .filter(port => !isOfPods(port))
+      .map(({ index }) => index)
+      .sort((a, b) => a - b),
+    unknown: veths
+      .filter(port => isOfPods(port) && !indices.has(port.index))
+      .map(({ name }) => name)
+      .sort(),
+    macs: [...new Set(ofPods.map(({ mac }) => mac).filter(isMac))].sort(),
+  };
+}
+
+/** What is behind each port of these bridges. A port whose other end cannot be read, or is gone, is left out. */
+export async function readBridgePorts(
+  socket: RtnetlinkSocket,
+  interfaces: readonly Link[],
+  bridges: readonly number[],
+): Promise<PortFacts[]> {
+  const found: PortFacts[] = [];
+  for (const { index, master, peer, kind } of interfaces) {
+    if (kind !== 'veth' || peer === undefined || master === undefined || !bridges.includes(master)) continue;
+    const { namespace } = peer;
+    const end = await readEnd(socket, namespace, peer.index);
+    if (end !== undefined) found.push({ index, namespace, ...end });
+  }
+  return found;
+}
+
+async function readEnd(
+  socket: RtnetlinkSocket,
+  namespace: NamespaceId,
+  index: number,
+): Promise<Pick<PortFacts, 'mac' | 'addresses'> | undefined> {
+  try {
+    const writeLink: Write = (to, sequence) => writeGetLinkIn(to, sequence, namespace, index);
+    const link = await socket.get({ what: 'look at the other end of a veth', write: writeLink }, readLink);
+    const write: Write = (to, sequence) => writeGetAddresses(to, sequence, namespace);
+    const addresses = await socket.dump({ what: 'list addresses of a pod', write }, readDeviceAddress);
+    return link && { mac: link.mac, addresses: addresses.map(({ address }) => address) };
+  } catch (error) {
+    if (error instanceof RtnetlinkError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,44 @@
+/** By which interfaces this node's routes lead to its pods: what the checks ask about a network that others have made. */
+import type { PodWay, Reading } from '../../kernel/host/facts.ts';
+import { listLinks } from '../../kernel/netlink/route/listlinks.ts';
+import { RtnetlinkSocket } from '../../kernel/netlink/route/rtnetlink-socket.ts';
+import { getOrMake } from '../../lib/collections/getormake.ts';
+import type { Address } from '../../model/address.ts';
+import { devicesTo } from './devicesto.ts';
+
+/** What a node has of pods, and some of what it may have: they are all linked in the same way. */
+const MOST_ASKED = 256;
+
+/** `uplinks` are the indices of the interfaces by which packets leave the node for elsewhere. Never throws. */
+export async function podWays(
+  pods: readonly Address[],
+  uplinks: readonly number[],
+): Promise<Reading<readonly PodWay[]>> {
+  const socket = new RtnetlinkSocket();
+  try {
+    return { value: await readPodWays(socket, pods, uplinks) };
+  } catch (error) {
+    return { unreadable: (error as Error).message };
+  } finally {
+    socket.close();
+  }
+}
+
+/** In the network namespace of the socket. A pod that no route leads to is left out. */
+export async function readPodWays(
+  socket: RtnetlinkSocket,
+  pods: readonly Address[],
+  uplinks: readonly number[],
+): Promise<PodWay[]> {
+  const asked = pods.slice(0, MOST_ASKED);
+  const devices = await devicesTo(socket, asked);
+  const leading = new Map<number, Address[]>();
+  for (const [at, index] of devices.entries())
+    if (index !== undefined) getOrMake(leading, index, () => []).push(asked[at]!);
+  const links = await listLinks(socket);
+  return links.flatMap(({ index, name, kind }) => {
+    const addresses = leading.get(index);
+    if (addresses === undefined) return [];
+    return [{ device: name, ...(kind && { kind }), isUplink: uplinks.includes(index), addresses }];
+  });
+}

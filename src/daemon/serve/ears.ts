@@ -1,0 +1,100 @@
+/**
+ * Who is answered: the socket and the metrics, and the CNI plugin on the node. Rules come first; but an agent that
+ * cannot get that far must be able to say so.
+ */
+import type { Logger } from 'pino';
+import { PATIENCE_MS } from '../../agent/agent.ts';
+import type { StatusKeeper } from '../../agent/status.ts';
+import type { OtherTotals } from '../../api/rpc/metrics.ts';
+import { giveMemoryBack } from '../../kernel/host/memory.ts';
+import { sleep } from '../../lib/async/sleep.ts';
+import { WAIT_BUCKETS_US } from '../dns/messages.ts';
+import type { AgentCommandOptions } from '../options.ts';
+import type { Pipeline } from '../pipeline.ts';
+import type { Serving } from './serve.ts';
+
+export interface Ears {
+  close(): Promise<void>;
+}
+
+/** How long the socket may be missing while no rules are in force. A second agent of a node has ended before. */
+const SILENT_MS = PATIENCE_MS + 1_000;
+
+export function openEars(options: AgentCommandOptions, pipeline: Pipeline, log: Logger): Ears {
+  const { status } = pipeline.enforcement;
+  const closed = new AbortController();
+  const serving = serveWhenProgrammed(options, pipeline, log, closed.signal);
+  void Promise.all([status.firstProgrammed, serving]).then(giveMemoryBack);
+  const attaching = Promise.all([status.firstProgrammed, serving, pipeline.podNetwork?.network?.ready]);
+  const installing = install(options, attaching, log, closed.signal);
+  const sending = sendWhenServed(serving, options, pipeline, log);
+  return {
+    close: async () => {
+      closed.abort();
+      await installing;
+      await (await serving)?.close();
+      await (await sending)?.close();
+    },
+  };
+}
+
+async function serveWhenProgrammed(
+  options: AgentCommandOptions,
+  pipeline: Pipeline,
+  log: Logger,
+  closed: AbortSignal,
+): Promise<Serving | undefined> {
+  await programmedOrLate(pipeline.enforcement.status, closed);
+  if (closed.aborted) return undefined;
+  // Loaded now, and not before there are rules.
+  const [{ openAgentView: viewOf }, { serve }] = await Promise.all([
+    import('./view.ts'),
+    import('./serve.ts'),
+  ]);
+  return serve(options, await viewOf(options, pipeline), totalsOf(pipeline), log);
+}
+
+/** Where the variables of OpenTelemetry name a collector. */
+async function sendWhenServed(
+  serving: Promise<Serving | undefined>,
+  { node }: AgentCommandOptions,
+  { enforcement: { denials } }: Pipeline,
+  log: Logger,
+): Promise<Serving | undefined> {
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: all, OTEL_EXPORTER_OTLP_LOGS_ENDPOINT: logs } = process.env;
+  if ((await serving) === undefined || !(logs || all)) return undefined;
+  const { sendDenials } = await import('../watching/telemetry.ts');
+  return sendDenials({ node, follow: follower => denials.follow(follower), log });
+}
+
+/** What metrics count that nobody else shows. */
+function totalsOf({ enforcement, gate }: Pipeline): OtherTotals {
+  const { status, liveConnections, answers } = enforcement;
+  return {
+    connectionsCut: () => liveConnections?.counts.cut ?? 0,
+    watchRestarts: () => status.watchRestarts,
+    gate,
+    names: { bucketsUs: WAIT_BUCKETS_US, totals: () => answers.totals() },
+  };
+}
+
+async function programmedOrLate(status: StatusKeeper, closed: AbortSignal): Promise<void> {
+  const waiting = new AbortController();
+  const wake = () => waiting.abort();
+  closed.addEventListener('abort', wake, { once: true });
+  void status.firstProgrammed.then(wake);
+  await sleep(SILENT_MS, waiting.signal);
+}
+
+/** sluice-cni and its list on the node, where they were asked for. */
+async function install(
+  options: AgentCommandOptions,
+  attaching: Promise<unknown>,
+  log: Logger,
+  closed: AbortSignal,
+): Promise<void> {
+  const { cniBinDir, cniConfDir } = options;
+  if (cniBinDir === undefined && cniConfDir === undefined) return;
+  const { installCni } = await import('../pods/cniinstall.ts');
+  await installCni(options, attaching, log, closed);
+}

@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest';
+import type { Quarantined } from '../../agent/changes/quarantine.ts';
+import type { EventSpec } from '../../inputs/kube/report/event.ts';
+import { quarantineReporter } from './quarantinereporter.ts';
+
+const web: Quarantined = {
+  id: 'NetworkPolicy shop/web',
+  reason: 'EINVAL: add rule',
+  keepsLastVersion: false,
+};
+const all: Quarantined = { id: 'ClusterNetworkPolicy all', reason: 'EMSGSIZE', keepsLastVersion: true };
+
+test('the author of a policy in quarantine gets one Event, and another for another reason', () => {
+  const events: EventSpec[] = [];
+  const { quarantined } = quarantineReporter(event => void events.push(event));
+  quarantined([web]);
+  quarantined([web, all]);
+  quarantined([{ ...web, reason: 'ERANGE' }, all]);
+  quarantined([]);
+  expect(events).toEqual([
+    {
+      about: { apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', namespace: 'shop', name: 'web' },
+      type: 'Warning',
+      reason: 'PolicyRefused',
+      note: 'the kernel refuses its rules (EINVAL: add rule); it isolates the pods that it selects and allows nothing until it changes',
+    },
+    {
+      about: { apiVersion: 'policy.networking.k8s.io/v1alpha2', kind: 'ClusterNetworkPolicy', name: 'all' },
+      type: 'Warning',
+      reason: 'PolicyRefused',
+      note: 'the kernel refuses its rules (EMSGSIZE); its last good version stays in force until it changes',
+    },
+    expect.objectContaining({ note: expect.stringContaining('ERANGE') }),
+  ]);
+});

@@ -1,0 +1,166 @@
+/**
+ * Audited policies, judged on the connections that this node sees: counted for metrics, and told to their authors now and then.
+ * While nobody audits, nothing is listened to.
+ */
+
+import { referenceTo } from '../../agent/changes/quarantineproblem.ts';
+import type { Log } from '../../agent/log.ts';
+import type { Observer } from '../../agent/observer.ts';
+import type { AuditsView } from '../../api/rpc/view.ts';
+import type { EventSpec } from '../../inputs/kube/report/event.ts';
+import { SourceRates } from '../../lib/fairness/sourcerates.ts';
+import type { Rate } from '../../lib/fairness/tokenbucket.ts';
+import { namespaceOfPolicy, type Policy, type PolicyId } from '../../model/policy.ts';
+import type { Denial } from '../../observe/denials/denial.ts';
+import { flowOfDenial } from '../../observe/denials/flowofdenial.ts';
+import { flowOf, type SeenFlow } from '../../observe/flows/seenflow.ts';
+import type { FlowSource } from '../../observe/flows/source.ts';
+import { AuditTally, type AuditTotal, auditText, type Fared } from '../../observe/recording/audittally.ts';
+import { targetText } from '../../observe/recording/endname.ts';
+import { isOfPolicy } from '../../observe/recording/seen.ts';
+import type { View } from '../../semantics/view.ts';
+
+/** As events name their objects. */
+const POLICY = /Policy /;
+const LOOK_MS = 60_000;
+/** Each node tells of each policy: a cluster of thousands would else drown its own Events. */
+const TELL_MS = 6 * 3_600_000;
+/** Events of all kinds wait in one line: whose audited policies come and go leaves room in it for others. */
+const OF_NAMESPACE: Rate = { burst: 50, perSecond: 1 / 60 };
+const OF_ALL: Rate = { burst: 200, perSecond: 1 };
+const MOST_NAMESPACES = 1_000;
+const MOST_TOLD = 10_000;
+
+export interface AuditsOptions {
+  readonly node: string;
+  readonly view: View;
+  readonly flows: Pick<FlowSource, 'follow'>;
+  readonly denials: { follow(follower: (denial: Denial) => void): () => void };
+  readonly log: Log;
+  /** Default: the clock's. */
+  readonly now?: () => number;
+}
+
+interface Told {
+  readonly atMs: number;
+  readonly text: string;
+}
+
+export class Audits implements Pick<Observer, 'committed'>, AuditsView {
+  readonly #options: AuditsOptions;
+  readonly #now: () => number;
+  readonly #tally: AuditTally;
+  #audited: ReadonlyMap<PolicyId, Policy> | undefined;
+  readonly #rates = new SourceRates(OF_NAMESPACE, OF_ALL, MOST_NAMESPACES);
+  /** When each was last told, and what, the latest last: also of one that is audited no more, and may be again. */
+  readonly #told = new Map<PolicyId, Told>();
+  #ends: readonly (() => void)[] = [];
+  #hasToldOfMany = false;
+  #report: (spec: EventSpec) => void = () => undefined;
+
+  constructor(options: AuditsOptions) {
+    this.#options = options;
+    this.#now = options.now ?? Date.now;
+    this.#tally = new AuditTally(options.view, () => performance.now());
+  }
+
+  get totals(): readonly AuditTotal[] {
+    return this.#tally.totals;
+  }
+
+  get unjudged(): number {
+    return this.#tally.unjudged;
+  }
+
+  /** Where Events go. */
+  reportTo(report: (spec: EventSpec) => void): void {
+    this.#report = report;
+  }
+
+  readonly committed: Observer['committed'] = ({ cluster: { audited }, names }) => {
+    const isOther = audited !== this.#audited;
+    const changed = names.filter((name): name is PolicyId => POLICY.test(name));
+    this.#audited = audited;
+    if (isOther) this.look();
+    else if (changed.length > 0) this.look(changed);
+  };
+
+  /**
+   * Takes in which policies are audited, of all or of those that have changed, and tells of those of which there is
+   * something to tell.
+   */
+  look(changed?: readonly PolicyId[]): void {
+    const audited = this.#audited ?? new Map<PolicyId, Policy>();
+    this.#tally.follow(audited, this.#now(), changed);
+    this.#tellOfMany(audited.size);
+    if (audited.size === 0) this.close();
+    else if (this.#ends.length === 0) this.#listen();
+    for (const total of this.#tally.totals) this.#tell(total);
+  }
+
+  close(): void {
+    for (const end of this.#ends) end();
+    this.#ends = [];
+  }
+
+  #listen(): void {
+    const { flows, denials } = this.#options;
+    const timer = setInterval(() => this.look(), LOOK_MS).unref();
+    this.#ends = [
+      flows.follow(batch => this.#tally.note(batch.flows.map(seen))),
+      denials.follow(denial => this.#tally.note(denied(denial))),
+      () => clearInterval(timer),
+    ];
+  }
+
+  /** Once: whose policies come and go would else fill the log. */
+  #tellOfMany(audited: number): void {
+    const unjudged = audited - this.#tally.totals.length;
+    if (unjudged === 0 || this.#hasToldOfMany) return;
+    this.#hasToldOfMany = true;
+    const many = `${audited} policies are audited, more than the agent judges: ${unjudged} are not judged`;
+    this.#options.log.warn({ audited, unjudged }, `${many}, those of each namespace whose names come last`);
+  }
+
+  #tell(total: AuditTotal): void {
+    const { policy, sinceMs, wouldDeny, wouldAllow } = total;
+    if (wouldDeny + wouldAllow === 0) return;
+    const nowMs = this.#now();
+    const last = this.#told.get(policy);
+    if (last !== undefined && nowMs - last.atMs < TELL_MS) return;
+    const text = auditText(total);
+    if (last?.text === text) return;
+    if (!this.#rates.take(namespaceOfPolicy(policy), nowMs)) return;
+    this.#remember(policy, { atMs: nowMs, text });
+    const { node, log } = this.#options;
+    const note = `audited, not enforced: on node ${node} ${text} (in ${minutes(nowMs - sinceMs)})`;
+    log.info({ policy, wouldDeny, wouldAllow }, `${policy} is ${note}`);
+    this.#report({ about: referenceTo(policy), type: 'Normal', reason: 'PolicyAudited', note });
+  }
+
+  #remember(policy: PolicyId, told: Told): void {
+    this.#told.delete(policy);
+    this.#told.set(policy, told);
+    if (this.#told.size > MOST_TOLD) this.#told.delete(this.#told.keys().next().value!);
+  }
+}
+
+function minutes(ms: number): string {
+  const whole = Math.max(1, Math.round(ms / 60_000));
+  return whole < 120 ? `${whole} min` : `${Math.round(whole / 60)} h`;
+}
+
+function seen(flow: SeenFlow): Fared {
+  return { flow: flowOf(flow), directions: flow.directions, was: 'allow', text: textOf(flow) };
+}
+
+function denied(denial: Denial): Fared[] {
+  const { direction } = denial.cause;
+  if (direction === undefined || !isOfPolicy(denial)) return [];
+  return [{ flow: flowOfDenial(denial), directions: [direction], was: 'deny', text: textOf(denial) }];
+}
+
+function textOf({ from, to, protocol, port }: SeenFlow | Denial): string {
+  const name = (end: SeenFlow['from']) => end.workload ?? end.pod ?? end.address;
+  return `${name(from)} -> ${targetText(name(to), protocol, port)}`;
+}

@@ -1,0 +1,227 @@
+/**
+ * Denied connections by name: the packets that the rules hand over, read some twenty times a second, named by what the
+ * agent knows, and recorded. Never in the way of the rules: what is denied is denied, whether or not anybody reads.
+ */
+import type { Engine } from '../../agent/engine.ts';
+import type { Log } from '../../agent/log.ts';
+import { withDenials } from '../../agent/withdenials.ts';
+import type { DenialsFacts, ServicesFacts } from '../../api/health/denialscheck.ts';
+import {
+  DENIED_CHAIN,
+  DENIED_GROUP,
+  DENIED_HEAD_BYTES,
+  type DenialLimits,
+  LIMITED_CHAIN,
+  LINK_CHAIN,
+  LINK_PREFIX,
+} from '../../compiler/denied.ts';
+import { type LogCounts, LogSocket } from '../../kernel/netlink/nflog/logsocket.ts';
+import type { LoggedPacket } from '../../kernel/netlink/nflog/messages.ts';
+import { readCounters } from '../../kernel/netlink/nftables/counters.ts';
+import { ClusterState, type ToldNames } from '../../model/cluster.ts';
+import type { UnknownPods } from '../../model/podcidrs.ts';
+import type { Denial } from '../../observe/denials/denial.ts';
+import { connectionText, type LogMode, logFields, Sampler } from '../../observe/denials/lines.ts';
+import { ModelView } from '../../observe/denials/modelview.ts';
+import { DenialRecorder } from '../../observe/denials/recorder.ts';
+import { KnownServices } from './knownservices.ts';
+import { RunningTotals } from './runningtotals.ts';
+
+export interface DenialsOptions {
+  readonly node: string;
+  readonly unknownPods: UnknownPods;
+  /** Undefined where nothing is to be handed over. */
+  readonly limits: DenialLimits | undefined;
+  /** Whether this kernel can hand packets over. */
+  readonly isPossible: boolean;
+  readonly logs: LogMode;
+  readonly told: () => ToldNames | undefined;
+  readonly log: Log;
+}
+
+/** Denied, and handed over, by source and by link. */
+async function countersOfDenials(): Promise<number[]> {
+  const [all = 0] = await readCounters(DENIED_CHAIN);
+  const [handed = 0] = await readCounters(LIMITED_CHAIN);
+  const [byLink = 0, handedByLink = 0] = await readCounters(LINK_CHAIN);
+  return [all, handed, byLink, handedByLink];
+}
+
+const EVERY_MS = 40;
+/** While packets come as fast as the limits let them: to wake up costs more than to name what is there. */
+const CROWDED_EVERY_MS = 160;
+/** In one turn: two are one name that is asked for in both families. */
+const CROWDED = 3;
+/** A flood is read in turns, between which everybody else has one. */
+const MOST_AT_ONCE = 64;
+const AT_ONCE = 32;
+const WITHIN_MS = 20;
+const RETRY_MS = 10_000;
+
+export class Denials {
+  /** Where nothing is named, nobody needs them. */
+  readonly services: KnownServices | undefined;
+  readonly #options: DenialsOptions;
+  /** What the agent knows, as the reference looks at it. */
+  readonly view: ModelView;
+  readonly #recorder: DenialRecorder;
+  readonly #sampler = new Sampler();
+  readonly #totals = new RunningTotals(countersOfDenials);
+  readonly #sinceMs = Date.now();
+  #socket: LogSocket | undefined;
+  /** Of the sockets before. */
+  #before: LogCounts = { read: 0, lost: 0, garbled: 0 };
+  /** Packets that had no name for a fault of ours, and the latest fault. */
+  #unnamed = 0;
+  #fault: string | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #error: string | undefined;
+
+  constructor(options: DenialsOptions) {
+    this.#options = options;
+    const { node, unknownPods, told } = options;
+    const now = () => performance.now();
+    this.view = new ModelView(new ClusterState(), { node, unknownPods, told, now });
+    this.services = this.#limits && new KnownServices(options.log);
+    this.#recorder = new DenialRecorder({
+      view: this.view,
+      ...(this.services && { serviceOf: this.services.of }),
+    });
+  }
+
+  /** The same engine, whose rules hand over what they deny, and whose events are known here too. */
+  followed(engine: Engine): Engine {
+    this.view.follow(engine.cluster);
+    return withDenials(engine, this.#limits, this.view);
+  }
+
+  /** In the network namespace of this thread. Never throws. */
+  start(): void {
+    void this.#totals.read(); // what is counted from here on is ours
+    if (this.#limits !== undefined) this.#open();
+  }
+
+  get #limits(): DenialLimits | undefined {
+    return this.#options.isPossible ? this.#options.limits : undefined;
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#before = this.#counts;
+    this.#socket?.close();
+    this.#socket = undefined;
+  }
+
+  get #counts(): LogCounts {
+    const { read, lost, garbled } = this.#before;
+    const now = this.#socket?.counts;
+    if (now === undefined) return this.#before;
+    return { read: read + now.read, lost: lost + now.lost, garbled: garbled + now.garbled };
+  }
+
+  /** The oldest first. */
+  denials(): Denial[] {
+    return this.#recorder.journal.denials();
+  }
+
+  follow(follower: (denial: Denial) => void): () => void {
+    return this.#recorder.journal.follow(follower);
+  }
+
+  /** Counts since the agent started. */
+  async facts(): Promise<DenialsFacts> {
+    const { limits, isPossible } = this.#options;
+    const [bySource = 0, handed = 0, byLink = 0, handedByLink = 0] = await this.#totals.read();
+    const { read, lost, garbled } = this.#counts;
+    const error = limits !== undefined && !isPossible ? IMPOSSIBLE : this.#error;
+    return {
+      sinceMs: this.#sinceMs,
+      ...(limits !== undefined && { limits }),
+      ...(error !== undefined && { error }),
+      ...(this.services && { services: this.#servicesFacts(this.services.facts) }),
+      denied: bySource + byLink,
+      handed: handed + handedByLink,
+      attempts: this.#recorder.journal.total,
+      read,
+      lost: lost + garbled + this.#recorder.unread + this.#unnamed,
+    };
+  }
+
+  #servicesFacts(facts: ServicesFacts): ServicesFacts {
+    const isUntold = this.#socket !== undefined && !this.#socket.tellsDialled;
+    return isUntold && facts.problem === undefined ? { ...facts, problem: NOT_DIALLED } : facts;
+  }
+
+  #open(): void {
+    try {
+      this.#socket = LogSocket.open({
+        group: DENIED_GROUP,
+        copyBytes: DENIED_HEAD_BYTES,
+        atOnce: AT_ONCE,
+        withinMs: WITHIN_MS,
+      });
+      this.#error = undefined;
+      this.#readIn(EVERY_MS);
+    } catch (error) {
+      this.#failed(error as Error);
+    }
+  }
+
+  #readIn(ms: number): void {
+    this.#timer = setTimeout(() => {
+      const before = this.#counts.read;
+      this.#read();
+      const isCrowded = this.#counts.read - before >= CROWDED;
+      if (this.#socket !== undefined) this.#readIn(isCrowded ? CROWDED_EVERY_MS : EVERY_MS);
+    }, ms).unref();
+  }
+
+  #read(): void {
+    try {
+      this.#socket?.read(MOST_AT_ONCE, packet => this.#take(packet));
+    } catch (error) {
+      this.#failed(error as Error);
+    }
+  }
+
+  /** A packet that cannot be named keeps no other from its name. */
+  #take({ bytes, prefix, hook, iif, dialled }: LoggedPacket): void {
+    const isOfLink = prefix === LINK_PREFIX;
+    const packet = { bytes, hook, isOfLink, ...(iif !== undefined && { iif }), ...(dialled && { dialled }) };
+    try {
+      const denial = this.#recorder.take(packet, Date.now());
+      if (denial !== undefined) this.#report(denial);
+    } catch (error) {
+      this.#unnamed++;
+      this.#reportFault((error as Error).message);
+    }
+  }
+
+  /** Once, however many packets it is of. */
+  #reportFault(message: string): void {
+    if (message === this.#fault) return;
+    this.#fault = message;
+    this.#options.log.warn({}, `a denied connection was not named: ${message}`);
+  }
+
+  #report(denial: Denial): void {
+    const { logs, log } = this.#options;
+    if (logs === 'none') return;
+    const leftOut = logs === 'all' ? 0 : this.#sampler.take(denial, denial.atMs);
+    if (leftOut === undefined) return;
+    const fields = { ...logFields(denial), ...(leftOut > 0 && { leftOut }) };
+    log.info(fields, `denied: ${connectionText(denial)}: ${denial.cause.reason}`);
+  }
+
+  #failed({ message }: Error): void {
+    this.close();
+    if (message !== this.#error)
+      this.#options.log.warn({ retryMs: RETRY_MS }, `denied connections are not named: ${message}`);
+    this.#error = message;
+    this.#timer = setTimeout(() => this.#open(), RETRY_MS).unref();
+  }
+}
+
+const NOT_DIALLED =
+  'this kernel does not say what was dialled where it was translated (CONFIG_NETFILTER_NETLINK_GLUE_CT)';
+const IMPOSSIBLE = 'this kernel hands no packets over (nft_log, nft_limit, nfnetlink_log)';

@@ -1,0 +1,122 @@
+/** What is wrong with a cluster as a whole, though each of its objects can be read. All of it is a warning. */
+import { type Cidr, cidrContains, cidrText } from '../../model/address.ts';
+import { type Cluster, isSelectable, type Pod } from '../../model/cluster.ts';
+import { comparePolicies, namespaceOfPolicy, type Policy, type Rule } from '../../model/policy.ts';
+import type { Problem, WarningCode } from '../../model/problem.ts';
+import type { Workload } from '../../model/workload.ts';
+import { unknownPortNames } from './lintports.ts';
+import { SubjectIndex } from './subjects.ts';
+
+export function lintCluster(
+  cluster: Cluster,
+  services: readonly Cidr[],
+  workloads: readonly Workload[] = [],
+): readonly Problem[] {
+  const policies = [...cluster.policies.values()].toSorted(comparePolicies);
+  const subjects = new SubjectIndex(cluster, workloads);
+  return [
+    ...[...cluster.pods.values()].flatMap(podWithoutAddress),
+    ...policies.flatMap(policy => [
+      ...missingNamespace(policy, cluster),
+      ...emptySubject(policy, subjects),
+      ...unknownPortNames(policy, subjects),
+      ...serviceAddresses(policy, services),
+    ]),
+    ...equalPriorities(policies),
+  ];
+}
+
+function warning(code: WarningCode, object: string, field: string, message: string, effect: string): Problem {
+  return { severity: 'warning', code, object, field, message, effect };
+}
+
+/** N50. */
+function podWithoutAddress(pod: Pod): readonly Problem[] {
+  if (!isSelectable(pod) || pod.addresses.length > 0) return [];
+  return [
+    warning(
+      'no-address',
+      `Pod ${pod.key}`,
+      'status.podIPs',
+      'holds no address',
+      'no policy selects the pod until it has one',
+    ),
+  ];
+}
+
+const ALWAYS_THERE = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
+
+function missingNamespace(policy: Policy, cluster: Cluster): readonly Problem[] {
+  const namespace = namespaceOfPolicy(policy.id);
+  // A folder without any is the policies of somebody whose namespaces are elsewhere.
+  if (namespace === '' || cluster.namespaces.size === 0) return [];
+  if (cluster.namespaces.has(namespace) || ALWAYS_THERE.includes(namespace)) return [];
+  const message = `"${namespace}" does not exist`;
+  return [
+    warning(
+      'missing-namespace',
+      policy.id,
+      'metadata.namespace',
+      message,
+      'the policy selects no pod until it does',
+    ),
+  ];
+}
+
+/** N65: a subject without pods is legal, but a word where there are pods, or workloads, that it could have meant. */
+function emptySubject(policy: Policy, subjects: SubjectIndex): readonly Problem[] {
+  if (!subjects.selectsNone(policy.subject)) return [];
+  const field = policy.kind === 'NetworkPolicy' ? 'spec.podSelector' : 'spec.subject';
+  return [
+    warning(
+      'empty-subject',
+      policy.id,
+      field,
+      'selects none of the pods and workloads that are there',
+      'the policy decides nothing',
+    ),
+  ];
+}
+
+/** 4.20. A network that is everything is meant for the world, and holds the pods behind a Service too. */
+function serviceAddresses(policy: Policy, services: readonly Cidr[]): readonly Problem[] {
+  return (policy.egress ?? []).flatMap(rule =>
+    networksOf(rule)
+      .filter(network => network.prefix > 0)
+      .flatMap(network => {
+        const service = services.find(candidate => overlaps(network, candidate));
+        return service === undefined ? [] : [serviceAddress(policy, rule, network, service)];
+      }),
+  );
+}
+
+function networksOf({ peers }: Rule): readonly Cidr[] {
+  return peers === 'any' ? [] : peers.flatMap(peer => (peer.kind === 'network' ? [peer.cidr] : []));
+}
+
+function overlaps(a: Cidr, b: Cidr): boolean {
+  return cidrContains(a, b.base) || cidrContains(b, a.base);
+}
+
+function serviceAddress(policy: Policy, rule: Rule, network: Cidr, service: Cidr): Problem {
+  const message = `has the network ${cidrText(network)}, which covers the Service addresses ${cidrText(service)}`;
+  const effect = 'it matches no traffic to a Service: policy sees the address of the pod behind it';
+  return warning('service-address', policy.id, `spec.${rule.path}.to`, message, effect);
+}
+
+/** C12, 4.19. */
+function equalPriorities(sorted: readonly Policy[]): readonly Problem[] {
+  const firsts = new Map<string, Policy>();
+  return sorted.flatMap(policy => {
+    const { tier, order, id } = policy;
+    if (tier === 'networkpolicy') return [];
+    const first = firsts.get(`${tier} ${order}`);
+    if (first === undefined) {
+      firsts.set(`${tier} ${order}`, policy);
+      return [];
+    }
+    const message = `${order} in the ${tier} tier is that of ${first.id} too`;
+    const effect = 'the other goes first, by kind and name';
+    return [warning('equal-priority', id, 'spec.priority', message, effect)];
+  });
+}

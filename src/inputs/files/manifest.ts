@@ -1,0 +1,133 @@
+import type { Cidr } from '../../model/address.ts';
+import { type Problem, problemNote } from '../../model/problem.ts';
+import { WORKLOAD_KINDS } from '../../model/workload.ts';
+import { type Decoded, decodeObject } from '../kube/decode/decode.ts';
+import { type DecodedItem, decodeInventory } from '../kube/decode/inventory.ts';
+import { serviceNetworks } from '../kube/decode/service.ts';
+import { asMap, type ObjectType, objectKey, typeOf } from '../kube/report/identity.ts';
+import { flattenLists } from '../kube/watch/list.ts';
+import { parseDocuments, parseManifest } from './parse.ts';
+import { type ParsedDocument, ParseError } from './yaml.ts';
+
+/** An object, and the place in its file of each field. */
+export interface FiledObject extends Decoded {
+  readonly placeOf: (field?: string) => Pick<Problem, 'file' | 'line'>;
+  readonly serviceNetworks: readonly Cidr[];
+  /** What it is to people who ask by name; the agent never asks. */
+  readonly inventory: () => DecodedItem;
+  /** What else is wrong with an object whose name hides it. */
+  readonly deeper: () => readonly Problem[];
+  readonly type: ObjectType;
+  /** `shop/web`. */
+  readonly name: string;
+}
+
+/** What a file says; without `objects` nobody can say what it says, and the problem says why. */
+export interface Manifest {
+  readonly objects?: readonly FiledObject[];
+  readonly problems: readonly Problem[];
+}
+
+/** Whether nothing is missing that the file was meant to say. */
+export function isWhole({ objects }: Manifest): boolean {
+  return objects?.every(({ event, problems }) => event !== undefined || !problems.some(isError)) ?? false;
+}
+
+export function isError({ severity }: Problem): boolean {
+  return severity === 'error';
+}
+
+/** Reads a file's text for whoever mends it: what is wrong with one document hides nothing of the others. */
+export function readAllDocuments(text: string, file: string, namespace?: string): Manifest {
+  const read = parseDocuments(text).map(document =>
+    document instanceof ParseError
+      ? { objects: [], problems: [unreadable(file, document.message, document.line)] }
+      : withProblems(decodeDocument(document, file, namespace)),
+  );
+  return {
+    objects: read.flatMap(({ objects }) => objects),
+    problems: read.flatMap(({ problems }) => problems),
+  };
+}
+
+function withProblems(objects: readonly FiledObject[]) {
+  return { objects, problems: objects.flatMap(({ problems, deeper }) => [...problems, ...deeper()]) };
+}
+
+/**
+ * Reads a file's text. One bad document spoils the whole file: half of a change must never be in force. `namespace` is
+ * that of objects that name none.
+ */
+export function readManifest(text: string, file: string, namespace?: string): Manifest {
+  try {
+    const objects = parseManifest(text).flatMap(document => decodeDocument(document, file, namespace));
+    return { objects, problems: objects.flatMap(({ problems }) => problems) };
+  } catch (error) {
+    if (error instanceof ParseError) return { problems: [unreadable(file, error.message, error.line)] };
+    throw error;
+  }
+}
+
+/** A file that says nothing that can be read. */
+export function unreadable(file: string, message: string, line?: number): Problem {
+  return { severity: 'error', ...place(file, line), message, effect: UNREADABLE };
+}
+
+const UNREADABLE = 'file ignored; the previous version stays';
+
+function decodeDocument(document: ParsedDocument, file: string, namespace?: string): readonly FiledObject[] {
+  return flattenLists(document.value).map(({ object: written, path }) => {
+    const object = namespace === undefined ? written : withNamespace(written, namespace);
+    const placeOf = (field = '') => place(file, document.lineOf(`${path}.${field}`));
+    const decoded = decodeObject(object);
+    const problems = decoded.problems.map(problem => ({ ...problem, ...placeOf(problem.field) }));
+    const inventory = () => placed(decodeInventory(object), placeOf);
+    const deeper = () =>
+      deeperProblems(object, decoded).map(problem => ({ ...problem, ...placeOf(problem.field) }));
+    const rest = {
+      placeOf,
+      serviceNetworks: serviceNetworks(object),
+      inventory,
+      deeper,
+      type: typeOf(object),
+      name: objectKey(object) ?? '',
+    };
+    return { ...decoded, problems, ...rest };
+  });
+}
+
+/** As kubectl applies an object to a namespace that it does not name itself. */
+function withNamespace(object: unknown, namespace: string): unknown {
+  const { kind = '' } = typeOf(object);
+  const { metadata, ...rest } = asMap(object);
+  const own = asMap(metadata);
+  if (!NAMESPACED.includes(kind) || (own.namespace ?? '') !== '') return object;
+  return { ...rest, metadata: { ...own, namespace } };
+}
+
+const NAMESPACED: readonly string[] = [
+  'NetworkPolicy',
+  'Pod',
+  'Service',
+  'EndpointSlice',
+  'Endpoints',
+  ...WORKLOAD_KINDS,
+];
+
+/** An object that nobody can name is read once more under another name, for what else there is to mend. */
+function deeperProblems(object: unknown, { event, object: name, problems }: Decoded): readonly Problem[] {
+  if (event !== undefined || name === undefined || !problems.some(isError)) return [];
+  const known = new Set(problems.map(problemNote));
+  const renamed = decodeObject({ ...asMap(object), metadata: { name: 'unnamed', namespace: 'default' } });
+  return renamed.problems
+    .map(problem => ({ ...problem, object: name }))
+    .filter(problem => !known.has(problemNote(problem)));
+}
+
+function placed({ problems, ...item }: DecodedItem, placeOf: FiledObject['placeOf']): DecodedItem {
+  return { ...item, problems: problems.map(problem => ({ ...problem, ...placeOf(problem.field) })) };
+}
+
+function place(file: string, line: number | undefined): Pick<Problem, 'file' | 'line'> {
+  return line === undefined ? { file } : { file, line };
+}

@@ -1,0 +1,141 @@
+import { watch } from 'chokidar';
+import type { ClusterEvent } from '../../model/cluster.ts';
+import type { Problem } from '../../model/problem.ts';
+import { type FolderChange, readChange } from './change.ts';
+import { isWhole } from './manifest.ts';
+import type { FolderSnapshot } from './snapshot.ts';
+import { ManifestStore } from './store.ts';
+
+export interface ManifestListener {
+  /** All events of one change at once; never empty. */
+  onEvents(events: readonly ClusterEvent[]): void;
+  /** Everything that is wrong with the manifests now, whenever that changes; empty where all is well again. */
+  onProblems(problems: readonly Problem[]): void;
+}
+
+export interface WatchOptions {
+  /** How long files must be unchanged before they are read: nobody reads a file that is half written. */
+  readonly settleMs?: number;
+  /** The longest wait for files that keep changing. */
+  readonly maxWaitMs?: number;
+  /** How often to look where no notice comes: some file systems send none, nor does a folder that returns. */
+  readonly pollMs?: number;
+}
+
+export interface ManifestWatch {
+  /**
+   * The first whole read, its events handed on. `complete` is false where a file or an object could not be read: what
+   * it held before this process began may still be in force somewhere, and should stay.
+   */
+  readonly ready: Promise<{ readonly complete: boolean }>;
+  /** When every file that could not be read whole at first was read whole, or is gone. */
+  readonly whole: Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Follows a folder of manifests, or one file. A folder that vanishes keeps its last version until it returns. */
+export function watchManifests(
+  root: string,
+  listener: ManifestListener,
+  options: WatchOptions = {},
+): ManifestWatch {
+  const follower = new Follower(root, listener, { ...DEFAULTS, ...options });
+  const running = follower.run();
+  return {
+    ready: follower.ready.promise,
+    whole: follower.whole.promise,
+    close: async () => {
+      follower.close();
+      await running;
+    },
+  };
+}
+
+const DEFAULTS = { settleMs: 40, maxWaitMs: 2000, pollMs: 1000 };
+
+/** What has changed is always found by looking: notices only say when, so one that is lost costs a poll. */
+class Follower {
+  readonly ready = Promise.withResolvers<{ readonly complete: boolean }>();
+  readonly whole = Promise.withResolvers<void>();
+  readonly #root: string;
+  readonly #listener: ManifestListener;
+  readonly #options: Required<WatchOptions>;
+  readonly #store = new ManifestStore();
+  /** Files that could not be read whole at the first look, nor since. */
+  readonly #notYetWhole = new Set<string>();
+  #known: FolderSnapshot | undefined;
+  #toldProblems = '[]';
+  #isClosed = false;
+  #wake = Promise.withResolvers<void>();
+
+  constructor(root: string, listener: ManifestListener, options: Required<WatchOptions>) {
+    this.#root = root;
+    this.#listener = listener;
+    this.#options = options;
+  }
+
+  async run(): Promise<void> {
+    // Links are looked through by every look; following them here has no end where one leads to a folder around it.
+    // An error here, such as no inotify watch being left, only makes notices rarer. Not persistent: a folder that goes
+    // while we close leaves a watch behind, which must not keep an agent alive that is to end.
+    const notices = watch(this.#root, { ignoreInitial: true, followSymlinks: false, persistent: false });
+    notices.on('error', () => {});
+    notices.on('all', () => this.#wake.resolve());
+    while (!this.#isClosed) {
+      await this.#look();
+      await this.#idle();
+    }
+    await notices.close();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#wake.resolve();
+  }
+
+  async #idle(): Promise<void> {
+    const poll = setTimeout(() => this.#wake.resolve(), this.#options.pollMs);
+    await this.#wake.promise;
+    clearTimeout(poll);
+    if (!this.#isClosed) this.#wake = Promise.withResolvers();
+  }
+
+  async #look(): Promise<void> {
+    const change = await readChange(this.#root, this.#known, this.#options);
+    if (this.#isClosed) return;
+    if ('unreachable' in change) return this.#reportProblems([change.unreachable]);
+    this.#take(change);
+    this.#reportProblems([]);
+  }
+
+  #take({ seen, manifests }: FolderChange): void {
+    for (const [file, manifest] of manifests) this.#store.put(file, manifest);
+    for (const file of this.#store.files)
+      if (!seen.has(file) && !isWithin(file, seen)) this.#store.delete(file);
+    const isFirst = this.#known === undefined;
+    this.#known = seen;
+    const events = this.#store.flush();
+    if (events.length > 0) this.#listener.onEvents(events);
+    for (const [file, manifest] of manifests) {
+      if (isWhole(manifest)) this.#notYetWhole.delete(file);
+      else if (isFirst) this.#notYetWhole.add(file);
+    }
+    for (const file of this.#notYetWhole) if (!seen.has(file)) this.#notYetWhole.delete(file);
+    if (isFirst) this.ready.resolve({ complete: this.#notYetWhole.size === 0 });
+    if (this.#notYetWhole.size === 0) this.whole.resolve();
+  }
+
+  #reportProblems(others: readonly Problem[]): void {
+    const problems = [...others, ...this.#store.problems()];
+    const text = JSON.stringify(problems);
+    if (text !== this.#toldProblems) this.#listener.onProblems(problems);
+    this.#toldProblems = text;
+  }
+}
+
+/** Whether the file is in a folder that cannot be read now: those are seen under their own names. */
+function isWithin(file: string, seen: FolderSnapshot): boolean {
+  for (let end = file.lastIndexOf('/'); end > 0; end = file.lastIndexOf('/', end - 1))
+    if (seen.has(file.slice(0, end))) return true;
+  return false;
+}

@@ -1,0 +1,95 @@
+/** Whom the subjects of policies may mean: looked for by what a subject asks for, since there may be thousands of both. */
+
+import { getOrMake } from '../../lib/collections/getormake.ts';
+import { MultiMap } from '../../lib/collections/multimap.ts';
+import { type Cluster, type ContainerPort, isSelectable, namespaceOf } from '../../model/cluster.ts';
+import { means, type NamedPort } from '../../model/ports.ts';
+import {
+  type LabelSelector,
+  type Labels,
+  matchesLabels,
+  matchNamespace,
+  type PodSelector,
+} from '../../model/selector.ts';
+
+/** A pod, or a workload that would make some. */
+interface Candidate {
+  readonly namespace: string;
+  readonly labels: Labels;
+  readonly ports: readonly ContainerPort[];
+}
+
+interface OfNamespace {
+  readonly all: Candidate[];
+  /** By the keys of their labels, and by keys and values. */
+  readonly byLabel: MultiMap<string, Candidate>;
+  /** By the names of their ports. */
+  readonly byPort: MultiMap<string, Candidate>;
+}
+
+export class SubjectIndex {
+  readonly #cluster: Cluster;
+  readonly #namespaces = new Map<string, OfNamespace>();
+
+  constructor(cluster: Cluster, workloads: readonly Candidate[]) {
+    this.#cluster = cluster;
+    for (const pod of cluster.pods.values()) if (isSelectable(pod)) this.#add(pod);
+    for (const workload of workloads) this.#add(workload);
+  }
+
+  /** Whether its namespaces have pods or workloads, and it selects none of them. */
+  selectsNone(subject: PodSelector): boolean {
+    return this.#in(subject.namespaces).length > 0 && !this.selectsAny(subject);
+  }
+
+  selectsAny({ namespaces, pods }: PodSelector): boolean {
+    return this.#in(namespaces).some(of => asked(of, pods).some(({ labels }) => matchesLabels(pods, labels)));
+  }
+
+  /** Whether one of them calls a port so. */
+  selectsPort({ namespaces, pods }: PodSelector, port: NamedPort): boolean {
+    const isMeant = (declared: ContainerPort) => means(port, declared);
+    return this.#in(namespaces).some(({ byPort }) =>
+      [...byPort.get(port.name)].some(
+        ({ labels, ports }) => ports.some(isMeant) && matchesLabels(pods, labels),
+      ),
+    );
+  }
+
+  #in(namespaces: PodSelector['namespaces']): OfNamespace[] {
+    if (namespaces.kind === 'name')
+      return [this.#namespaces.get(namespaces.name)].filter(of => of !== undefined);
+    const isMeant = (name: string) =>
+      matchNamespace(namespaces, name, namespaceOf(this.#cluster, name)) !== 'no';
+    return [...this.#namespaces].filter(([name]) => isMeant(name)).map(([, of]) => of);
+  }
+
+  #add(candidate: Candidate): void {
+    const { namespace, labels } = candidate;
+    const of = getOrMake(
+      this.#namespaces,
+      namespace,
+      (): OfNamespace => ({ all: [], byLabel: new MultiMap(), byPort: new MultiMap() }),
+    );
+    of.all.push(candidate);
+    for (const [key, value] of Object.entries(labels)) {
+      of.byLabel.add(key, candidate);
+      of.byLabel.add(labelText(key, value), candidate);
+    }
+    for (const { name } of candidate.ports) of.byPort.add(name, candidate);
+  }
+}
+
+/** All that a selector may select: those that have what its first requirement of this kind asks for. */
+function asked({ all, byLabel }: OfNamespace, { requirements }: LabelSelector): readonly Candidate[] {
+  for (const { key, operator, values } of requirements) {
+    if (operator === 'Exists') return [...byLabel.get(key)];
+    if (operator === 'In') return values.flatMap(value => [...byLabel.get(labelText(key, value))]);
+  }
+  return all;
+}
+
+/** No key has a NUL. */
+function labelText(key: string, value: string): string {
+  return `${key}\0${value}`;
+}

@@ -1,0 +1,64 @@
+import { parseCidr } from '../../../model/address.ts';
+import type { Peer } from '../../../model/policy.ts';
+import { EVERYTHING } from '../../../model/selector.ts';
+import { domainNameNoun, parseDomainName } from './domainname.ts';
+import type { Field } from './fields.ts';
+import { readLabelSelector } from './labelselector.ts';
+import { readNamespacedPods } from './namespacedpods.ts';
+
+export type EgressPeerKey = 'namespaces' | 'pods' | 'nodes' | 'networks' | 'domainNames';
+export type PeerKey = EgressPeerKey;
+
+/** One entry of `from` or `to`: exactly one kind of peer, several of it where it is a list. */
+export function readPeer(
+  peer: Field,
+  keys: readonly PeerKey[],
+  isAccept: boolean,
+  needsNamespaceSelector: boolean,
+): readonly Peer[] {
+  const key = peer.onlyKey(keys);
+  if (key === undefined) return [];
+  const field = peer.get(key);
+  switch (key) {
+    case 'namespaces':
+      return [{ kind: 'pods', selector: { namespaces: namespacesOf(field), pods: EVERYTHING } }];
+    case 'pods':
+      return [{ kind: 'pods', selector: readNamespacedPods(field, needsNamespaceSelector) }];
+    case 'nodes':
+      return [{ kind: 'nodes', selector: readLabelSelector(field) }];
+    case 'networks':
+      return readEach(field, readNetwork);
+    case 'domainNames':
+      return readDomainNames(field, isAccept);
+  }
+}
+
+function namespacesOf(field: Field) {
+  return { kind: 'labels', selector: readLabelSelector(field) } as const;
+}
+
+const MOST_NAMES = 25; // C44
+
+function readEach(list: Field, read: (item: Field) => readonly Peer[]): readonly Peer[] {
+  const items = list.items();
+  if (items.length === 0) list.error('must have at least one entry');
+  if (items.length > MOST_NAMES)
+    list.warning(`has ${items.length} entries, and the API server takes ${MOST_NAMES}`, 'all of them count');
+  return items.flatMap(read);
+}
+
+/** C36: host bits are masked. */
+function readNetwork(item: Field): readonly Peer[] {
+  const cidr = item.parsed('a network', parseCidr);
+  return cidr === undefined ? [] : [{ kind: 'network', cidr, except: [] }];
+}
+
+function readDomainNames(list: Field, isAccept: boolean): readonly Peer[] {
+  // 4.11: to deny a name's addresses would deny whatever else is served from them.
+  if (!isAccept) list.error('can only be accepted, not denied or passed');
+  return readEach(list, item => {
+    const noun = typeof item.value === 'string' ? domainNameNoun(item.value) : 'a domain name';
+    const name = item.parsed(noun, parseDomainName);
+    return name === undefined ? [] : [{ kind: 'domain', name }];
+  });
+}

@@ -1,0 +1,217 @@
+/**
+ * Reading an object that nobody has checked. Every value knows its path in the object and what happens if it
+ * cannot be read, so that a problem always says where, what and what now. Nothing here throws.
+ */
+
+import { didYouMean } from '../../../lib/text/didyoumean.ts';
+import type { Unknown } from '../../../model/policy.ts';
+import type { Problem } from '../../../model/problem.ts';
+
+export const UNKNOWN: Unknown = { kind: 'unknown' };
+
+/** What a problem says about its object, and where problems are collected. */
+export interface Report {
+  readonly object?: string;
+  readonly problems: Problem[];
+  errors: number;
+}
+
+/** Of one object: nobody reads more, and everybody pays for them. */
+const MOST_PROBLEMS = 200;
+
+export class Field {
+  readonly value: unknown;
+  readonly path: string;
+  readonly #effect: string;
+  readonly #report: Report;
+
+  constructor(value: unknown, path: string, effect: string, report: Report) {
+    this.value = value;
+    this.path = path;
+    this.#effect = effect;
+    this.#report = report;
+  }
+
+  /** null is absent, as the API server reads it. */
+  get isPresent(): boolean {
+    return this.value !== undefined && this.value !== null;
+  }
+
+  /** The field of that name, absent where this is no map. */
+  get(key: string): Field {
+    const value = isMap(this.value) && Object.hasOwn(this.value, key) ? this.value[key] : undefined;
+    return this.#at(value, this.path === '' ? key : `${this.path}.${key}`);
+  }
+
+  /** The same field, for a reader that gives a bad value another effect. */
+  withEffect(effect: string): Field {
+    return new Field(this.value, this.path, effect, this.#report);
+  }
+
+  error(message: string): void {
+    this.#add('error', message, this.#effect);
+  }
+
+  warning(message: string, effect: string): void {
+    this.#add('warning', message, effect);
+  }
+
+  /**
+   * What `read` makes of this part of a policy, or unknown where it reported an error: `failClosed` gives an
+   * unknown part its meaning, so a value that was read in spite of an error can never open anything.
+   */
+  part<T>(effect: string, read: (field: Field) => T): T | Unknown {
+    const { value, clean } = this.attempt(effect, read);
+    return clean ? value : UNKNOWN;
+  }
+
+  /** What `read` makes of this field, and whether it did so without an error. */
+  attempt<T>(effect: string, read: (field: Field) => T): { value: T; clean: boolean } {
+    const before = this.#report.errors;
+    const value = read(this.withEffect(effect));
+    return { value, clean: this.#report.errors === before };
+  }
+
+  /** The same for a part that shares the effect of the whole. */
+  sameEffect<T>(read: (field: Field) => T): { value: T; clean: boolean } {
+    return this.attempt(this.#effect, read);
+  }
+
+  /**
+   * Whether this is a map with none but these keys; all else is an error, because an unknown key may change what
+   * its neighbours mean (C51).
+   */
+  expectMap(keys: readonly string[]): boolean {
+    const check = () => this.requireMap() && this.#checkKeys(Object.keys(this.value as object), keys);
+    return this.attempt(this.#effect, check).clean;
+  }
+
+  /** Whether this is a map, of whatever keys; all else is an error. */
+  requireMap(): boolean {
+    if (!this.isPresent) this.error('is missing');
+    else if (!isMap(this.value)) this.error(`must be a map, not ${describe(this.value)}`);
+    return isMap(this.value);
+  }
+
+  /** The one key of these that a map has; none, another or two are an error. null is no value (C17). */
+  onlyKey<K extends string>(keys: readonly K[]): K | undefined {
+    if (!this.expectMap(keys)) return undefined;
+    const [key, ...others] = keys.filter(key => this.get(key).isPresent);
+    const words = keys.join(' or ');
+    if (key === undefined) this.error(`must have ${words}`);
+    if (others.length > 0) this.error(`must have only one of ${words}`);
+    return key;
+  }
+
+  /** The items of a list; none where it is absent or no list. */
+  items(): readonly Field[] {
+    if (!this.isPresent) return [];
+    if (!Array.isArray(this.value)) this.error(`must be a list, not ${describe(this.value)}`);
+    else return Array.from(this.value, (item, index) => this.#at(item, `${this.path}[${index}]`));
+    return [];
+  }
+
+  /** The keys of a map; none where it is absent or no map. */
+  keys(): readonly string[] {
+    if (!this.isPresent) return [];
+    if (isMap(this.value)) return Object.keys(this.value);
+    this.error(`must be a map, not ${describe(this.value)}`);
+    return [];
+  }
+
+  /** The entries of a map of text, such as labels; a null value is empty text, as the API server reads it. */
+  textEntries(): readonly (readonly [key: string, value: string])[] {
+    return this.keys().map(key => [key, this.get(key).text() ?? ''] as const);
+  }
+
+  text(): string | undefined {
+    return this.#ofType('string', 'text');
+  }
+
+  requiredText(): string | undefined {
+    if (!this.isPresent) this.error('is missing');
+    return this.text();
+  }
+
+  boolean(): boolean | undefined {
+    return this.#ofType('boolean', 'true or false');
+  }
+
+  integer(min: number, max: number): number | undefined {
+    if (!this.isPresent) return undefined;
+    const { value } = this;
+    if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return value;
+    this.error(`must be a number from ${min} to ${max}, not ${describe(value)}`);
+    return undefined;
+  }
+
+  requiredInteger(min: number, max: number): number | undefined {
+    if (!this.isPresent) this.error('is missing');
+    return this.integer(min, max);
+  }
+
+  oneOf<T extends string>(words: readonly T[]): T | undefined {
+    if (!this.isPresent) return undefined;
+    const word = words.find(word => word === this.value);
+    if (word === undefined) this.error(`must be ${words.join(' or ')}, not ${describe(this.value)}`);
+    return word;
+  }
+
+  /** What `parse` makes of a text; undefined means that the text is not what `noun` says. */
+  parsed<T>(noun: string, parse: (text: string) => T | undefined): T | undefined {
+    const text = this.requiredText();
+    if (text === undefined) return undefined;
+    const value = parse(text);
+    if (value === undefined) this.error(`${describe(text)} is not ${noun}`);
+    return value;
+  }
+
+  #ofType<T extends 'string' | 'boolean'>(type: T, noun: string): TypeNamed[T] | undefined {
+    if (!this.isPresent) return undefined;
+    if (typeof this.value === type) return this.value as TypeNamed[T];
+    const isWord = type === 'string' && typeof this.value !== 'object';
+    this.error(`must be ${noun}, not ${describe(this.value)}${isWord ? ': put it in quotes' : ''}`);
+    return undefined;
+  }
+
+  #checkKeys(found: readonly string[], known: readonly string[]): void {
+    for (const key of found) if (!known.includes(key)) this.#unknownKey(key, known);
+  }
+
+  #unknownKey(key: string, keys: readonly string[]): void {
+    const meant = didYouMean(key, keys);
+    this.get(key).error(`is not a known field${meant === undefined ? '' : ` (did you mean ${meant}?)`}`);
+  }
+
+  #at(value: unknown, path: string): Field {
+    return new Field(value, path, this.#effect, this.#report);
+  }
+
+  #add(severity: Problem['severity'], message: string, effect: string): void {
+    const { object, problems } = this.#report;
+    const where = { ...(object !== undefined && { object }), ...(this.path !== '' && { field: this.path }) };
+    if (severity === 'error') this.#report.errors++;
+    if (problems.length < MOST_PROBLEMS) problems.push({ severity, ...where, message, effect });
+    else if (problems.length === MOST_PROBLEMS)
+      problems.push({ severity, ...where, message: `${message}, and there are more problems`, effect });
+  }
+}
+
+interface TypeNamed {
+  readonly string: string;
+  readonly boolean: boolean;
+}
+
+function isMap(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+const SHOWN_LENGTH = 80;
+
+/** A value in a message: scalars as they are, the rest by its shape, never more than a line. */
+export function describe(value: unknown): string {
+  if (Array.isArray(value)) return 'a list';
+  if (isMap(value)) return 'a map';
+  if (typeof value !== 'string') return String(value);
+  return JSON.stringify(value.length > SHOWN_LENGTH ? `${value.slice(0, SHOWN_LENGTH)}…` : value);
+}

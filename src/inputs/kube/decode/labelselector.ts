@@ -1,0 +1,81 @@
+import { MOST_OF_SUBJECT } from '../../../model/budget.ts';
+import type { LabelSelector, Operator, Requirement } from '../../../model/selector.ts';
+import { describe, type Field } from './fields.ts';
+import { isLabelKey, isLabelValue } from './names.ts';
+import { isLargerThan } from './size.ts';
+
+/**
+ * A LabelSelector; an absent one is `{}` and selects everything. What the API server refuses is an error (N59):
+ * the CRDs of the cluster policies do not check operators, so it can come from a real server too (4.12).
+ */
+export function readLabelSelector(selector: Field): LabelSelector {
+  return { requirements: readEach(selector).map(({ value }) => value) };
+}
+
+/**
+ * The same of a subject: what can be read of it narrows it, and of the pods that are left nobody knows which are meant.
+ * So a policy that denies goes on to deny, whether or not it could be read before (N68).
+ */
+export function readSubjectSelector(selector: Field, effect: string): LabelSelector {
+  if (isLargerThan(selector, MOST_OF_SUBJECT)) {
+    selector
+      .withEffect(effect)
+      .error(`has more than ${MOST_OF_SUBJECT} requirements and values, and ${MOST_OF_SUBJECT} are the most`);
+    return { requirements: [], unreadable: true };
+  }
+  const { value, clean } = selector.attempt(effect, readEach);
+  const requirements = value.filter(part => part.clean).map(part => part.value);
+  return clean ? { requirements } : { requirements, unreadable: true };
+}
+
+function readEach(selector: Field): readonly { value: Requirement; clean: boolean }[] {
+  if (selector.isPresent) selector.expectMap(['matchLabels', 'matchExpressions']);
+  const labels = selector.get('matchLabels');
+  const keys = labels.keys();
+  return [
+    ...keys.map(key => labels.get(key).sameEffect(label => readMatchLabel(label, key))),
+    ...selector
+      .get('matchExpressions')
+      .items()
+      .map(expression => expression.sameEffect(readRequirement)),
+  ];
+}
+
+/** A null value is empty text, as the API server reads it. */
+function readMatchLabel(label: Field, key: string): Requirement {
+  const value = label.text() ?? '';
+  checkLabel(label, key, [value]);
+  return { key, operator: 'In', values: [value] };
+}
+
+const OPERATORS: readonly Operator[] = ['In', 'NotIn', 'Exists', 'DoesNotExist'];
+
+function readRequirement(expression: Field): Requirement {
+  expression.expectMap(['key', 'operator', 'values']);
+  const key = expression.get('key').requiredText() ?? '';
+  const operator = readOperator(expression.get('operator'));
+  const values = expression
+    .get('values')
+    .items()
+    .map(value => value.requiredText() ?? '');
+  checkLabel(expression, key, values);
+  if (operator !== undefined) checkCount(expression.get('values'), operator, values.length);
+  return { key, operator: operator ?? 'In', values };
+}
+
+function readOperator(operator: Field): Operator | undefined {
+  if (!operator.isPresent) operator.error('is missing');
+  return operator.oneOf(OPERATORS);
+}
+
+function checkCount(values: Field, operator: Operator, count: number): void {
+  const needsValues = operator === 'In' || operator === 'NotIn';
+  if (needsValues && count === 0) values.error(`must name a value, because the operator is ${operator}`);
+  if (!needsValues && count > 0) values.error(`must be empty, because the operator is ${operator}`);
+}
+
+function checkLabel(where: Field, key: string, values: readonly string[]): void {
+  if (!isLabelKey(key)) where.error(`has ${describe(key)}, which is not a label key`);
+  for (const value of values)
+    if (!isLabelValue(value)) where.error(`has ${describe(value)}, which is not a label value`);
+}

@@ -1,0 +1,109 @@
+import { type Address, parseAddress } from '../../../model/address.ts';
+import type { ClusterEvent, ContainerPort } from '../../../model/cluster.ts';
+import { PROTOCOLS } from '../../../model/policy.ts';
+import type { Field } from './fields.ts';
+import { readLabelled, readName, readNamespace } from './metadata.ts';
+
+/** A pod has hundreds of fields: only those that policy depends on are read and checked. */
+export function decodePod(object: Field): ClusterEvent | undefined {
+  const pod = object.attempt('the pod stays as it was last known', readIdentity);
+  const { name, namespace, node, hostNetwork, finished, createdAt } = pod.value;
+  if (!pod.clean || name === undefined || namespace === undefined) return undefined;
+  const key = `${namespace}/${name}` as const;
+  const { addresses, ports } = readNetwork(object);
+  const { labels, partial } = readLabelled(object);
+  // Field by field: an object made by `...` takes half as much again, and there are very many of them.
+  const uid = readUid(object.get('metadata'));
+  const value = {
+    key,
+    namespace,
+    name,
+    uid,
+    labels,
+    node,
+    addresses,
+    hostNetwork,
+    finished,
+    createdAt,
+    ports,
+  };
+  return { type: 'pod', key, value: partial ? { ...value, partial } : value };
+}
+
+/** Which pod it is, and where. */
+function readIdentity(object: Field) {
+  const spec = object.get('spec');
+  return {
+    name: readName(object),
+    namespace: readNamespace(object),
+    node: spec.get('nodeName').text() ?? '',
+    hostNetwork: spec.get('hostNetwork').boolean() ?? false,
+    // N48: a deletionTimestamp changes nothing until the phase does.
+    finished: ['Succeeded', 'Failed'].includes(object.get('status').get('phase').text() ?? ''),
+    createdAt: object.get('metadata').get('creationTimestamp').text() ?? '',
+  };
+}
+
+const MIRRORED = 'kubernetes.io/config.mirror';
+
+/** The object of a static pod has a uid of its own, and names the one that its kubelet made. */
+function readUid(metadata: Field): string | undefined {
+  const uid = metadata.get('annotations').get(MIRRORED).value ?? metadata.get('uid').value;
+  return typeof uid === 'string' && uid !== '' ? uid : undefined;
+}
+
+function readNetwork(object: Field) {
+  return { addresses: readAddresses(object.get('status')), ports: readPorts(object.get('spec')) };
+}
+
+/** The API server takes one for each family. A kubelet says them, and every agent compares them with those of others. */
+const MOST_ADDRESSES = 64;
+
+/** N51: every family's address; podIP only where podIPs is absent. */
+function readAddresses(status: Field): readonly Address[] {
+  const list = status.get('podIPs').withEffect('the pod has no address');
+  const listed = list.items().map(item => item.get('ip'));
+  if (listed.length > MOST_ADDRESSES)
+    list
+      .withEffect(`the pod has the first ${MOST_ADDRESSES}`)
+      .error(`has ${listed.length} entries, and ${MOST_ADDRESSES} are the most`);
+  const fields = listed.length > 0 ? listed.slice(0, MOST_ADDRESSES) : [status.get('podIP')];
+  const addresses = fields
+    .filter(field => field.isPresent && field.value !== '')
+    .map(field =>
+      field.withEffect('the pod does not have this address').parsed('an IP address', parseAddress),
+    );
+  return [...new Set(addresses.filter(address => address !== undefined))];
+}
+
+/** All of them would be kept in memory. */
+const MOST_PORTS = 500;
+
+/** 4.14: containers, and init containers that keep running beside them. */
+export function readPorts(spec: Field): readonly ContainerPort[] {
+  const effect = 'no named port matches here';
+  const sidecars = spec
+    .get('initContainers')
+    .withEffect(effect)
+    .items()
+    .filter(container => container.get('restartPolicy').value === 'Always');
+  const containers = spec.get('containers').withEffect(effect);
+  const ports = [...containers.items(), ...sidecars].flatMap(container =>
+    container.get('ports').items().flatMap(readPort),
+  );
+  if (ports.length <= MOST_PORTS) return ports.slice(); // `flatMap` reserves 16 places
+  containers.error(`have ${ports.length} named ports, and ${MOST_PORTS} are the most`);
+  return [];
+}
+
+function readPort(port: Field): ContainerPort[] {
+  const { value, clean } = port.attempt('no policy matches the port by its name', readNamedPort);
+  return clean && value !== undefined ? [value] : [];
+}
+
+function readNamedPort(port: Field): ContainerPort | undefined {
+  const name = port.get('name').text() ?? '';
+  const protocol = port.get('protocol').oneOf(PROTOCOLS) ?? 'TCP';
+  const number = port.get('containerPort').integer(1, 65535);
+  return name === '' || number === undefined ? undefined : { name, protocol, port: number };
+}

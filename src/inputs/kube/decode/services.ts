@@ -1,0 +1,108 @@
+/** Services and their endpoints, for people who dial them. */
+
+import { type Address, parseAddress } from '../../../model/address.ts';
+import type { PodKey } from '../../../model/cluster.ts';
+import { PROTOCOLS } from '../../../model/policy.ts';
+import type { Endpoint, EndpointSlice, Service, ServicePort } from '../../../model/service.ts';
+import type { Field } from './fields.ts';
+import { readLabels, readName, readNamespace } from './metadata.ts';
+
+const TYPES = ['ClusterIP', 'NodePort', 'LoadBalancer', 'ExternalName'] as const;
+
+export function decodeService(object: Field): Service | undefined {
+  const name = readName(object);
+  const namespace = readNamespace(object);
+  if (name === undefined || namespace === undefined) return undefined;
+  const spec = object.get('spec');
+  const clusterIps = spec.get('clusterIPs').isPresent
+    ? spec.get('clusterIPs').items()
+    : [spec.get('clusterIP')];
+  const externalName = spec.get('externalName').text();
+  const selector = spec.get('selector');
+  return {
+    key: `${namespace}/${name}`,
+    namespace,
+    name,
+    type: spec.get('type').oneOf(TYPES) ?? 'ClusterIP',
+    clusterIps: serviceAddresses(clusterIps),
+    externalIps: serviceAddresses([...spec.get('externalIPs').items(), ...loadBalancerIps(object)]),
+    ...(spec.get('externalTrafficPolicy').value === 'Local' && { keepsSource: true as const }),
+    headless: clusterIps[0]?.value === 'None',
+    ...(externalName && { externalName }),
+    ...(selector.keys().length > 0 && { selector: Object.fromEntries(selector.textEntries()) }),
+    ports: spec.get('ports').items().flatMap(readPort),
+  };
+}
+
+function loadBalancerIps(object: Field): readonly Field[] {
+  const ingress = object.get('status').get('loadBalancer').get('ingress').items();
+  return ingress.map(item => item.get('ip')).filter(({ isPresent }) => isPresent);
+}
+
+/** `None`, and nothing, are no addresses. */
+export function serviceAddresses(fields: readonly Field[]): Address[] {
+  return fields
+    .filter(({ value, isPresent }) => isPresent && value !== '' && value !== 'None')
+    .flatMap(field => field.parsed('an IP address', parseAddress) ?? []);
+}
+
+function readPort(field: Field): ServicePort[] {
+  const port = field.get('port').requiredInteger(1, 65535);
+  if (port === undefined) return [];
+  const nodePort = field.get('nodePort').integer(0, 65535) || undefined;
+  const protocol = field.get('protocol').oneOf(PROTOCOLS) ?? 'TCP';
+  const name = field.get('name').text() ?? '';
+  const target = targetOf(field.get('targetPort')) ?? port;
+  return [{ name, protocol, port, target, ...(nodePort !== undefined && { nodePort }) }];
+}
+
+/** Absent, 0 and empty mean the port itself. */
+function targetOf(field: Field): number | string | undefined {
+  if (!field.isPresent || field.value === 0 || field.value === '') return undefined;
+  return typeof field.value === 'string' ? field.value : field.integer(1, 65535);
+}
+
+const SERVICE_LABEL = 'kubernetes.io/service-name';
+
+export function decodeEndpointSlice(object: Field): EndpointSlice | undefined {
+  const name = readName(object);
+  const namespace = readNamespace(object);
+  const service = readLabels(object)[SERVICE_LABEL];
+  const type = object.get('addressType').oneOf(['IPv4', 'IPv6', 'FQDN']);
+  if (name === undefined || namespace === undefined || service === undefined) return undefined;
+  if (type === undefined || type === 'FQDN') return undefined;
+  return {
+    key: `${namespace}/${name}`,
+    service: `${namespace}/${service}`,
+    family: type === 'IPv4' ? 'ip' : 'ip6',
+    ports: object.get('ports').items().flatMap(readSlicePort),
+    endpoints: object
+      .get('endpoints')
+      .items()
+      .map(endpoint => readEndpoint(endpoint, namespace)),
+  };
+}
+
+export function readSlicePort(field: Field): EndpointSlice['ports'][number][] {
+  const port = field.get('port').integer(1, 65535);
+  if (port === undefined) return [];
+  return [
+    { name: field.get('name').text() ?? '', protocol: field.get('protocol').oneOf(PROTOCOLS) ?? 'TCP', port },
+  ];
+}
+
+/** Without a word about it an endpoint is ready. */
+function readEndpoint(field: Field, namespace: string): Endpoint {
+  const pod = endpointPod(field, namespace);
+  return {
+    addresses: serviceAddresses(field.get('addresses').items()),
+    ready: field.get('conditions').get('ready').boolean() ?? true,
+    ...(pod && { pod }),
+  };
+}
+
+export function endpointPod(endpoint: Field, namespace: string): PodKey | undefined {
+  const target = endpoint.get('targetRef');
+  const name = target.get('kind').value === 'Pod' ? target.get('name').text() : undefined;
+  return name === undefined ? undefined : `${namespace}/${name}`;
+}

@@ -1,0 +1,183 @@
+import { getEventListeners } from 'node:events';
+import { expect, test, vi } from 'vitest';
+import { AskedApi } from '../../../../test/support/api/askedapi.ts';
+import { ApiError } from '../client/apierror.ts';
+import { lackText } from './lack.ts';
+import { type ListedKinds, listOnce } from './listonce.ts';
+import { MeasuredApi } from './measure.ts';
+
+const metadata = { name: 'web', namespace: 'shop' };
+const OBJECTS = [
+  { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } },
+  { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n1' } },
+  {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      ...metadata,
+      annotations: { large: 'x' },
+      ownerReferences: [{ kind: 'ReplicaSet', name: 'web-1', controller: true }],
+    },
+    spec: {
+      containers: [{ image: 'x', ports: [{ containerPort: 8080, hostPort: 80, hostIP: '10.0.0.1' }] }],
+    },
+  },
+  { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'visitor', namespace: 'guest' }, spec: {} },
+  { apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', metadata, spec: { podSelector: {} } },
+  {
+    apiVersion: 'policy.networking.k8s.io/v1alpha2',
+    kind: 'ClusterNetworkPolicy',
+    metadata: { name: 'platform' },
+    spec: { tier: 'Admin', priority: 1, subject: { namespaces: {} } },
+  },
+  { apiVersion: 'apps/v1', kind: 'Deployment', metadata, spec: { template: {} } },
+  { apiVersion: 'v1', kind: 'Service', metadata, spec: { clusterIP: '10.96.0.1' } },
+];
+
+const ALL: ListedKinds = { workloads: true, services: true, namespaces: ['shop'] };
+const read = (api: AskedApi, wanted = ALL) => listOnce(api, wanted, () => {}, new AbortController().signal);
+
+test('listOnce() reads what policy sees, and what people name it by', async () => {
+  const { events, items, problems, lacks } = await read(new AskedApi(OBJECTS));
+  expect(events.map(({ key }) => key).sort()).toEqual([
+    'ClusterNetworkPolicy platform',
+    'NetworkPolicy shop/web',
+    'guest/visitor',
+    'n1',
+    'shop',
+    'shop/web',
+  ]);
+  expect(items.map(({ type }) => type).sort()).toEqual(['pod', 'service', 'workload']);
+  expect(items).toContainEqual(
+    expect.objectContaining({
+      owner: { kind: 'ReplicaSet', name: 'web-1' },
+      hostPorts: [{ protocol: 'TCP', hostPort: 80, port: 8080, hostIp: '10.0.0.1' }],
+    }),
+  );
+  expect([problems, lacks]).toEqual([[], []]);
+});
+
+test('listOnce() asks for no more than is wanted', async () => {
+  const api = new AskedApi(OBJECTS, ['deployments', 'services']);
+  const { lacks } = await read(api, { workloads: false, services: false, namespaces: [] });
+  expect(lacks).toEqual([]);
+  expect(api.asked.filter(path => /deployments|services/.test(path))).toEqual([]);
+});
+
+test.each([
+  ['pods', false, /the others are not known: their addresses are judged as those of no pod$/],
+  ['namespaces', false, /a rule that selects namespaces by label allows nothing, and may deny$/],
+  ['nodes', false, /rules about nodes match nothing$/],
+  ['networkpolicies', true, /what follows is no verdict$/],
+  ['clusternetworkpolicies', true, /what follows is no verdict$/],
+  ['adminnetworkpolicies', true, /what follows is no verdict$/],
+  ['deployments', false, /cannot be asked about by name/],
+  ['statefulsets', false, /cannot be asked about by name/],
+  ['daemonsets', false, /cannot be asked about by name/],
+  ['replicasets', false, /cannot be asked about by name/],
+  ['replicationcontrollers', false, /cannot be asked about by name/],
+  ['jobs', false, /cannot be asked about by name/],
+  ['cronjobs', false, /cannot be asked about by name/],
+  ['services', false, /an address may be that of a Service, which nobody could follow$/],
+  ['endpointslices', false, /a Service's endpoints are taken from its selector$/],
+])(
+  'listOnce() without the right to list %s reads all else, and says what it lacks',
+  async (plural, hides, effect) => {
+    const { events, items, lacks } = await read(new AskedApi(OBJECTS, [plural]));
+    const whole = await read(new AskedApi(OBJECTS));
+    expect(events.length + items.length).toBeLessThanOrEqual(whole.events.length + whole.items.length);
+    expect(lacks).toEqual([expect.objectContaining({ resource: plural, hidesPolicies: hides })]);
+    expect(lackText(lacks[0]!)).toMatch(new RegExp(`^you may not list ${plural} \\(User "eve" cannot list`));
+    expect(lackText(lacks[0]!)).toMatch(effect);
+  },
+);
+
+test('listOnce() falls back to the namespaces that the question is about', async () => {
+  const { events, lacks } = await read(new AskedApi(OBJECTS, ['pods'], ['shop']));
+  expect(events.filter(({ type }) => type === 'pod').map(({ key }) => key)).toEqual(['shop/web']);
+  expect(lackText(lacks[0]!)).toMatch(/^you may not list pods, but in shop \(/);
+});
+
+/** Answers when it is told to, and listens to the signal of a request for as long as that lasts, as `node:http` does. */
+class SlowApi extends AskedApi {
+  readonly signals: AbortSignal[] = [];
+  readonly #go = Promise.withResolvers<void>();
+
+  override async get(path: string, _: object = {}, signal?: AbortSignal) {
+    const body = await super.get(path);
+    if (signal === undefined || path.startsWith('/apis/policy.')) return body;
+    const aborted = Promise.withResolvers<never>();
+    signal.addEventListener('abort', () => aborted.reject(new ApiError('unreachable', `${path}: aborted`)));
+    this.signals.push(signal);
+    await Promise.race([this.#go.promise, aborted.promise]);
+    if (path.endsWith('/nodes')) throw new ApiError(500, 'nodes: 500');
+    return body;
+  }
+
+  go(): void {
+    this.#go.resolve();
+  }
+}
+
+test('listOnce() lets no ten requests listen to one signal, and ends them all when one fails', async () => {
+  const api = new SlowApi(OBJECTS);
+  const asked = new AbortController();
+  const reading = listOnce(api, ALL, () => {}, asked.signal);
+  reading.catch(() => undefined);
+  await vi.waitFor(() => expect(api.signals.length).toBeGreaterThan(10));
+  for (const signal of [asked.signal, ...api.signals])
+    expect(getEventListeners(signal, 'abort').length).toBeLessThanOrEqual(1);
+  api.go();
+  await expect(reading).rejects.toThrow('nodes: 500');
+  expect(api.signals.every(({ aborted }) => aborted)).toBe(true);
+});
+
+/** An answer without end. */
+class EndlessApi extends AskedApi {
+  readonly #first: string;
+  readonly #rest: string;
+  isEnded = false;
+
+  constructor(first: string, rest: string) {
+    super(OBJECTS);
+    this.#first = first;
+    this.#rest = rest;
+  }
+
+  override async get(path: string): Promise<AsyncIterable<Uint8Array>> {
+    return path.endsWith('/pods') ? this.#endless() : super.get(path);
+  }
+
+  async *#endless(): AsyncGenerator<Uint8Array> {
+    try {
+      yield Buffer.from(this.#first);
+      for (;;) yield Buffer.from(this.#rest);
+    } finally {
+      this.isEnded = true;
+    }
+  }
+}
+
+const LIST = '{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[';
+
+test.each([
+  ['objects', LIST, '{"metadata":{"name":"web","namespace":"shop"}},'.repeat(500), 'more than 5,000 objects'],
+  ['one text', `${LIST}"`, 'a'.repeat(2 ** 16), 'more than 2 MiB'],
+])('listOnce() says in a sentence that an answer of %s has no end', async (_, first, rest, said) => {
+  const api = new EndlessApi(first, rest);
+  const most = { bytes: 2 ** 21, objects: 5_000 };
+  const { signal } = new AbortController();
+  const error = await listOnce(api, ALL, () => {}, signal, most).catch(error => error);
+  expect(error).toBeInstanceOf(ApiError);
+  expect(error.message).toContain(said);
+  expect(api.isEnded).toBe(true);
+});
+
+test('a list whose pages have no end and no objects is ended too', async () => {
+  const api = new MeasuredApi(new AskedApi(OBJECTS), { bytes: 1_000, objects: 500 });
+  const ask = () => api.get('/api/v1/pods', {}, new AbortController().signal);
+  for (let pages = 0; pages < 10; pages++) await ask();
+  await expect(ask()).rejects.toThrow(
+    '/api/v1/pods: what is listed has more than 500 objects, if it has an end',
+  );
+});

@@ -1,0 +1,111 @@
+/**
+ * Tells the cluster: POSTs Events one after another, each after a wait by lot, because all nodes have the same to
+ * say at the same moment. What the server does not take is tried again, each time later, and given up in the end:
+ * Events are a courtesy, and nothing waits for them.
+ */
+
+import { backoffMs, jitteredMs } from '../../../lib/async/backoff.ts';
+import type { Timing } from '../../../lib/async/timing.ts';
+import { errorText } from '../../../lib/text/errortext.ts';
+import type { Creator } from '../client/api.ts';
+import { ApiError, type ApiErrorCode } from '../client/apierror.ts';
+import { type EventSpec, eventName, eventObject, eventPath } from './event.ts';
+import { type WaitingEvent, WaitingEvents } from './waitingevents.ts';
+
+export interface EventRecorderOptions {
+  readonly api: Creator;
+  /** Name of this node. */
+  readonly node: string;
+  readonly timing: Timing;
+  readonly now?: () => Date;
+  /** Called once for each kind of refusal. */
+  readonly onTrouble: (reason: string) => void;
+}
+
+const LONGEST_GAP_MS = 1_000;
+const RETRY = { firstMs: 1_000, mostMs: 300_000 };
+const MOST_TRIES = 10;
+const MOST_WAITING = 1_000;
+
+export class EventRecorder {
+  readonly #options: Required<EventRecorderOptions>;
+  readonly #waiting = new WaitingEvents(MOST_WAITING);
+  readonly #troubles = new Set<ApiErrorCode>();
+  #failures = 0;
+  #wake: () => void = () => {};
+
+  constructor(options: EventRecorderOptions) {
+    this.#options = { now: () => new Date(), ...options };
+  }
+
+  /** Never waits. Beyond a thousand that wait, Events of the namespace with most of them are lost; answers whether this one is not. */
+  post(spec: EventSpec): boolean {
+    const waits = this.#waiting.add({ name: eventName(spec), spec, tries: 0 });
+    if (waits) this.#wake();
+    return waits;
+  }
+
+  /** Takes back what holds no more, if it was not said yet. */
+  withdraw(name: string): void {
+    this.#waiting.delete(name);
+  }
+
+  /** How many are still to be said. */
+  get size(): number {
+    return this.#waiting.size;
+  }
+
+  /** Until the signal; what waits then is never said. */
+  async run(signal: AbortSignal): Promise<void> {
+    signal.addEventListener('abort', () => this.#wake(), { once: true });
+    while (!signal.aborted) {
+      if (this.#waiting.size === 0) await this.#something();
+      await this.#options.timing.sleep(this.#waitMs(), signal);
+      if (!signal.aborted) await this.#postNext(signal);
+    }
+  }
+
+  #something(): Promise<void> {
+    return new Promise(resolve => {
+      this.#wake = resolve;
+    });
+  }
+
+  #waitMs(): number {
+    const random = this.#options.timing.random();
+    if (this.#failures === 0) return LONGEST_GAP_MS * random;
+    return jitteredMs(backoffMs(RETRY, this.#failures), random);
+  }
+
+  async #postNext(signal: AbortSignal): Promise<void> {
+    const next = this.#waiting.next();
+    if (next === undefined) return;
+    try {
+      await this.#create(next.spec, signal);
+      this.#waiting.delete(next.name);
+      this.#failures = 0;
+    } catch (error) {
+      if (!signal.aborted) this.#tryLater(next, error);
+    }
+  }
+
+  async #create(spec: EventSpec, signal: AbortSignal): Promise<void> {
+    const { api, node, now } = this.#options;
+    try {
+      await api.create(eventPath(spec), eventObject(spec, { node, at: now() }), signal);
+    } catch (error) {
+      // Another node was first, or we were before we began anew.
+      if (!(error instanceof ApiError && error.code === 409)) throw error;
+    }
+  }
+
+  #tryLater(event: WaitingEvent, error: unknown): void {
+    this.#failures++;
+    // It may have been withdrawn meanwhile; else it goes to the end.
+    if (this.#waiting.delete(event.name) && ++event.tries < MOST_TRIES) this.#waiting.add(event);
+    const code = error instanceof ApiError ? error.code : 'garbled';
+    if (this.#troubles.has(code)) return;
+    this.#troubles.add(code);
+    this.#options.onTrouble(errorText(error));
+  }
+}

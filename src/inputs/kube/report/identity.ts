@@ -1,0 +1,56 @@
+/** What an object calls itself, taken without a check: for dispatch and for messages. */
+import { isText } from '../../../lib/text/istext.ts';
+import type { ObjectReference } from '../../../model/problem.ts';
+
+export interface ObjectType {
+  readonly apiVersion?: string;
+  readonly kind?: string;
+}
+
+export function typeOf(object: unknown): ObjectType {
+  const { apiVersion, kind } = asMap(object);
+  return { ...(isText(apiVersion) && { apiVersion }), ...(isText(kind) && { kind }) };
+}
+
+export function metadataOf(object: unknown): { readonly name: string; readonly namespace: string } {
+  const { name, namespace } = asMap(asMap(object).metadata);
+  return { name: shown(name) ?? '(no name)', namespace: shown(namespace) ?? 'default' };
+}
+
+export function asMap(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {};
+}
+
+/** None where it is no list. */
+export function asMaps(value: unknown): readonly Readonly<Record<string, unknown>>[] {
+  return Array.isArray(value) ? value.map(asMap) : [];
+}
+
+/** Bad names reach messages too; their length and their control characters stay here. */
+function shown(value: unknown): string | undefined {
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  if (!isText(value)) return undefined;
+  return JSON.stringify(value).slice(1, -1).slice(0, 253);
+}
+
+/** `shop/web`, or `node-1` for what lives in no namespace: how the API server tells its objects apart. */
+export function objectKey(object: unknown): string | undefined {
+  const { name, namespace } = asMap(asMap(object).metadata);
+  if (!isText(name)) return undefined;
+  return isText(namespace) ? `${namespace}/${name}` : name;
+}
+
+/** Which object of its server this is; undefined where it does not say. */
+export function referenceOf(object: unknown): ObjectReference | undefined {
+  const { apiVersion, kind } = typeOf(object);
+  const { name, namespace, uid, generation } = asMap(asMap(object).metadata);
+  if (apiVersion === undefined || kind === undefined || !isText(name)) return undefined;
+  return {
+    apiVersion,
+    kind,
+    name,
+    ...(isText(namespace) && { namespace }),
+    ...(isText(uid) && { uid }),
+    ...(typeof generation === 'number' && { generation }),
+  };
+}

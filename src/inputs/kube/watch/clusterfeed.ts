@@ -1,0 +1,115 @@
+import type { Timing } from '../../../lib/async/timing.ts';
+import type { ClusterEvent, PodKey } from '../../../model/cluster.ts';
+import { NamespaceBudget } from '../../../model/namespacebudget.ts';
+import type { Direction } from '../../../model/policy.ts';
+import type { Problem } from '../../../model/problem.ts';
+import { boundedProblems } from '../report/boundedproblems.ts';
+import { PolicyHold } from './hold.ts';
+import { Identities } from './identities.ts';
+import { type IsLiving, NamespaceQuestions } from './namespacequestions.ts';
+import { NETWORK_POLICIES, NODES, PODS } from './resource.ts';
+import { UnreadNodes } from './unreadnodes.ts';
+
+/** How it stands with one kind of object. */
+export interface SourceStatus {
+  /** `Pod`, `ClusterNetworkPolicy`. */
+  readonly source: string;
+  /** Of a kind that is served in several; absent where there is one only. */
+  readonly version?: string;
+  /**
+   * Read whole for the first time; unreadable, so that what was known stays, and once more where the reason has become
+   * another; readable again; not served at all.
+   */
+  readonly state: 'synced' | 'lost' | 'recovered' | 'absent';
+  readonly reason?: string;
+}
+
+export interface ClusterListener {
+  /** What changed at one moment; never empty. */
+  onEvents(events: readonly ClusterEvent[]): void;
+  /** Everything that is wrong with objects of the cluster now, whenever that changes. */
+  onProblems(problems: readonly Problem[]): void;
+  onSource(status: SourceStatus): void;
+}
+
+export interface FeedNeeds {
+  readonly isLiving: IsLiving;
+  readonly timing: Timing;
+  /** After it nothing is published but what sources publish. */
+  readonly signal: AbortSignal;
+  readonly node?: string | undefined;
+  readonly isolated?: ReadonlyMap<PodKey, ReadonlySet<Direction>> | undefined;
+  readonly identities?: Identities;
+}
+
+/** Where all sources of one cluster publish what they found; what depends on several of them is decided here. */
+export class ClusterFeed {
+  readonly hold: PolicyHold;
+  readonly identities: Identities;
+  readonly #listener: ClusterListener;
+  readonly #nodes = new UnreadNodes();
+  readonly #budget = new NamespaceBudget();
+  readonly #problems = new Map<string, readonly Problem[]>();
+  readonly #questions: NamespaceQuestions;
+  readonly #unlisted = new Set([PODS.kind, NETWORK_POLICIES.kind]);
+
+  constructor(listener: ClusterListener, needs: FeedNeeds) {
+    const { isLiving, timing, signal, node, isolated, identities = new Identities() } = needs;
+    this.#listener = listener;
+    this.identities = identities;
+    this.hold = new PolicyHold(node, isolated);
+    const publish = (events: readonly ClusterEvent[]) => this.#publish(events);
+    this.#questions = new NamespaceQuestions({ hold: this.hold, isLiving, publish, timing, signal });
+  }
+
+  /** When it is known of what waits whether it has to be held. */
+  get settled(): Promise<void> {
+    return this.#questions.settled();
+  }
+
+  /** Also with nothing new, for what was held. */
+  publish(events: readonly ClusterEvent[]): void {
+    this.#publish(this.hold.pass(events));
+    this.#questions.ask(this.hold.takeOpen());
+  }
+
+  #publish(events: readonly ClusterEvent[]): void {
+    const passed = this.#budget.pass(this.#nodes.pass(events));
+    this.#toListener(passed);
+    if (passed.some(({ type }) => type === 'policy'))
+      this.reportProblems('namespaces', this.#budget.problems());
+  }
+
+  #toListener(events: readonly ClusterEvent[]): void {
+    if (events.length > 0) this.#listener.onEvents(events);
+  }
+
+  /** All that is wrong with the objects of one source. */
+  reportProblems(source: string, problems: readonly Problem[]): void {
+    const before = this.#problems.get(source) ?? [];
+    this.#problems.set(source, problems);
+    if (!areSame(before, problems))
+      this.#listener.onProblems(boundedProblems([...this.#problems.values()].flat()));
+  }
+
+  reportSource(status: SourceStatus): void {
+    if (status.state === 'synced') this.#synced(status.source);
+    this.#listener.onSource(status);
+  }
+
+  #synced(source: string): void {
+    if (source === NODES.kind) this.#toListener(this.#nodes.setKnown());
+    if (!this.#unlisted.delete(source) || this.#unlisted.size > 0) return;
+    this.hold.setListed();
+    this.publish([]);
+  }
+}
+
+/** Nearly all are the same objects as before. */
+function areSame(a: readonly Problem[], b: readonly Problem[]): boolean {
+  if (a === b) return true;
+  return (
+    a.length === b.length &&
+    a.every((problem, at) => problem === b[at] || JSON.stringify(problem) === JSON.stringify(b[at]))
+  );
+}

@@ -1,0 +1,219 @@
+import { getOrMake } from '../../../lib/collections/getormake.ts';
+import { type ClusterEvent, namespaceOfPod, type Pod, type PodKey } from '../../../model/cluster.ts';
+import { podMark } from '../../../model/podmark.ts';
+import { type Direction, namespaceOfPolicy, type Policy, withoutRules } from '../../../model/policy.ts';
+import { EVERYTHING, matchLabels } from '../../../model/selector.ts';
+
+/**
+ * Keeps the isolation by policies of a namespace that is being deleted until its last pod is gone. The server deletes
+ * its objects in any order, so policies may vanish half a minute before the pods that they isolate.
+ *
+ * Whether a namespace is being deleted is told by another watch, which may be late, cut or dead. So where a policy is
+ * gone and a pod is not, the deletion waits for an answer of the server that was asked for after it:
+ *
+ *     deletion ─▶ open ── lives ──▶ published
+ *                  │ ▲
+ *     is ending, or│ │ asked again         Held: what the policy allowed is taken, what it denied stays.
+ *     no answer    ▼ │
+ *                 held ── last pod is gone ──▶ published
+ *
+ * An agent that starts meanwhile cannot read what is deleted already: the rules that it finds in force tell whom it
+ * isolated. Where no policy isolates such a pod any more, one was deleted: it is as if its deletion had just come, and
+ * what it isolated is all of the namespace.
+ */
+export class PolicyHold {
+  /** Pods that may still run and whose rules are ours, by namespace. */
+  readonly #pods = new Map<string, Map<PodKey, Pod>>();
+  /** Namespaces with such pods that are being deleted, or gone. */
+  readonly #ending = new Set<string>();
+  /** What is left of each namespaced policy when it is deleted. */
+  readonly #isolations = new Map<string, PolicyEvent>();
+  /** Deletions that wait, by namespace. */
+  readonly #waiting = new Map<string, Waiting>();
+  /** Namespaces of which something has changed since their deletions were last looked at. */
+  readonly #touched = new Set<string>();
+  readonly #isOurs: (node: string) => boolean;
+  /** Pods that rules isolated that were found in force, by their marks. */
+  #found: ReadonlyMap<PodKey, ReadonlySet<Direction>>;
+
+  /**
+   * With a node, only its pods matter: there are no rules for others. `isolated` are those that rules in force isolate, by
+   * their marks.
+   */
+  constructor(node?: string, isolated: ReadonlyMap<PodKey, ReadonlySet<Direction>> = new Map()) {
+    this.#isOurs = node === undefined ? () => true : name => name === node;
+    this.#found = isolated;
+  }
+
+  /** What a watch says: a namespace that has no deletionTimestamp is active. It may say so late. */
+  setActive(namespace: string, isActive: boolean): void {
+    if (isActive) this.#ending.delete(namespace);
+    else if (this.#pods.has(namespace)) this.#ending.add(namespace);
+    this.#touched.add(namespace);
+  }
+
+  /** All pods and all policies were listed: whom nothing isolates that rules in force do, a policy has left. */
+  setListed(): void {
+    const found = this.#found;
+    this.#found = new Map();
+    const policies = Map.groupBy(this.#isolations.values(), ({ key }) => namespaceOfPolicy(key));
+    for (const [namespace, pods] of this.#pods) {
+      const isolated = (pod: Pod) => [...(found.get(podMark(pod.key)) ?? [])];
+      const isLeft = (pod: Pod, direction: Direction) =>
+        !(policies.get(namespace) ?? []).some(({ value }) => isolates(value, pod, direction));
+      const left = [...pods.values()].flatMap(pod => isolated(pod).filter(each => isLeft(pod, each)));
+      if (left.length > 0) this.#leave(isolationFound(namespace, new Set(left)));
+    }
+  }
+
+  /** What may be published of these events now, and of those that waited. */
+  pass(events: readonly ClusterEvent[]): readonly ClusterEvent[] {
+    const passed = events.filter(event => this.#note(event));
+    return [...passed, ...this.#settle()];
+  }
+
+  /** Namespaces with deletions for which an answer is wanted that were not named since something of them changed. */
+  takeOpen(): readonly string[] {
+    const open = [...this.#touched].filter(namespace => this.isOpen(namespace));
+    this.#touched.clear();
+    return open;
+  }
+
+  /** Whether deletions wait for the word whether their namespace lives. */
+  isOpen(namespace: string): boolean {
+    return this.#waiting.has(namespace) && !this.#ending.has(namespace);
+  }
+
+  /** What a question that is asked now is about. */
+  deletionsOf(namespace: string): ReadonlySet<PolicyEvent> {
+    return new Set(this.#waiting.get(namespace)?.deletions.values());
+  }
+
+  /** What may be published when such a question is answered. The word that it is ending is not kept: it may be old by now. */
+  answered(namespace: string, asked: ReadonlySet<PolicyEvent>, isLiving: boolean): readonly ClusterEvent[] {
+    if (!isLiving) return this.isolate(namespace);
+    const { deletions } = this.#waiting.get(namespace) ?? NOTHING;
+    return this.#release(
+      namespace,
+      [...deletions.values()].filter(deletion => asked.has(deletion)),
+    );
+  }
+
+  /** What the deleted policies allowed is taken; what they denied stays. */
+  isolate(namespace: string): readonly ClusterEvent[] {
+    const { deletions, fresh } = this.#waiting.get(namespace) ?? NOTHING;
+    return fresh.splice(0).flatMap(deletion => {
+      const isolation = this.#isolations.get(deletion.key);
+      if (deletions.get(deletion.key) !== deletion || isolation === undefined) return [];
+      this.#isolations.delete(deletion.key);
+      return [isolation];
+    });
+  }
+
+  /** Whether the event may pass; a deletion never does, it waits and is perhaps released at once. */
+  #note(event: ClusterEvent): boolean {
+    if (event.type === 'pod') this.#notePod(event);
+    if (event.type === 'namespace' && event.value === undefined) this.setActive(event.key, false);
+    const namespace = event.type === 'policy' ? namespaceOf(event.key) : undefined;
+    if (event.type !== 'policy' || namespace === undefined) return true;
+    if (event.value === undefined) this.#wait(namespace, event);
+    else {
+      this.#forget(namespace, [event]);
+      this.#isolations.set(event.key, { ...event, value: withoutRules(event.value, 'deleted') });
+    }
+    return event.value !== undefined;
+  }
+
+  #notePod({ key, value }: ClusterEvent & { type: 'pod' }): void {
+    const namespace = namespaceOfPod(key);
+    const pods = this.#pods.get(namespace) ?? new Map<PodKey, Pod>();
+    if (value !== undefined && !value.finished && this.#isOurs(value.node)) pods.set(key, value);
+    else pods.delete(key);
+    if (pods.size > 0) this.#pods.set(namespace, pods);
+    else {
+      this.#pods.delete(namespace);
+      this.#ending.delete(namespace);
+    }
+    this.#touched.add(namespace);
+  }
+
+  #wait(namespace: string, deletion: PolicyEvent): void {
+    const waiting = getOrMake(this.#waiting, namespace, (): Waiting => ({ deletions: new Map(), fresh: [] }));
+    waiting.deletions.set(deletion.key, deletion);
+    waiting.fresh.push(deletion);
+    this.#touched.add(namespace);
+  }
+
+  /** As if its deletion had just come; it was never published itself. */
+  #leave(policy: Policy): void {
+    const { id: key } = policy;
+    this.#isolations.set(key, { type: 'policy', key, value: policy });
+    this.#wait(namespaceOfPolicy(key), { type: 'policy', key });
+  }
+
+  #settle(): readonly ClusterEvent[] {
+    const namespaces = [...this.#touched].filter(namespace => this.#waiting.has(namespace));
+    return namespaces.flatMap(namespace => {
+      if (!this.#pods.has(namespace))
+        return this.#release(namespace, [...this.#waiting.get(namespace)!.deletions.values()]);
+      return this.#ending.has(namespace) ? this.isolate(namespace) : [];
+    });
+  }
+
+  #release(namespace: string, released: readonly PolicyEvent[]): readonly ClusterEvent[] {
+    // What was found and not published yet is nothing to take back.
+    const published = released.filter(({ key }) => !isFound(key) || !this.#isolations.has(key));
+    this.#forget(namespace, released);
+    for (const { key } of released) this.#isolations.delete(key);
+    return published;
+  }
+
+  #forget(namespace: string, events: readonly PolicyEvent[]): void {
+    const { deletions } = this.#waiting.get(namespace) ?? NOTHING;
+    for (const { key } of events) deletions.delete(key);
+    if (deletions.size === 0) this.#waiting.delete(namespace);
+  }
+}
+
+type PolicyEvent = Extract<ClusterEvent, { type: 'policy' }>;
+
+interface Waiting {
+  readonly deletions: Map<string, PolicyEvent>;
+  /** Those of which nothing was published yet. */
+  readonly fresh: PolicyEvent[];
+}
+
+const NOTHING: Waiting = { deletions: new Map(), fresh: [] };
+
+/** Also where nobody knows whether it selects the pod. */
+function isolates(policy: Policy | undefined, pod: Pod, direction: Direction): boolean {
+  if (policy === undefined || policy.audited || policy[direction] === undefined) return false;
+  return matchLabels(policy.subject.pods, pod) !== 'no';
+}
+
+/** By a name that no object of the API has. */
+function isolationFound(namespace: string, directions: ReadonlySet<Direction>): Policy {
+  const name = `${namespace}/${FOUND}`;
+  return {
+    id: `${NAMESPACED}${name}`,
+    kind: 'NetworkPolicy',
+    name,
+    tier: 'networkpolicy',
+    order: 0,
+    subject: { namespaces: { kind: 'name', name: namespace }, pods: EVERYTHING },
+    ...(directions.has('ingress') && { ingress: [] }),
+    ...(directions.has('egress') && { egress: [] }),
+  };
+}
+
+const FOUND = '(deleted with its namespace)';
+
+function isFound(key: string): boolean {
+  return key.endsWith(`/${FOUND}`);
+}
+
+const NAMESPACED = 'NetworkPolicy ';
+
+function namespaceOf(key: PolicyEvent['key']): string | undefined {
+  return key.startsWith(NAMESPACED) ? namespaceOfPolicy(key) : undefined;
+}

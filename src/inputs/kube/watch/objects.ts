@@ -1,0 +1,122 @@
+import { hash } from 'node:crypto';
+import type { ClusterEvent } from '../../../model/cluster.ts';
+import type { Problem } from '../../../model/problem.ts';
+import { decodeDelivered, isOfType } from '../decode/delivered.ts';
+import { asMap, referenceOf } from '../report/identity.ts';
+import { goneEvent, type Resource } from './resource.ts';
+import { isRolledBack, revisionOf } from './revision.ts';
+
+/**
+ * Which objects of one kind were published, and at which revision; of the objects themselves nothing is kept but a
+ * digest. While a list is read, what it has not shown yet is only suspected to be gone, and at its end it is known.
+ *
+ *     upsert/delete ─▶ events       startReplace … upsert … upsert … replaced ─▶ events of what vanished
+ */
+export class Objects {
+  #resource: Resource;
+  /** By name, `shop/web`; empty where the object has to be read again even at the same revision. */
+  readonly #revisions = new Map<string, string>();
+  /** Of each object that was published, a digest of what was published: most changes are of no interest to policy. */
+  readonly #published = new Map<string, string>();
+  readonly #problems = new Map<string, readonly Problem[]>();
+  #allProblems: readonly Problem[] | undefined;
+  /** Names that the list being read has not shown yet. */
+  #unseen: Set<string> | undefined;
+
+  constructor(resource: Resource) {
+    this.#resource = resource;
+  }
+
+  /** How many there are, as far as is known. */
+  get size(): number {
+    return this.#revisions.size;
+  }
+
+  /** Whether it was published, and has not been taken away since. */
+  has(name: string): boolean {
+    return this.#published.has(name);
+  }
+
+  /** Takes an object in as it is now; one that cannot be read stays what it was. */
+  upsert(name: string, object: unknown): readonly ClusterEvent[] {
+    const revision = revisionOf(object) ?? '';
+    this.#unseen?.delete(name);
+    if (revision !== '' && this.#revisions.get(name) === revision) return [];
+    // The server that delivered another type may deliver the right one at the same revision.
+    this.#revisions.set(name, isOfType(object, this.#resource) ? revision : '');
+    const { event, problems } = decodeDelivered(object, this.#resource);
+    if (problems.length > 0) this.#setProblems(name, this.#aboutPolicy(problems, object));
+    else this.#setProblems(name);
+    return event === undefined || !this.#isNews(name, event) ? [] : [event];
+  }
+
+  delete(name: string): readonly ClusterEvent[] {
+    return this.#forget(name);
+  }
+
+  startReplace(): void {
+    this.#unseen = new Set(this.#revisions.keys());
+  }
+
+  /** What the list did not show is gone. */
+  replaced(): readonly ClusterEvent[] {
+    const gone = [...(this.#unseen ?? [])];
+    this.#unseen = undefined;
+    return gone.flatMap(name => this.#forget(name));
+  }
+
+  /** From now on the same objects come in another version. */
+  setResource(resource: Resource): void {
+    this.#resource = resource;
+    this.distrustRevisions();
+  }
+
+  /** Reads every object again when it is shown next: its revision no longer says what it is. */
+  distrustRevisions(): void {
+    for (const name of this.#revisions.keys()) this.#revisions.set(name, '');
+  }
+
+  /** All of them are gone, but for those that came after the revision, where that is known. */
+  clear(revision?: string): readonly ClusterEvent[] {
+    const isLater = (of: string) => revision !== undefined && isRolledBack(revision, of);
+    const gone = [...this.#revisions].filter(([, of]) => !isLater(of));
+    return gone.flatMap(([name]) => this.#forget(name));
+  }
+
+  /** The same list until one of them changes: most changes are of objects that nothing is wrong with. */
+  get problems(): readonly Problem[] {
+    this.#allProblems ??= [...this.#problems.values()].flat();
+    return this.#allProblems;
+  }
+
+  #setProblems(name: string, problems?: readonly Problem[]): void {
+    if (problems === undefined && !this.#problems.delete(name)) return;
+    // What stays is the same object, so that nobody looks at all of them for one that is new.
+    if (problems !== undefined && JSON.stringify(this.#problems.get(name)) === JSON.stringify(problems))
+      return;
+    if (problems !== undefined) this.#problems.set(name, problems);
+    this.#allProblems = undefined;
+  }
+
+  /** Only policies have authors who wait for an answer; what an object says of its type may be wrong. */
+  #aboutPolicy(problems: readonly Problem[], object: unknown): readonly Problem[] {
+    const { apiVersion, kind } = this.#resource;
+    if (!kind.endsWith('Policy')) return problems;
+    const about = referenceOf({ ...asMap(object), apiVersion, kind });
+    return about === undefined ? problems : problems.map(problem => ({ ...problem, about }));
+  }
+
+  #isNews(name: string, event: ClusterEvent): boolean {
+    const digest = hash('sha1', JSON.stringify(event), 'base64');
+    const isNews = this.#published.get(name) !== digest;
+    this.#published.set(name, digest);
+    return isNews;
+  }
+
+  #forget(name: string): readonly ClusterEvent[] {
+    this.#unseen?.delete(name);
+    this.#revisions.delete(name);
+    this.#setProblems(name);
+    return this.#published.delete(name) ? [goneEvent(this.#resource, name)] : [];
+  }
+}

@@ -1,0 +1,229 @@
+/**
+ * Follows one resource of the API server: reads it whole once, then every change of it, for as long as it takes.
+ *
+ *     ┌──────── no revision ◀──── 410, ERROR, rolled back ──────┐
+ *     ▼                                                         │
+ *  streaming list ──▶ (goes on as) ──▶ watch from the revision ─┤
+ *     │ 422: cannot stream              ▲          ▲            │ cut, overdue, 401, 403, 500 …
+ *     ▼                                 │          └─ back-off ─┘ (thirty times, and it is listed again)
+ *  pages of 500 ────────────────────────┘
+ *
+ * Only the end of a whole list, or the server's word in a watch, ever says that an object is gone.
+ */
+
+import { type Backoff, backoffMs, jitteredMs } from '../../../lib/async/backoff.ts';
+import { EventLoopYield } from '../../../lib/async/eventloopyield.ts';
+import type { Timing } from '../../../lib/async/timing.ts';
+import type { Api, Query } from '../client/api.ts';
+import { ApiError, isExpired, isNotUnderstood } from '../client/apierror.ts';
+import { jsonLines } from '../client/jsonlines.ts';
+import { shapeOf } from '../decode/shapes.ts';
+import { readListPage, type TakeListed } from './listpage.ts';
+import { listPages } from './listpages.ts';
+import { type Resource, selection } from './resource.ts';
+import { isRolledBack } from './revision.ts';
+import { parseWatchEvent, type WatchEvent } from './watchevent.ts';
+import { byLot, LONGEST_S } from './watchlength.ts';
+
+export type WatchChange =
+  | { readonly type: 'upsert' | 'delete'; readonly name: string; readonly object: unknown }
+  /** The list that began is whole: what it did not show is deleted. */
+  | { readonly type: 'replaced' };
+
+/** What a reflector keeps equal to the server. All of it is synchronous. */
+export interface Store {
+  /** A list begins. Where the storage may have been `rolledBack`, an object may differ although its revision is the same. */
+  startReplace(rolledBack: boolean): void;
+  /** In the order in which they came. */
+  apply(changes: readonly WatchChange[]): void;
+  /** Changes arrive again, or no longer; with a reason where a try to get them back has failed. */
+  setHealth(isWatching: boolean, reason?: unknown): void;
+}
+
+const STREAMED_LIST = { sendInitialEvents: 'true', resourceVersionMatch: 'NotOlderThan' };
+const RETRY: Backoff = { firstMs: 100, mostMs: 10_000 };
+/** Of what came in one piece: to decode and publish so many takes some milliseconds, and others have a turn after it. */
+const MOST_TAKEN = 16;
+/** A watch that ends sooner is one that failed. */
+const SHORT_WATCH_MS = 1000;
+/** So many failures in a row, some minutes: whoever lets no watch through may let lists through. */
+const PERSISTENT = 30;
+
+export class Reflector {
+  readonly #api: Api;
+  readonly #resource: Resource;
+  readonly #store: Store;
+  readonly #timing: Timing;
+  readonly #watchSeconds: () => number;
+  /** What was seen is all there was at this revision; without one it has to be listed. */
+  #revision: string | undefined;
+  /** Or may have been: the next list trusts no revision. */
+  #rolledBack = false;
+  /** The server may have been restored from a backup since it was last heard. */
+  #isSuspect = false;
+  /** In a row; a watch that did not last is another one, whatever it said. */
+  #failures = 0;
+  /** Watches in a row that said nothing and did not last, of a server that was heard just before. */
+  #unheard = 0;
+  /** Since when what changes arrives. */
+  #watchingSinceMs: number | undefined;
+
+  /** `watchSeconds` says how long a watch may last now. */
+  constructor(api: Api, resource: Resource, store: Store, timing: Timing, watchSeconds = () => LONGEST_S) {
+    this.#api = api;
+    this.#watchSeconds = watchSeconds;
+    this.#resource = resource;
+    this.#store = store;
+    this.#timing = timing;
+  }
+
+  /** Runs until the signal, whatever the server does. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const error = await this.#follow(signal).catch((error: unknown) => error);
+      if (!signal.aborted && error !== undefined) await this.#recover(error, signal);
+    }
+  }
+
+  async #follow(signal: AbortSignal): Promise<void> {
+    if (this.#isSuspect && this.#revision !== undefined) await this.#checkRevision(this.#revision, signal);
+    if (this.#revision === undefined) await this.#list(signal);
+    else {
+      this.#unheard++;
+      await this.#watch({ resourceVersion: this.#revision }, signal);
+    }
+  }
+
+  async #recover(error: unknown, signal: AbortSignal): Promise<void> {
+    this.#isSuspect = true;
+    if (this.#timing.now() - (this.#watchingSinceMs ?? Number.POSITIVE_INFINITY) >= SHORT_WATCH_MS)
+      this.#failures = 0;
+    this.#watchingSinceMs = undefined;
+    // A storage that was rolled back and has grown past our revision meanwhile is told from no other that forgot it.
+    if (isExpired(error)) this.#rolledBack = true;
+    if (isExpired(error) || this.#unheard >= PERSISTENT) this.#revision = undefined;
+    this.#store.setHealth(false, this.#failures > 0 ? error : undefined);
+    const askedMs = error instanceof ApiError ? error.retryAfterMs : 0;
+    const waitMs = jitteredMs(backoffMs(RETRY, ++this.#failures), this.#timing.random());
+    await this.#timing.sleep(Math.max(askedMs, waitMs), signal);
+  }
+
+  /**
+   * On a storage that was rolled back, a watch from our revision would wait in silence until the new history is
+   * as long as the old one.
+   */
+  async #checkRevision(known: string, signal: AbortSignal): Promise<void> {
+    const { revision } = await readListPage(this.#api, this.#resource, { limit: '1' }, () => {}, signal);
+    this.#rolledBack = isRolledBack(revision, known);
+    if (this.#rolledBack) this.#revision = undefined;
+    this.#isSuspect = false;
+  }
+
+  async #list(signal: AbortSignal): Promise<void> {
+    this.#store.startReplace(this.#rolledBack);
+    try {
+      await this.#watch(STREAMED_LIST, signal);
+    } catch (error) {
+      const canStream = !isNotUnderstood(error) && this.#failures < PERSISTENT;
+      if (this.#revision !== undefined || canStream) throw error;
+      await this.#readPages(signal);
+    }
+  }
+
+  async #readPages(signal: AbortSignal): Promise<void> {
+    const take: TakeListed = items => this.#store.apply(items.map(item => ({ type: 'upsert', ...item })));
+    const revision = await listPages(this.#api, this.#resource, take, signal);
+    this.#store.apply([{ type: 'replaced' }]);
+    this.#progress(revision);
+    this.#store.setHealth(true);
+  }
+
+  async #watch(query: Query, signal: AbortSignal): Promise<void> {
+    const isList = this.#revision === undefined;
+    const seconds = this.#byLot(isList ? LONGEST_S : this.#watchSeconds());
+    const options = { watch: 'true', allowWatchBookmarks: 'true', timeoutSeconds: String(seconds) };
+    const enough = new AbortController();
+    const body = await this.#api.get(
+      this.#resource.path,
+      { ...selection(this.#resource), ...options, ...query },
+      AbortSignal.any([signal, enough.signal]),
+    );
+    const startedMs = this.#timing.now();
+    if (!isList) this.#store.setHealth(true);
+    try {
+      await this.#read(body, enough, signal);
+    } catch (error) {
+      if (!enough.signal.aborted || signal.aborted) throw error;
+    } finally {
+      if (this.#timing.now() - startedMs >= SHORT_WATCH_MS) this.#progress(this.#revision);
+    }
+    if (!enough.signal.aborted) this.#judgeEnd(this.#timing.now() - startedMs, seconds * 1000);
+  }
+
+  /** A list that goes on as a watch would last for as long as a list may: `enough` ends it when a watch would end. */
+  async #read(body: AsyncIterable<Uint8Array>, enough: AbortController, signal: AbortSignal): Promise<void> {
+    const isList = this.#revision === undefined;
+    const slices = new EventLoopYield();
+    let timer: NodeJS.Timeout | undefined;
+    try {
+      for await (const values of jsonLines(body, { type: 'all', object: shapeOf(this.#resource.kind) })) {
+        for (let at = 0; at < values.length; at += MOST_TAKEN) {
+          signal.throwIfAborted();
+          this.#take(values.slice(at, at + MOST_TAKEN));
+          if (slices.over) await slices.rest();
+        }
+        if (isList && this.#revision !== undefined)
+          timer ??= setTimeout(() => enough.abort(), this.#byLot(this.#watchSeconds()) * 1000).unref();
+      }
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #byLot(seconds: number): number {
+    return byLot(seconds, this.#timing.random());
+  }
+
+  /** What a watch said and nobody understood may have been a change: then only a list can say what is there. */
+  #take(values: readonly unknown[]): void {
+    try {
+      const events = values.map(value => parseWatchEvent(value, this.#resource));
+      this.#apply(events);
+    } catch (error) {
+      this.#revision = undefined;
+      throw error;
+    }
+  }
+
+  #apply(events: readonly WatchEvent[]): void {
+    const isListed = this.#revision === undefined && events.some(isEndOfList);
+    this.#store.apply(events.flatMap(toChange));
+    if (isListed || this.#revision !== undefined) this.#progress(events.at(-1)?.revision ?? this.#revision);
+    if (isListed) this.#store.setHealth(true);
+  }
+
+  #progress(revision: string | undefined): void {
+    if (revision === undefined) return;
+    this.#revision = revision;
+    this.#unheard = 0;
+    this.#watchingSinceMs ??= this.#timing.now();
+    this.#rolledBack = false;
+    this.#isSuspect = false;
+  }
+
+  /** A watch that ends in order before its time was ended by a server that goes away. */
+  #judgeEnd(lastedMs: number, plannedMs: number): void {
+    if (this.#revision === undefined) throw new ApiError('cut', 'the list ends early');
+    if (lastedMs < SHORT_WATCH_MS) throw new ApiError('cut', 'the watch ends as soon as it begins');
+    if (lastedMs < plannedMs * 0.9) this.#isSuspect = true;
+  }
+}
+
+function isEndOfList(event: WatchEvent): boolean {
+  return event.type === 'bookmark' && event.endsList;
+}
+
+function toChange(event: WatchEvent): readonly WatchChange[] {
+  if (event.type !== 'bookmark') return [event];
+  return event.endsList ? [{ type: 'replaced' }] : [];
+}

@@ -1,0 +1,71 @@
+import type { Timing } from '../../../lib/async/timing.ts';
+import type { Service, ServiceKey } from '../../../model/service.ts';
+import type { Api } from '../client/api.ts';
+import { isOfType } from '../decode/delivered.ts';
+import { decodeInventory } from '../decode/inventory.ts';
+import type { SourceStatus } from './clusterfeed.ts';
+import { Reflector, type Store, type WatchChange } from './reflector.ts';
+import { SERVICES } from './resource.ts';
+import { WatchHealth } from './watchhealth.ts';
+
+/** Whoever wants to know of Services. All of it is synchronous. */
+export interface ServiceListener {
+  put(service: Service): void;
+  delete(key: ServiceKey): void;
+  /** Those that it knows. */
+  keys(): Iterable<ServiceKey>;
+  onSource(status: SourceStatus): void;
+}
+
+/**
+ * Services, for their names only: policy never sees them, so whether they can be read is no part of what makes a node
+ * ready, and what is kept of them is for the listener to say.
+ */
+export class ServiceSource implements Store {
+  readonly #listener: ServiceListener;
+  readonly #health: WatchHealth;
+  /** What the list that is being read has not shown yet. */
+  #unseen = new Set<ServiceKey>();
+
+  constructor(listener: ServiceListener) {
+    this.#listener = listener;
+    this.#health = new WatchHealth(SERVICES.kind, status => listener.onSource(status));
+  }
+
+  startReplace(): void {
+    this.#unseen = new Set(this.#listener.keys());
+  }
+
+  apply(changes: readonly WatchChange[]): void {
+    for (const change of changes) this.#apply(change);
+  }
+
+  setHealth(isWatching: boolean, reason?: unknown): void {
+    this.#health.set(isWatching, reason);
+  }
+
+  #apply(change: WatchChange): void {
+    if (change.type === 'replaced') {
+      for (const key of this.#unseen) this.#listener.delete(key);
+      this.#unseen.clear();
+      return;
+    }
+    const key = change.name as ServiceKey;
+    this.#unseen.delete(key);
+    if (change.type === 'upsert' && !isOfType(change.object, SERVICES)) return;
+    const item = change.type === 'upsert' ? decodeInventory(change.object).item : undefined;
+    if (item?.type === 'service') this.#listener.put(item.value);
+    else this.#listener.delete(key);
+  }
+}
+
+/** Runs until the signal. */
+export function followServices(
+  listener: ServiceListener,
+  api: Api,
+  timing: Timing,
+  watchSeconds: () => number,
+  signal: AbortSignal,
+): Promise<void> {
+  return new Reflector(api, SERVICES, new ServiceSource(listener), timing, watchSeconds).run(signal);
+}

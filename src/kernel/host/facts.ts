@@ -1,0 +1,82 @@
+/** What was read from the node, or why it could not be read: the two are never the same value. */
+import type { Address, Cidr, Family } from '../../model/address.ts';
+
+export type Reading<T> = { readonly value: T } | { readonly unreadable: string };
+
+export interface Bridge {
+  readonly name: string;
+  readonly addresses: readonly Address[];
+  /** Families whose packets over this bridge pass nftables whatever `bridgeCalls` says of all bridges. */
+  readonly calls?: readonly Family[];
+}
+
+export interface Host {
+  readonly forwarding: Readonly<Record<Family, Reading<boolean>>>;
+  readonly bridges: Reading<readonly Bridge[]>;
+  /** Whether bridged packets pass through nftables; false also where br_netfilter is not loaded. */
+  readonly bridgeCalls: Readonly<Record<Family, Reading<boolean>>>;
+  readonly conntrack: Reading<{ readonly count: number; readonly max: number }>;
+  /** Destinations of all routes, the default route left out. */
+  readonly routes: Readonly<Record<Family, Reading<readonly Cidr[]>>>;
+  /** Names of the processes that we can see. */
+  readonly processes: Reading<readonly string[]>;
+  /** `table calico`, `chains KUBE-ROUTER-*`: rules of other enforcers of network policy. */
+  readonly foreignRules: Reading<readonly string[]>;
+  /** Names of chains of others that health knows. */
+  readonly foreignChains: Reading<readonly string[]>;
+  /** `lan of table inet router` */
+  readonly flowtables: Reading<readonly string[]>;
+  /** How many of IPVS. */
+  readonly virtualServices: Reading<number>;
+  /** Interfaces by which packets to 127.0.0.0/8 are routed. */
+  readonly localnet: Reading<readonly string[]>;
+  /** Settings by which this node leads packets where their senders say: `net.ipv6.conf.*.seg6_enabled`. */
+  readonly sourceRoutes: Reading<readonly string[]>;
+}
+
+/** What the cluster says about this node. */
+export interface Ours {
+  readonly podCidrs: readonly Cidr[];
+  readonly podAddresses: readonly Address[];
+  /** Names of the pods that run on this node. */
+  readonly podNames: readonly string[];
+  /** Addresses that pods of several nodes report: `10.0.0.1: shop/db on n1, and not evil/liar on n2`. */
+  readonly contested?: readonly string[];
+  /** Pods behind no port of a bridge that we know; absent where ports are not known. */
+  readonly withoutPort?: readonly string[];
+  /** Veths that are ports of pods' bridges, and nobody knows whose; absent where ports are not known. */
+  readonly unknownPorts?: readonly string[];
+  /** Absent where nobody has looked. */
+  readonly podWays?: Reading<readonly PodWay[]>;
+  /** Absent where another plugin attaches the pods. */
+  readonly attached?: AttachFacts;
+  /** Who fills the kernel's table of connections; absent where it has room, and nobody has looked. */
+  readonly openers?: Reading<Openers>;
+}
+
+/** Who opened the connections that the kernel tracks. */
+export interface Openers {
+  /** Pods of this node, those first that opened most. */
+  readonly pods: readonly { readonly pod: string; readonly opened: number }[];
+  /** Opened by the node itself, or by others elsewhere. */
+  readonly others: number;
+}
+
+/** An interface by which the node's own routes lead to pods of it. */
+export interface PodWay {
+  readonly device: string;
+  /** `veth`, `bridge`, …; absent for hardware. */
+  readonly kind?: string;
+  /** Packets leave the node by it too. */
+  readonly isUplink: boolean;
+  /** Of the pods. */
+  readonly addresses: readonly Address[];
+}
+
+/** What keeps us from attaching pods. */
+export interface AttachFacts {
+  /** Why no further pod gets an address; absent while one does. */
+  readonly refuses?: string;
+  /** Pod networks of other nodes that nothing of ours leads to: `10.0.2.0/24 of node two`. */
+  readonly unreachable: readonly string[];
+}

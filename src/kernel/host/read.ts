@@ -1,0 +1,125 @@
+/** Reads facts about this node from files. Nothing here throws: what cannot be read says why. */
+import { access, readdir, readFile } from 'node:fs/promises';
+import { networkInterfaces } from 'node:os';
+import { type Address, FAMILIES, type Family, parseAddress } from '../../model/address.ts';
+import type { Bridge, Host, Reading } from './facts.ts';
+import { parseNames } from './interfacenames.ts';
+import { parseRoutes4, parseRoutes6 } from './routes.ts';
+import { readSourceRoutes } from './sourceroutes.ts';
+import { unlessAbsent } from './unlessabsent.ts';
+import { countVirtualServices } from './virtualservices.ts';
+
+const SYSCTL = '/proc/sys/net';
+
+export async function readHost(): Promise<Omit<Host, 'foreignRules' | 'foreignChains' | 'flowtables'>> {
+  const [virtualServices, localnet, sourceRoutes] = await Promise.all([
+    reading(readVirtualServices),
+    reading(readLocalnet),
+    reading(readSourceRoutes),
+  ]);
+  const [ip, ip6, call, call6, bridges, conntrack, routes, routes6, processes] = await Promise.all([
+    reading(() => isOn(`${SYSCTL}/ipv4/ip_forward`)),
+    reading(() => isOn(`${SYSCTL}/ipv6/conf/all/forwarding`)),
+    reading(() => isCalled(`${SYSCTL}/bridge/bridge-nf-call-iptables`)),
+    reading(() => isCalled(`${SYSCTL}/bridge/bridge-nf-call-ip6tables`)),
+    reading(readBridges),
+    reading(readConntrack),
+    reading(async () => parseRoutes4(await readFile('/proc/net/route', 'utf8'))),
+    reading(async () => parseRoutes6(await readFile('/proc/net/ipv6_route', 'utf8'))),
+    reading(readProcesses),
+  ]);
+  return {
+    forwarding: { ip, ip6 },
+    bridgeCalls: { ip: call, ip6: call6 },
+    bridges,
+    conntrack,
+    routes: { ip: routes, ip6: routes6 },
+    processes,
+    virtualServices,
+    localnet,
+    sourceRoutes,
+  };
+}
+
+async function reading<T>(read: () => Promise<T>): Promise<Reading<T>> {
+  try {
+    return { value: await read() };
+  } catch (error) {
+    return { unreadable: (error as Error).message };
+  }
+}
+
+async function isOn(file: string): Promise<boolean> {
+  return (await readNumber(file)) !== 0;
+}
+
+/** Without br_netfilter there is no file, and bridged packets pass no IP hook. */
+function isCalled(file: string): Promise<boolean> {
+  return unlessAbsent(isOn(file), false);
+}
+
+async function readNumber(file: string): Promise<number> {
+  const text = (await readFile(file, 'utf8')).trim();
+  if (!/^\d+$/.test(text)) throw new Error(`${file} reads as "${text}", which is no number`);
+  return Number(text);
+}
+
+/** Without IPVS there is no file. */
+async function readVirtualServices(): Promise<number> {
+  return countVirtualServices(await unlessAbsent(readFile('/proc/net/ip_vs', 'utf8'), ''));
+}
+
+async function readLocalnet(): Promise<string[]> {
+  const names = await readdir(`${SYSCTL}/ipv4/conf`);
+  const routed = async (name: string) =>
+    // An interface may go between the two looks.
+    (await isOn(`${SYSCTL}/ipv4/conf/${name}/route_localnet`).catch(() => false)) ? [name] : [];
+  return (await Promise.all(names.map(routed))).flat().sort();
+}
+
+async function readConntrack(): Promise<{ count: number; max: number }> {
+  const [count, max] = await Promise.all([
+    readNumber(`${SYSCTL}/netfilter/nf_conntrack_count`),
+    readNumber(`${SYSCTL}/netfilter/nf_conntrack_max`),
+  ]);
+  return { count, max };
+}
+
+// The list of names comes from our network namespace, also of those without an address; /sys may show that of another.
+async function readBridges(): Promise<Bridge[]> {
+  const bridges: Bridge[] = [];
+  const interfaces = networkInterfaces();
+  for (const name of parseNames(await readFile('/proc/net/dev', 'utf8'))) {
+    const folder = `/sys/class/net/${name}/bridge`;
+    if (!(await exists(folder))) continue;
+    const known = (interfaces[name] ?? []).map(({ address }) => parseAddress(address.split('%')[0]!));
+    const addresses = known.filter((address): address is Address => address !== undefined);
+    bridges.push({ name, addresses, calls: await readOwnCalls(folder) });
+  }
+  return bridges;
+}
+
+/** What a bridge says of its own counts where br_netfilter is loaded. */
+async function readOwnCalls(folder: string): Promise<Family[]> {
+  if (!(await exists(`${SYSCTL}/bridge`))) return [];
+  const files = { ip: 'nf_call_iptables', ip6: 'nf_call_ip6tables' };
+  const on = await Promise.all(FAMILIES.map(family => isOn(`${folder}/${files[family]}`).catch(() => false)));
+  return FAMILIES.filter((_, at) => on[at]);
+}
+
+function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function readProcesses(): Promise<string[]> {
+  // In a PID namespace of our own we are its first process, and see nobody else's.
+  if (process.pid === 1) throw new Error("the node's processes are not visible from this container");
+  const entries = await readdir('/proc');
+  const pids = entries.filter(entry => /^\d+$/.test(entry));
+  // A process may end between the two looks.
+  const read = (pid: string) => readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '');
+  return (await Promise.all(pids.map(read))).map(name => name.trim()).filter(name => name !== '');
+}

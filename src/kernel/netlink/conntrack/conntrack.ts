@@ -1,0 +1,146 @@
+/** The connection tracking of one network namespace, over raw netlink and sockets of its own. */
+import { type Address, familyOf } from '../../../model/address.ts';
+import type { Flow } from '../../../model/flow.ts';
+import { type Connection, type Conntrack, FEW_ADDRESSES } from '../../../nft/conntrack.ts';
+import { type MissingFeature, NO_CONNECTION_FILTER } from '../../../nft/missingfeature.ts';
+import { NETLINK_NETFILTER } from '../nftables/constants.ts';
+import { Conversation, type Pause, type Write } from '../wire/conversation.ts';
+import { errnoName } from '../wire/errno.ts';
+import type { Message } from '../wire/messages.ts';
+import { readReply } from '../wire/replies.ts';
+import { NetlinkSocket } from '../wire/socket.ts';
+import {
+  CT_MSG,
+  type DumpFilter,
+  readConnection,
+  writeDump,
+  writeHandleMessage,
+  writeSenselessDump,
+} from './ctnetlink.ts';
+
+type Wanted = (flow: Flow) => boolean;
+type Visit = (connection: Connection) => void;
+
+// What one send asks for; the answers to it fit the receive buffer also if all of it is refused.
+const DELETED_AT_ONCE = 1000;
+
+export interface ConntrackOptions {
+  /** Do without these, like a kernel that lacks them. */
+  readonly without?: readonly MissingFeature[];
+}
+
+/** Opens the table of the network namespace that the calling thread is in; it stays with that one. */
+export function openConntrack({ without = [] }: ConntrackOptions = {}): Conntrack {
+  return new KernelConntrack(without);
+}
+
+class KernelConntrack implements Conntrack {
+  // A dump may take a second, and its socket takes nothing else until it is read to its end.
+  readonly #aboutFew = newConversation();
+  readonly #aboutMany = newConversation();
+  readonly #each = newConversation();
+  readonly missingFeatures: readonly MissingFeature[];
+
+  constructor(without: readonly MissingFeature[]) {
+    this.missingFeatures = this.#filters() ? without : [...new Set([NO_CONNECTION_FILTER, ...without])];
+  }
+
+  read(about: readonly Address[] | 'all', wanted: Wanted, visit: Visit, pause?: Pause): Promise<void> {
+    const isAboutFew = about !== 'all' && about.length <= FEW_ADDRESSES;
+    const conversation = isAboutFew ? this.#aboutFew : this.#aboutMany;
+    return conversation.inTurn(async () => {
+      if (about === 'all') return dump(conversation, 'all', wanted, visit, pause);
+      const ends = new Set(about);
+      const asked: Wanted = flow => (ends.has(flow.from) || ends.has(flow.to)) && wanted(flow);
+      for (const choice of this.#choicesFor(about)) await dump(conversation, choice, asked, visit, pause);
+    });
+  }
+
+  has({ handle }: Connection): Promise<boolean> {
+    return this.#each.inTurn(async () => {
+      const errors = await this.#ask(CT_MSG.GET, [handle]);
+      return errors.length === 0;
+    });
+  }
+
+  delete(connections: readonly Connection[]): Promise<number> {
+    return this.#each.inTurn(async () => {
+      let deleted = 0;
+      for (let first = 0; first < connections.length; first += DELETED_AT_ONCE) {
+        const handles = connections.slice(first, first + DELETED_AT_ONCE).map(({ handle }) => handle);
+        const errors = await this.#ask(CT_MSG.DELETE, handles);
+        const refused = errors.find(code => code !== 'ENOENT');
+        if (refused !== undefined) throw new Error(`${refused}: connections could not be deleted`);
+        deleted += handles.length - errors.length;
+      }
+      return deleted;
+    });
+  }
+
+  close(): void {
+    for (const conversation of [this.#aboutFew, this.#aboutMany, this.#each]) conversation.close();
+  }
+
+  /** The dumps that together hold what is asked for; the kernel chooses by IPv4 addresses only, if at all. */
+  #choicesFor(about: readonly Address[]): DumpFilter[] {
+    const ofIpv4 = about.filter(address => familyOf(address) === 'ip');
+    const family: DumpFilter[] = ofIpv4.length < about.length ? ['ip6'] : [];
+    if (ofIpv4.length === 0) return family;
+    if (ofIpv4.length > FEW_ADDRESSES || this.#mustReadAll()) return family.length > 0 ? ['all'] : ['ip'];
+    const roles = ['opens', 'answers'] as const;
+    return [...ofIpv4.flatMap(address => roles.map((role): DumpFilter => ({ address, role }))), ...family];
+  }
+
+  #mustReadAll(): boolean {
+    return this.missingFeatures.includes(NO_CONNECTION_FILTER);
+  }
+
+  /** Whether the kernel chooses what to dump: then it refuses a choice that makes no sense. */
+  #filters(): boolean {
+    let refused = false;
+    this.#each.askSync([writeSenselessDump], message => {
+      refused ||= (readReply(message)?.errno ?? 0) !== 0;
+    });
+    return refused;
+  }
+
+  /** Sends a message for each handle; answers what was refused, and why. */
+  async #ask(type: number, handles: readonly Uint8Array[]): Promise<string[]> {
+    const errors: string[] = [];
+    const writes = handles.map(
+      (handle): Write =>
+        (to, sequence) =>
+          writeHandleMessage(to, type, 0, sequence, handle),
+    );
+    await this.#each.ask(writes, message => {
+      const reply = readReply(message);
+      if (reply !== undefined && reply.errno !== 0) errors.push(errnoName(reply.errno));
+    });
+    return errors;
+  }
+}
+
+function newConversation(): Conversation {
+  return new Conversation(new NetlinkSocket(NETLINK_NETFILTER));
+}
+
+/**
+ * Both the question and every piece of the answer are waited for on another thread: while it looks for what it was asked
+ * for, the kernel holds whoever reads.
+ */
+function dump(
+  conversation: Conversation,
+  choice: DumpFilter,
+  wanted: Wanted,
+  visit: Visit,
+  pause: Pause | undefined,
+): Promise<void> {
+  const write: Write = (to, sequence) => writeDump(to, sequence, choice);
+  const take = (message: Message) => visitIf(message, wanted, visit);
+  return conversation.dump(write, take, 'thread', pause);
+}
+
+function visitIf(message: Message, wanted: Wanted, visit: Visit): void {
+  const connection = readConnection(message, wanted);
+  if (connection !== undefined) visit(connection);
+}

@@ -1,0 +1,54 @@
+import { EventLoopYield } from '../../../lib/async/eventloopyield.ts';
+import { readAttributes, readString } from '../wire/attributes.ts';
+import { Conversation, untilWhole } from '../wire/conversation.ts';
+import { NetlinkSocket } from '../wire/socket.ts';
+import { CHAIN, MSG, NETLINK_NETFILTER } from './constants.ts';
+import { Exchange } from './exchange.ts';
+
+/** Everybody's. */
+const NFPROTO_UNSPEC = 0;
+const ATTEMPTS = 3;
+
+/**
+ * Visits every chain of the network namespace that the calling thread is in, of whatever family, those of iptables
+ * with nf_tables included. One may be visited twice, where somebody changes them meanwhile. Throws where nf_tables
+ * cannot be read, and where it changes all the time.
+ */
+export function eachChain(visit: (table: string, chain: string) => void): Promise<void> {
+  return eachOf(MSG.GETCHAIN, CHAIN.NAME, visit);
+}
+
+/** The same of every flowtable. */
+export function eachFlowtable(visit: (table: string, flowtable: string) => void): Promise<void> {
+  return eachOf(MSG.GETFLOWTABLE, FLOWTABLE_NAME, visit);
+}
+
+/** NFTA_FLOWTABLE_NAME; the name of the table has the number that it has of a chain. */
+const FLOWTABLE_NAME = 2;
+
+async function eachOf(
+  type: number,
+  nameAttribute: number,
+  visit: (table: string, name: string) => void,
+): Promise<void> {
+  // Before anything is awaited: the thread may be elsewhere by then.
+  const conversation = new Conversation(new NetlinkSocket(NETLINK_NETFILTER));
+  try {
+    await untilWhole(() => dump(new Exchange(conversation), type, nameAttribute, visit), ATTEMPTS);
+  } finally {
+    conversation.close();
+  }
+}
+
+function dump(
+  exchange: Exchange,
+  type: number,
+  nameAttribute: number,
+  visit: (table: string, name: string) => void,
+): Promise<void> {
+  return exchange.dump({ type, nfproto: NFPROTO_UNSPEC }, new EventLoopYield(), message => {
+    const attributes = readAttributes(message.attributes);
+    const [table, name] = [attributes.get(CHAIN.TABLE), attributes.get(nameAttribute)];
+    if (table !== undefined && name !== undefined) visit(readString(table), readString(name));
+  });
+}

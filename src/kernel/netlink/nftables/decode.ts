@@ -1,0 +1,196 @@
+/**
+ * Messages about our tables -> Ruleset. Reads the answers of a dump and the messages of a batch alike: the layouts are
+ * the same. What is not of our making must not make it fail; it becomes something that no plan of ours wants.
+ */
+import {
+  type BaseHook,
+  type Chain,
+  type NftRule,
+  type NftSet,
+  type Ruleset,
+  TABLE_NAME,
+  type Table,
+  type TableFamily,
+} from '../../../nft/ruleset.ts';
+import { eachAttribute, readAttributes, readString, readU32, type Span } from '../wire/attributes.ts';
+import type { Message } from '../wire/messages.ts';
+import {
+  CHAIN,
+  CHAIN_F_BINDING,
+  CHAIN_POLICY,
+  ELEMENTS,
+  HOOK,
+  HOOK_NUMBER,
+  LIST_ELEM,
+  MSG,
+  NFPROTO,
+  RULE,
+  SET,
+  SET_F,
+  TABLE,
+  TABLE_F,
+  UDATA,
+} from './constants.ts';
+import { ElementsReader } from './elements-reader.ts';
+import { readExpr } from './expressions.ts';
+import { readSet } from './sets.ts';
+import { readComment } from './userdata.ts';
+
+interface TableDraft {
+  readonly flags: number;
+  readonly sets: Map<string, ElementsReader>;
+  readonly chains: Map<string, ChainDraft>;
+}
+
+type ChainDraft = Omit<Chain, 'rules'> & { readonly rules: NftRule[] };
+
+const FAMILY_OF = new Map(Object.entries(NFPROTO).map(([family, number]) => [number, family as TableFamily]));
+const HOOKS = Object.keys(HOOK_NUMBER) as BaseHook['hook'][]; // by number
+
+/** Takes messages in any order in which what is named comes before what names it. */
+export class RulesetReader {
+  readonly #tables = new Map<TableFamily, TableDraft>();
+
+  read(message: Message): void {
+    const family = FAMILY_OF.get(message.nfproto);
+    if (family === undefined) return;
+    const attributes = readAttributes(message.attributes);
+    switch (message.type) {
+      case MSG.NEWTABLE:
+        this.#readTable(family, attributes);
+        break;
+      case MSG.NEWCHAIN:
+        this.#readChain(family, attributes);
+        break;
+      case MSG.NEWSET:
+        this.#readSet(family, attributes);
+        break;
+      case MSG.NEWRULE:
+        this.#readRule(family, attributes);
+        break;
+      case MSG.NEWSETELEM:
+        this.#readElements(family, attributes);
+    }
+  }
+
+  /** NFTA_TABLE_FLAGS of every table of ours that was read. */
+  flags(): ReadonlyMap<TableFamily, number> {
+    return new Map([...this.#tables].map(([family, { flags }]) => [family, flags]));
+  }
+
+  /** The sets whose elements can be read. */
+  sets(): { family: TableFamily; name: string; isDynamic: boolean }[] {
+    return [...this.#tables].flatMap(([family, { sets }]) =>
+      [...sets]
+        .filter(([, set]) => set.legible)
+        .map(([name, set]) => ({ family, name, isDynamic: set.isDynamic })),
+    );
+  }
+
+  ruleset(): Ruleset {
+    return { tables: new Map([...this.#tables].map(([family, draft]) => [family, finished(draft)])) };
+  }
+
+  #readTable(family: TableFamily, attributes: Attributes): void {
+    if (text(attributes, TABLE.NAME) !== TABLE_NAME) return;
+    this.#tables.set(family, {
+      flags: number(attributes, TABLE.FLAGS) ?? 0,
+      sets: new Map(),
+      chains: new Map(),
+    });
+  }
+
+  #readChain(family: TableFamily, attributes: Attributes): void {
+    const table = this.#table(family, attributes, CHAIN.TABLE);
+    const name = text(attributes, CHAIN.NAME);
+    // `jump { … }` of somebody else's rule: it comes and goes with the rule.
+    const bound = ((number(attributes, CHAIN.FLAGS) ?? 0) & CHAIN_F_BINDING) !== 0;
+    if (table === undefined || name === undefined || bound) return;
+    const hook = readHook(attributes);
+    table.chains.set(name, hook === undefined ? { name, rules: [] } : { name, hook, rules: [] });
+  }
+
+  #readSet(family: TableFamily, attributes: Attributes): void {
+    const table = this.#table(family, attributes, SET.TABLE);
+    // `{ 80, 443 }` of somebody else's rule: it comes and goes with the rule.
+    const anonymous = ((number(attributes, SET.FLAGS) ?? 0) & SET_F.ANONYMOUS) !== 0;
+    if (table === undefined || anonymous) return;
+    const set = readSet(attributes);
+    table.sets.set(set.name, new ElementsReader(set));
+  }
+
+  #readRule(family: TableFamily, attributes: Attributes): void {
+    const chain = text(attributes, RULE.CHAIN);
+    this.#table(family, attributes, RULE.TABLE)
+      ?.chains.get(chain ?? '')
+      ?.rules.push(readRule(attributes));
+  }
+
+  #readElements(family: TableFamily, attributes: Attributes): void {
+    const set = text(attributes, ELEMENTS.SET);
+    const list = attributes.get(ELEMENTS.ELEMENTS);
+    if (list !== undefined)
+      this.#table(family, attributes, ELEMENTS.TABLE)
+        ?.sets.get(set ?? '')
+        ?.read(list);
+  }
+
+  #table(family: TableFamily, attributes: Attributes, type: number): TableDraft | undefined {
+    return text(attributes, type) === TABLE_NAME ? this.#tables.get(family) : undefined;
+  }
+}
+
+type Attributes = ReadonlyMap<number, Span>;
+
+function finished({ flags, sets, chains }: TableDraft): Table {
+  return {
+    sets: new Map([...sets].map(([name, set]): [string, NftSet] => [name, set.finished()])),
+    chains: (flags & TABLE_F.DORMANT) === 0 ? chains : unhooked(chains),
+  };
+}
+
+/** What the chains of a dormant table are to packets, and so to a plan: no hook calls them. */
+function unhooked(chains: TableDraft['chains']): Table['chains'] {
+  return new Map([...chains].map(([name, { hook: _, ...chain }]) => [name, chain]));
+}
+
+function readHook(attributes: Attributes): BaseHook | undefined {
+  const nest = attributes.get(CHAIN.HOOK);
+  if (nest === undefined) return undefined;
+  const hook = readAttributes(nest);
+  const type = text(attributes, CHAIN.TYPE);
+  return {
+    ...((type === 'nat' || type === 'route') && { type }),
+    hook: HOOKS[number(hook, HOOK.NUM) ?? 0]!,
+    priority: (number(hook, HOOK.PRIORITY) ?? 0) | 0, // signed
+    policy: number(attributes, CHAIN.POLICY) === CHAIN_POLICY.drop ? 'drop' : 'accept',
+  };
+}
+
+function readRule(attributes: Attributes): NftRule {
+  const exprs = [];
+  const list = attributes.get(RULE.EXPRESSIONS);
+  if (list !== undefined) for (const element of elementsOf(list)) exprs.push(readExpr(element));
+  const userdata = attributes.get(RULE.USERDATA);
+  const comment = userdata && readComment(userdata, UDATA.RULE_COMMENT);
+  return comment === undefined ? { exprs } : { exprs, comment };
+}
+
+/** The members of a list: attributes that all have the type LIST_ELEM. */
+function elementsOf({ bytes, start, end }: Span): Span[] {
+  const elements: Span[] = [];
+  eachAttribute(bytes, start, end, (type, from, to) => {
+    if (type === LIST_ELEM) elements.push({ bytes, start: from, end: to });
+  });
+  return elements;
+}
+
+function number(attributes: Attributes, type: number): number | undefined {
+  const span = attributes.get(type);
+  return span && readU32(span);
+}
+
+function text(attributes: Attributes, type: number): string | undefined {
+  const span = attributes.get(type);
+  return span && readString(span);
+}

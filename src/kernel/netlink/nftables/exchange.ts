@@ -1,0 +1,132 @@
+/** What is asked of nf_tables, in its conversation: batches, single objects, dumps, and the generation. */
+
+import type { EventLoopYield } from '../../../lib/async/eventloopyield.ts';
+import { type AttributeWriter, readAttributes, readU32 } from '../wire/attributes.ts';
+import { NLM_F } from '../wire/constants.ts';
+import {
+  type Conversation,
+  type ConversationSocket,
+  restBetweenSlices,
+  type Write,
+} from '../wire/conversation.ts';
+import { Interrupted } from '../wire/dumpreader.ts';
+import { errnoName } from '../wire/errno.ts';
+import { beginMessage, endMessage, type Message, readMessages } from '../wire/messages.ts';
+import { isAcknowledgement, type Reply, readReply } from '../wire/replies.ts';
+import { NOTHING, OVERRUN, SocketError } from '../wire/socket.ts';
+import type { Batch } from './batch.ts';
+import { GEN_ID, MSG } from './constants.ts';
+
+export interface Request {
+  readonly type: number;
+  readonly nfproto: number;
+  readonly attributes?: (to: AttributeWriter) => void;
+}
+
+/** What came back to a batch. */
+export interface BatchAnswers {
+  readonly acknowledged: boolean;
+  readonly errors: Reply[];
+  /** The generation of a batch that asked for an echo, if it made one. */
+  generation: number | undefined;
+  /** Answers were lost: there were more than the receive buffer holds. */
+  overrun: boolean;
+}
+
+/** What holds the objects is not there: it may have gone since it was found. */
+export class Gone extends Interrupted {}
+
+export class Exchange {
+  readonly #conversation: Conversation;
+  readonly #line: ConversationSocket;
+
+  constructor(conversation: Conversation) {
+    this.#conversation = conversation;
+    this.#line = conversation.line;
+  }
+
+  /** The number of the next message. */
+  get nextSequence(): number {
+    return this.#conversation.nextSequence;
+  }
+
+  /** Sends a batch whose first message has `nextSequence`, without holding the event loop. */
+  async commit(batch: Batch): Promise<BatchAnswers> {
+    await this.#conversation.send(batch.buffer, batch.length, batch.messages);
+    return this.#answers(batch);
+  }
+
+  /** The same, on the event loop. */
+  commitSync(batch: Batch): BatchAnswers {
+    this.#conversation.sendSync(batch.memory, batch.length, batch.messages);
+    return this.#answers(batch);
+  }
+
+  generation(): number {
+    const message = this.get({ type: MSG.GETGEN, nfproto: 0 });
+    return readU32(readAttributes(message!.attributes).get(GEN_ID)!);
+  }
+
+  /** One object, valid until the next question; undefined where there is none. Waits for nobody. */
+  get(request: Request): Message | undefined {
+    let answer: Message | undefined;
+    this.#conversation.askSync([writeOf(request, 0)], message => {
+      answer ??= message;
+    });
+    if (answer === undefined) throw new Error('nf_tables did not answer a request');
+    const refused = readReply(answer);
+    if (refused === undefined) return answer;
+    if (errnoName(refused.errno) === 'ENOENT') return undefined;
+    throw new SocketError('request', refused.errno);
+  }
+
+  /** All objects of a kind. Throws Interrupted where they changed meanwhile, and Gone where there is nothing to dump. */
+  async dump(request: Request, slices: EventLoopYield, visit: (message: Message) => void): Promise<void> {
+    try {
+      await this.#conversation.dump(
+        writeOf(request, NLM_F.DUMP),
+        visit,
+        'event loop',
+        restBetweenSlices(slices),
+      );
+    } catch (error) {
+      throw error instanceof SocketError && error.code === 'ENOENT' ? new Gone(error.code) : error;
+    }
+  }
+
+  /** What was answered is all there when the send is done, and an acknowledgement is the last of it. */
+  #answers(batch: Batch): BatchAnswers {
+    const line = this.#line;
+    let length = line.receive();
+    if (length > 0 && isAcknowledgement(line.words, batch.acknowledged)) return ACCEPTED;
+    const answers: BatchAnswers = { acknowledged: false, errors: [], generation: undefined, overrun: false };
+    for (; length !== NOTHING; length = line.receive()) {
+      if (length === OVERRUN) answers.overrun = true;
+      else if (isAcknowledgement(line.words, batch.acknowledged)) return { ...answers, acknowledged: true };
+      else this.#note(answers, batch, length);
+    }
+    return answers;
+  }
+
+  #note(answers: BatchAnswers, batch: Batch, length: number): void {
+    for (const message of readMessages(this.#line.received, length))
+      if (batch.holds(message.sequence)) note(answers, message); // else left over from before
+  }
+}
+
+const ACCEPTED: BatchAnswers = { acknowledged: true, errors: [], generation: undefined, overrun: false };
+
+function note(answers: BatchAnswers, message: Message): void {
+  const reply = readReply(message);
+  if (reply !== undefined && reply.errno !== 0) answers.errors.push(reply);
+  if (message.type === MSG.NEWGEN)
+    answers.generation = readU32(readAttributes(message.attributes).get(GEN_ID)!);
+}
+
+function writeOf({ type, nfproto, attributes }: Request, flags: number): Write {
+  return (to, sequence) => {
+    const start = beginMessage(to, type, NLM_F.REQUEST | flags, sequence, nfproto);
+    attributes?.(to);
+    endMessage(to, start);
+  };
+}

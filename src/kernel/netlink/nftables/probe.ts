@@ -1,0 +1,145 @@
+/** What this kernel can do, found out by asking it. Changes nothing. */
+import { release } from 'node:os';
+import { FAMILIES } from '../../../model/address.ts';
+import type { PodLinks } from '../../../model/podlinks.ts';
+import { KernelError } from '../../../nft/kernel.ts';
+import {
+  type MissingFeature,
+  NO_BRIDGE_TABLES,
+  NO_LAST,
+  NO_LOGS,
+  NO_OWNERS,
+} from '../../../nft/missingfeature.ts';
+import type { Op } from '../../../nft/plan/op.ts';
+import { QUEUE_FORMS, type QueueBy, TABLE_NAME, type TableFamily } from '../../../nft/ruleset.ts';
+import {
+  SAMPLE_OF_LAST,
+  SAMPLE_OF_LOGS,
+  sample,
+  sampleOfBridges,
+  sampleOfQueue,
+} from '../../../nft/trace/sample.ts';
+import { NLM_F } from '../wire/constants.ts';
+import { errnoName } from '../wire/errno.ts';
+import type { Reply } from '../wire/replies.ts';
+import { Batch } from './batch.ts';
+import { MSG, TABLE } from './constants.ts';
+import { OWNED } from './ownership.ts';
+import { writeProbeRules } from './proberule.ts';
+import { refusal } from './refusal.ts';
+import { type Asking, type Trial, tryOut } from './trial.ts';
+
+/** The oldest that the contract of Kernel was seen to hold on (docs/kernels.md). Older ones are not refused for it. */
+export const OLDEST_TESTED = '6.1';
+
+/** What is known before. */
+export interface Known {
+  /** Families whose table of ours exists: this kernel took it, so that there is nothing to ask. */
+  readonly existing: ReadonlySet<TableFamily>;
+  /** Who links the pods of this node: what ours need, the kernel must have. */
+  readonly podLinks: PodLinks;
+}
+
+export interface Abilities {
+  readonly missingFeatures: readonly MissingFeature[];
+  /** By which expression packets can wait for us; undefined where they cannot. */
+  readonly queue: QueueBy | undefined;
+}
+
+/** An empty batch: it is allowed or not, and its end is acknowledged or not. Throws KernelError where it is not allowed. */
+export async function acknowledgesEnd(exchange: Asking): Promise<boolean> {
+  const batch = new Batch();
+  batch.begin(exchange.nextSequence, 0);
+  batch.end('end');
+  const { acknowledged, errors } = await exchange.commit(batch);
+  if (errors.length > 0) throw unusable(errnoName(errors[0]!.errno));
+  return acknowledged;
+}
+
+/** Throws KernelError, of one sentence, where this kernel does not take what our rules are made of. */
+export async function probeKernel(exchange: Asking, { existing, podLinks }: Known): Promise<Abilities> {
+  const missing = FAMILIES.filter(family => !existing.has(family));
+  const ours = sample(missing, podLinks === 'ours');
+  const ops = [...ours, ...(existing.has('bridge') ? [] : sampleOfBridges())];
+  const [native] = QUEUE_FORMS;
+  const trial = await tryOut(exchange, ops, [
+    writeOwnedTable,
+    batch => writeProbeRules(batch, 'queue', sampleOfQueue(native)),
+    batch => writeProbeRules(batch, 'log', SAMPLE_OF_LOGS),
+    batch => writeProbeRules(batch, 'last', SAMPLE_OF_LAST),
+  ]);
+  refuseIfUnfit(trial, ops, ours.length, podLinks);
+  const owners = ops.length;
+  const [queue, logs, last] = [owners + 1, owners + 2, owners + 3];
+  const hasOwners = trial.errorsOf(owners, queue).length === 0;
+  return {
+    missingFeatures: [
+      ...(hasOwners ? [] : [NO_OWNERS]),
+      ...(isTaken(trial.errorsOf(ours.length, owners)) ? [] : [NO_BRIDGE_TABLES]),
+      ...(trial.errorsOf(logs, last).length === 0 ? [] : [NO_LOGS]),
+      ...(trial.errorsOf(last, last + 1).length === 0 ? [] : [NO_LAST]),
+    ],
+    queue: trial.errorsOf(queue, logs).length === 0 ? native : await otherQueue(exchange),
+  };
+}
+
+function writeOwnedTable(batch: Batch): void {
+  batch.message(MSG.NEWTABLE, NLM_F.CREATE, 'ip', to => {
+    to.string(TABLE.NAME, `${TABLE_NAME}-probe-owned`);
+    to.u32(TABLE.FLAGS, OWNED);
+  });
+}
+
+/** Asked only where it is wanted: to be asked a kernel loads what it is made of. */
+async function otherQueue(exchange: Asking): Promise<QueueBy | undefined> {
+  const [, ...others] = QUEUE_FORMS;
+  for (const by of others) {
+    const { errorsOf } = await tryOut(
+      exchange,
+      [],
+      [batch => writeProbeRules(batch, 'queue', sampleOfQueue(by))],
+    );
+    if (errorsOf(0, 1).length === 0) return by;
+  }
+  return undefined;
+}
+
+/** A table that is there by now, ours or another agent's, was taken. */
+function isTaken(errors: readonly Reply[]): boolean {
+  return errors.length === 0 || ['EEXIST', 'EPERM'].includes(errnoName(errors[0]!.errno));
+}
+
+function refuseIfUnfit(trial: Trial, ops: readonly Op[], ours: number, podLinks: PodLinks): void {
+  const errors = ours === 0 ? [] : trial.errorsOf(0, ours);
+  // Somebody puts our tables up at this moment: then they are taken.
+  if (errors.length === 0 || errnoName(errors[0]!.errno) === 'EEXIST') return;
+  throw unfit(refusal(errors, trial.batch, { ops, tables: [] }), podLinks);
+}
+
+function unfit(cause: KernelError, podLinks: PodLinks): KernelError {
+  const more =
+    podLinks === 'ours'
+      ? ', CONFIG_NFT_CT, CONFIG_NFT_FIB_IPV4, CONFIG_NFT_FIB_IPV6, CONFIG_NFT_NAT and CONFIG_NFT_MASQ'
+      : ' and CONFIG_NFT_CT';
+  return new KernelError(
+    cause.code,
+    `Linux ${release()} does not take what Sluice's rules are made of (${cause.message}): what is known to do is Linux ${OLDEST_TESTED} or newer with CONFIG_NF_TABLES_IPV4, CONFIG_NF_TABLES_IPV6${more}; the rules in force stay`,
+    { cause },
+  );
+}
+
+/** Why there can be no rules here, in a sentence. */
+export function unusable(code: string, cause?: unknown): KernelError {
+  return new KernelError(code, `${code}: ${SENTENCES[code] ?? 'nf_tables cannot be used here'}`, { cause });
+}
+
+const NO_NFTABLES =
+  'this kernel has no nf_tables (CONFIG_NF_TABLES, module nf_tables), so there is nothing to put rules into';
+
+const SENTENCES: Readonly<Record<string, string>> = {
+  EPERM:
+    'this process may not use nftables: it needs CAP_NET_ADMIN in the network namespace (run it as root, or give the container NET_ADMIN)',
+  EOPNOTSUPP: NO_NFTABLES,
+  EPROTONOSUPPORT: NO_NFTABLES,
+  EAFNOSUPPORT: 'this kernel has no netlink sockets, so there is nothing to put rules into',
+};

@@ -1,0 +1,69 @@
+/** Our tables, read from the kernel: tables, chains, sets, rules, elements. */
+import type { EventLoopYield } from '../../../lib/async/eventloopyield.ts';
+import { FAMILIES } from '../../../model/address.ts';
+import { type Ruleset, TABLE_FAMILIES, TABLE_NAME, type TableFamily } from '../../../nft/ruleset.ts';
+import type { AttributeWriter } from '../wire/attributes.ts';
+import type { Message } from '../wire/messages.ts';
+import { ELEMENTS, MSG, NFPROTO, RULE, SET, TABLE } from './constants.ts';
+import { RulesetReader } from './decode.ts';
+import type { Exchange, Request } from './exchange.ts';
+
+/** Throws Interrupted where something changed meanwhile. */
+export async function readRuleset(
+  exchange: Exchange,
+  slices: EventLoopYield,
+  families: readonly TableFamily[] = TABLE_FAMILIES,
+): Promise<RulesetReader> {
+  const reader = new RulesetReader();
+  const dump = (request: Request) => exchange.dump(request, slices, message => reader.read(message));
+  for (const family of families) {
+    if (!readTable(exchange, family, reader)) continue;
+    const nfproto = NFPROTO[family];
+    await dump({ type: MSG.GETCHAIN, nfproto }); // of everybody's tables: the kernel has no filter here
+    await dump({ type: MSG.GETSET, nfproto, attributes: to => to.string(SET.TABLE, TABLE_NAME) });
+    await dump({ type: MSG.GETRULE, nfproto, attributes: to => to.string(RULE.TABLE, TABLE_NAME) });
+  }
+  for (const { family, name } of reader.sets()) await dump(elementsOf(family, name));
+  return reader;
+}
+
+/** No chains, and of the sets only those that packets change have their elements. */
+export async function readDynamicSets(exchange: Exchange, slices: EventLoopYield): Promise<Ruleset> {
+  const reader = new RulesetReader();
+  const dump = (request: Request) => exchange.dump(request, slices, message => reader.read(message));
+  for (const family of FAMILIES) {
+    if (!readTable(exchange, family, reader)) continue;
+    const attributes = (to: AttributeWriter) => to.string(SET.TABLE, TABLE_NAME);
+    await dump({ type: MSG.GETSET, nfproto: NFPROTO[family], attributes });
+  }
+  for (const { family, name, isDynamic } of reader.sets())
+    if (isDynamic) await dump(elementsOf(family, name));
+  return reader.ruleset();
+}
+
+/** Whether it exists. */
+export function readTable(exchange: Exchange, family: TableFamily, reader: RulesetReader): boolean {
+  const message = getTable(exchange, family);
+  if (message !== undefined) reader.read(message);
+  return message !== undefined;
+}
+
+/** Undefined where it does not exist. */
+export function getTable(exchange: Exchange, family: TableFamily): Message | undefined {
+  return exchange.get({
+    type: MSG.GETTABLE,
+    nfproto: NFPROTO[family],
+    attributes: to => to.string(TABLE.NAME, TABLE_NAME),
+  });
+}
+
+function elementsOf(family: TableFamily, name: string): Request {
+  return {
+    type: MSG.GETSETELEM,
+    nfproto: NFPROTO[family],
+    attributes: to => {
+      to.string(ELEMENTS.TABLE, TABLE_NAME);
+      to.string(ELEMENTS.SET, name);
+    },
+  };
+}

@@ -1,0 +1,71 @@
+/** Why the kernel refused a batch, as an error that names the object and says what is wrong with it. */
+import { KernelError } from '../../../nft/kernel.ts';
+import type { Op } from '../../../nft/plan/op.ts';
+import { refusedText } from '../../../nft/plan/refusedtext.ts';
+import { errnoName } from '../wire/errno.ts';
+import type { Reply } from '../wire/replies.ts';
+import type { Batch } from './batch.ts';
+import type { Draft } from './encode.ts';
+import { refusedKey } from './refusedelement.ts';
+
+/** What a batch was made of. */
+export type Refused = Pick<Draft, 'ops' | 'tables'>;
+
+/** `errors` are the answers to `batch`; at least one. */
+export function refusal(errors: readonly Reply[], batch: Batch, { ops, tables }: Refused): KernelError {
+  const first = errors[0]!;
+  const code = errnoName(first.errno);
+  const op = refusedOp(code, first, batch, ops);
+  const key = op !== undefined && isElementsOp(op) ? refusedKey(op, first, batch) : undefined;
+  const subject = op === undefined ? wholeText(ops, tables) : refusedText(op, key);
+  const more = errors.length > 1 ? `, and ${errors.length - 1} more errors` : '';
+  const message = `${code}: ${subject}: ${first.text ?? reason(code, op)}${more}; nothing was changed`;
+  return new KernelError(code, message, { op, key });
+}
+
+/** What a commit as a whole fails for is answered in the name of its first message. */
+function refusedOp(code: string, { sequence }: Reply, batch: Batch, ops: readonly Op[]): Op | undefined {
+  const step = batch.stepOf(sequence);
+  const op = step === undefined ? undefined : ops[step];
+  if (op === undefined || code === 'ERESTART') return undefined;
+  // Once the whole table was found to jump too deep, the kernel looks again behind each step that adds a jump.
+  return TOO_DEEP.has(code) && op.op !== 'addRule' && op.op !== 'addElements' ? undefined : op;
+}
+
+function wholeText(ops: readonly Op[], tables: Refused['tables']): string {
+  if (ops.length > 0) return `a batch of ${ops.length} changes`;
+  return `take over ${tables.map(({ family }) => `table ${family} sluice`).join(', ')}`;
+}
+
+const TOO_DEEP: ReadonlySet<string> = new Set(['ELOOP', 'EMLINK']);
+
+function isElementsOp(op: Op): op is Extract<Op, { op: 'addElements' | 'delElements' }> {
+  return op.op === 'addElements' || op.op === 'delElements';
+}
+
+function reason(code: string, op: Op | undefined): string {
+  switch (code) {
+    case 'EBUSY':
+      return 'still in use';
+    case 'ENOENT':
+      return op?.op === 'addRule' || op?.op === 'addElements'
+        ? 'it refers to something that does not exist'
+        : 'it does not exist';
+    case 'EEXIST':
+      return op?.op === 'addElements' ? 'it exists with another value' : 'it exists already';
+    case 'ENFILE':
+      return 'the set is full';
+    case 'EFBIG':
+      return 'the rule is larger than the kernel keeps one';
+    case 'EPERM':
+      return 'another process owns the table';
+    case 'ERESTART':
+      return 'somebody else changed the rules meanwhile';
+    case 'ELOOP':
+      return 'chains jump in a circle';
+    case 'EMLINK':
+      return 'chains jump in a circle, or deeper than 16';
+    default:
+      return 'the kernel refused it';
+  }
+}

@@ -1,0 +1,72 @@
+/** A denied connection attempt, as people read of it. Times are milliseconds since 1970. */
+import type { Address } from '../../model/address.ts';
+import type { PodKey } from '../../model/cluster.ts';
+import type { FlowProtocol } from '../../model/flow.ts';
+import type { Direction, PolicyId, Tier } from '../../model/policy.ts';
+import type { PodFacts } from './podfacts.ts';
+
+export interface Denial {
+  /** Rises with each, as long as the agent lives. */
+  readonly number: number;
+  readonly atMs: number;
+  /** Of the last packet of the same attempt. */
+  readonly lastMs: number;
+  /** Packets of the attempt that were handed over: the first, and those that were sent again. */
+  readonly times: number;
+  readonly from: DenialEnd;
+  readonly to: DenialEnd;
+  readonly protocol: FlowProtocol;
+  readonly sourcePort?: number;
+  readonly port?: number;
+  /** Where the sender sent it, if that was translated to where it was denied. */
+  readonly service?: DialledService;
+  /** Names, or patterns of names, under which DNS had told the pod `from` of the address `to`. */
+  readonly names?: readonly string[];
+  readonly icmp?: { readonly type: number; readonly code: number };
+  /** The packet that an ICMP error is about: `10.0.0.1 -> 10.0.0.2:80/TCP`. */
+  readonly about?: string;
+  readonly cause: Cause;
+}
+
+/** With what the pod was then. */
+export interface DenialEnd extends PodFacts {
+  readonly address: Address;
+  readonly pod?: PodKey;
+  readonly node?: string;
+  /** The pod has gone since, or was about to. */
+  readonly gone?: true;
+}
+
+export interface DialledService {
+  readonly address: Address;
+  readonly port?: number;
+  /** `shop/web`, where somebody knows it. */
+  readonly name?: string;
+}
+
+/**
+ *   policy       a policy of the tier decides, or its isolation
+ *   unknown-pod  an address of the pod network that no known pod has
+ *   link         who may send what by which link, whatever policy says
+ *   mid-stream   no first packet, of a connection that nobody knows
+ *   unexplained  the rules denied it, and what the agent knows allows it
+ */
+export type CauseKind = 'policy' | 'unknown-pod' | 'link' | 'mid-stream' | 'unexplained';
+
+export interface Cause {
+  readonly kind: CauseKind;
+  readonly direction?: Direction;
+  readonly tier?: Tier;
+  readonly policy?: PolicyId;
+  /** All that deny it: `policy`, or where no rule matches every NetworkPolicy that isolates. Agents of before tell of none. */
+  readonly policies?: readonly PolicyId[];
+  /** `ingress[0]`; absent where a NetworkPolicy isolates and no rule matches. */
+  readonly rule?: string;
+  /** One sentence for a person. */
+  readonly reason: string;
+}
+
+/** All policies that deny it; none where no policy does. */
+export function deniersOf({ policy, policies }: Cause): readonly PolicyId[] {
+  return policies ?? (policy === undefined ? [] : [policy]);
+}

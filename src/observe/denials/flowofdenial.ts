@@ -1,0 +1,18 @@
+import type { Flow } from '../../model/flow.ts';
+import type { Denial } from './denial.ts';
+
+/**
+ * As policy saw it. What a pod sends to itself never leaves it and meets no rule: what was denied was translated on the
+ * way, whether or not the kernel says so.
+ */
+export function flowOfDenied(
+  { from, to, protocol, port }: Pick<Flow, 'from' | 'to' | 'protocol' | 'port'>,
+  isTranslated: boolean,
+): Flow {
+  const viaService = isTranslated || from === to;
+  return { from, to, protocol, ...(port !== undefined && { port }), ...(viaService && { viaService }) };
+}
+
+export function flowOfDenial(denial: Pick<Denial, 'from' | 'to' | 'protocol' | 'port'>): Flow {
+  return flowOfDenied({ ...denial, from: denial.from.address, to: denial.to.address }, false);
+}

@@ -1,0 +1,100 @@
+/** Denials as lines of a log: all of them, or of each kind one a minute, of each source few, and of all few at a time. */
+import { SourceRates } from '../../lib/fairness/sourcerates.ts';
+import type { Rate } from '../../lib/fairness/tokenbucket.ts';
+import { flowText } from '../../semantics/flowtext.ts';
+import { type Denial, type DenialEnd, type DialledService, deniersOf } from './denial.ts';
+
+const LOG_MODES = ['none', 'sampled', 'all'] as const;
+export type LogMode = (typeof LOG_MODES)[number];
+
+/** `guest/visitor -> shop/db:5432/TCP through shop/postgres`, `shop/web -> mail.example.com (192.0.2.25):25/TCP`. */
+export function connectionText(
+  denial: Pick<Denial, 'from' | 'to' | 'protocol' | 'port' | 'names' | 'service' | 'about'>,
+): string {
+  const { from, to, protocol, port, names, service, about } = denial;
+  const at = port === undefined ? '' : `:${port}`;
+  const through = service === undefined ? '' : ` through ${serviceText(service)}`;
+  const error = about === undefined ? '' : `, an error about ${about}`;
+  const target = toldText(to, names) ?? endText(to, port !== undefined);
+  return `${endText(from)} -> ${target}${at}/${protocol}${through}${error}`;
+}
+
+/** Of what has no name of its own. An address may have been told under many. */
+function toldText({ address, pod, node }: DenialEnd, names: readonly string[] = []): string | undefined {
+  const [first, ...others] = names;
+  if (first === undefined || (pod ?? node) !== undefined) return undefined;
+  const more = others.length === 0 ? '' : ` and ${others.length} more`;
+  return `${first}${more} (${address})`;
+}
+
+function serviceText({ address, port, name }: DialledService): string {
+  if (name !== undefined) return port === undefined ? name : `${name}:${port}`;
+  const text = flowText({ from: address, to: address, protocol: 0, ...(port !== undefined && { port }) });
+  return text.slice(text.indexOf('-> ') + 3, text.lastIndexOf('/'));
+}
+
+function endText({ address, pod, node, gone }: DenialEnd, withPort = false): string {
+  if (pod !== undefined) return gone ? `${pod} (gone)` : pod;
+  if (node !== undefined) return `node/${node}`;
+  return withPort && address.includes(':') ? `[${address}]` : address;
+}
+
+/** What a line of the log has beside its message. */
+export function logFields(denial: Denial): object {
+  const { from, to, protocol, port, service, cause } = denial;
+  const { reason: _, ...why } = cause;
+  return {
+    from: from.pod ?? from.address,
+    to: to.pod ?? to.address,
+    fromAddress: from.address,
+    toAddress: to.address,
+    protocol,
+    port,
+    service: service && (service.name ?? service.address),
+    ...why,
+  };
+}
+
+const AGAIN_MS = 60_000;
+const MOST_KINDS = 4_096;
+/** Of all sources together. */
+const IN_ALL: Rate = { burst: 20, perSecond: 1 };
+/** A scan of ports is as many kinds as there are ports: nobody has the lines of others. */
+const PER_SOURCE: Rate = { burst: 5, perSecond: 1 / 12 };
+const MOST_SOURCES = 1_024;
+
+/** Which denials have a line, where only some do. */
+export class Sampler {
+  /** When the kind had its last line. */
+  readonly #lines = new Map<string, number>();
+  readonly #rates = new SourceRates(PER_SOURCE, IN_ALL, MOST_SOURCES);
+  #leftOut = 0;
+
+  /** How many had none since the last line; undefined where this one has none either. */
+  take(denial: Denial, nowMs: number): number | undefined {
+    const kind = kindOf(denial);
+    const last = this.#lines.get(kind);
+    const isKnown = last !== undefined && Math.abs(nowMs - last) < AGAIN_MS;
+    if (isKnown || !this.#rates.take(sourceOf(denial), nowMs)) {
+      this.#leftOut++;
+      return undefined;
+    }
+    this.#lines.delete(kind);
+    this.#lines.set(kind, nowMs);
+    if (this.#lines.size > MOST_KINDS) this.#lines.delete(this.#lines.keys().next().value!);
+    const leftOut = this.#leftOut;
+    this.#leftOut = 0;
+    return leftOut;
+  }
+}
+
+/** Who forges an address takes no lines of whose it is. */
+function sourceOf({ from, cause: { kind } }: Denial): string {
+  return kind === 'link' ? 'link' : (from.pod ?? from.address);
+}
+
+function kindOf({ from, to, protocol, port, cause }: Denial): string {
+  const deniers = deniersOf(cause);
+  const why = deniers.length === 0 ? [cause.kind] : deniers;
+  return [from.pod ?? from.address, to.pod ?? to.address, protocol, port, ...why].join(' ');
+}

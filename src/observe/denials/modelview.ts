@@ -1,0 +1,174 @@
+/**
+ * The cluster as the reference semantics look at it. Who has an address is kept up event by event, however large the
+ * cluster is, and who has just gone still has a name for a while. The nodes by address are made for the first denied
+ * packet after any of them has changed; the policies by what they ask for are kept up one by one, and which of them select
+ * a pod is found for the first packet that meets the pod.
+ */
+
+import { MultiMap } from '../../lib/collections/multimap.ts';
+import type { Address } from '../../model/address.ts';
+import { ownsAddressOver } from '../../model/addressowners.ts';
+import {
+  type Cluster,
+  type ClusterEvent,
+  isSelectable,
+  type Pod,
+  type PodKey,
+  type ToldNames,
+} from '../../model/cluster.ts';
+import type { UnknownPods } from '../../model/podcidrs.ts';
+import type { PolicyId } from '../../model/policy.ts';
+import { PolicyIndex } from '../../semantics/policyindex.ts';
+import { tunnelFinders } from '../../semantics/tunnelends.ts';
+import { unknownPodFinders } from '../../semantics/unknownpods.ts';
+import { nodeFinder, type Owners, policyFinder, type View } from '../../semantics/view.ts';
+import { MadeAnew } from './madeanew.ts';
+
+/** How long an address that a pod had still names it. */
+const REMEMBERED_MS = 60_000;
+const MOST_REMEMBERED = 4_096;
+
+export interface FormerPod {
+  readonly pod: Pod;
+  readonly goneMs: number;
+}
+
+export interface ModelViewOptions {
+  readonly node: string;
+  readonly unknownPods: UnknownPods;
+  /** Milliseconds, of a clock that never jumps. */
+  readonly now: () => number;
+  readonly told?: () => ToldNames | undefined;
+}
+
+export class ModelView implements View {
+  readonly node: string;
+  readonly #options: ModelViewOptions;
+  #model: Cluster;
+  /** Everybody who reports an address. */
+  readonly #claims = new MultiMap<Address, Pod>();
+  readonly #pods = new Map<PodKey, Pod>();
+  readonly #former = new Map<Address, FormerPod>();
+  /** What is known of the nodes. */
+  readonly #nodes: MadeAnew<Pick<View, 'nodeWith' | 'tunnels' | 'unknownPodOf' | 'strangerOf'>>;
+  readonly #policies: MadeAnew<View['policiesOn']>;
+  /** Made for the first denied packet, and then kept up policy by policy. */
+  #index: PolicyIndex | undefined;
+  /** Policies that may have changed since the last flush, and before it since the one before. */
+  #noted = new Set<PolicyId>();
+  #notedBefore = new Set<PolicyId>();
+
+  constructor(model: Cluster, options: ModelViewOptions) {
+    this.#model = model;
+    this.#options = options;
+    this.node = options.node;
+    this.#nodes = new MadeAnew(() => this.#findNodes());
+    this.#policies = new MadeAnew(() => policyFinder(this.#model, this.#indexNow()));
+  }
+
+  get cluster(): Cluster {
+    const told = this.#options.told?.();
+    return told === undefined ? this.#model : { ...this.#model, told };
+  }
+
+  /** Under which a pod was told an address by DNS. */
+  namesTold(pod: PodKey, address: Address): readonly string[] {
+    return this.#options.told?.()?.namesOf(pod, address) ?? [];
+  }
+
+  /** Another model of the same cluster takes the place of the one before. */
+  follow(model: Cluster): void {
+    this.#model = model;
+    this.#index = undefined;
+    this.#nodes.change();
+    this.#policies.change();
+  }
+
+  note(event: ClusterEvent): void {
+    if (event.type === 'pod') this.#notePod(event.key, event.value);
+    else if (event.type === 'node') this.#nodes.change();
+    else if (event.type !== 'hostPort') this.#policies.change();
+    if (event.type === 'policy') this.#noted.add(event.key);
+  }
+
+  /** The model holds all that was noted before the call before. */
+  flushed(): void {
+    this.#nodes.flushed();
+    this.#policies.flushed();
+    if (this.#index !== undefined) this.#indexNow();
+    this.#notedBefore = this.#noted;
+    this.#noted = new Set();
+  }
+
+  get owners(): Owners {
+    return { get: address => this.ownerOf(address), has: address => this.#claims.has(address) };
+  }
+
+  ownerOf(address: Address): Pod | undefined {
+    let owner: Pod | undefined;
+    const standpoint = { nodes: this.#model.nodes, node: this.node };
+    for (const pod of this.#claims.get(address))
+      if (owner === undefined || ownsAddressOver(pod, owner, address, standpoint)) owner = pod;
+    return owner;
+  }
+
+  /** Who had the address until a moment ago, and nobody has it since. */
+  formerOwnerOf(address: Address): FormerPod | undefined {
+    const former = this.#former.get(address);
+    if (former === undefined) return undefined;
+    return this.#options.now() - former.goneMs > REMEMBERED_MS ? undefined : former;
+  }
+
+  // The reference takes them off the view: they are functions of their own.
+  readonly nodeWith: View['nodeWith'] = address => this.#nodes.value.nodeWith(address);
+
+  get tunnels(): View['tunnels'] {
+    return this.#nodes.value.tunnels;
+  }
+
+  readonly unknownPodOf: View['unknownPodOf'] = address => this.#nodes.value.unknownPodOf(address);
+
+  readonly strangerOf: View['strangerOf'] = address => this.#nodes.value.strangerOf(address);
+
+  readonly policiesOn: View['policiesOn'] = (pod, direction, tier) =>
+    this.#policies.value(pod, direction, tier);
+
+  #findNodes(): Pick<View, 'nodeWith' | 'tunnels' | 'unknownPodOf' | 'strangerOf'> {
+    const model = this.#model;
+    return {
+      nodeWith: nodeFinder(model),
+      tunnels: tunnelFinders(model),
+      ...unknownPodFinders(model, this.owners, this.#options.unknownPods),
+    };
+  }
+
+  #indexNow(): PolicyIndex {
+    const { policies } = this.#model;
+    this.#index ??= new PolicyIndex(policies.values());
+    for (const noted of [this.#notedBefore, this.#noted])
+      for (const id of noted) this.#index.put(id, policies.get(id));
+    return this.#index;
+  }
+
+  #notePod(key: PodKey, value: Pod | undefined): void {
+    const before = this.#pods.get(key);
+    const after = value !== undefined && isSelectable(value) ? value : undefined;
+    for (const address of before?.addresses ?? []) this.#release(address, before!);
+    for (const address of after?.addresses ?? []) this.#claim(address, after!);
+    if (after === undefined) this.#pods.delete(key);
+    else this.#pods.set(key, after);
+  }
+
+  #claim(address: Address, pod: Pod): void {
+    this.#claims.add(address, pod);
+    this.#former.delete(address);
+  }
+
+  #release(address: Address, pod: Pod): void {
+    this.#claims.delete(address, pod);
+    if (this.#claims.has(address)) return;
+    this.#former.delete(address); // so that the latest are the last
+    this.#former.set(address, { pod, goneMs: this.#options.now() });
+    if (this.#former.size > MOST_REMEMBERED) this.#former.delete(this.#former.keys().next().value!);
+  }
+}

@@ -1,0 +1,70 @@
+/** A denied packet by the names of its ends, and why it was denied. */
+import type { Address } from '../../model/address.ts';
+import { flowText } from '../../semantics/flowtext.ts';
+import { causeOf, type DeniedPacket } from './cause.ts';
+import type { Denial, DenialEnd, DialledService } from './denial.ts';
+import type { ModelView } from './modelview.ts';
+import type { PacketHead } from './packethead.ts';
+import { podFacts } from './podfacts.ts';
+import type { ServiceOf } from './servicenames.ts';
+
+/** All of a denial that the packet says. */
+export type NamedDenial = Omit<Denial, 'number' | 'atMs' | 'lastMs' | 'times'>;
+
+export function nameDenial(packet: DeniedPacket, view: ModelView, serviceOf: ServiceOf): NamedDenial {
+  const { from, to, protocol, sourcePort, port, icmp } = packet.head;
+  const service = dialledService(packet, view, serviceOf);
+  const ends = { from: namedEnd(from, view), to: namedEnd(to, view) };
+  return {
+    ...ends,
+    ...toldNames(ends, view),
+    protocol,
+    ...(sourcePort !== undefined && { sourcePort }),
+    ...(port !== undefined && { port }),
+    ...(service !== undefined && { service }),
+    ...(icmp !== undefined && { icmp: { type: icmp.type, code: icmp.code } }),
+    ...(icmp?.about !== undefined && { about: aboutText(icmp.about) }),
+    cause: causeOf(packet, view),
+  };
+}
+
+/** Where somebody sent what, and where it came. */
+interface Dialling extends Pick<DeniedPacket, 'dialled'> {
+  readonly head: Pick<PacketHead, 'to' | 'port' | 'protocol'>;
+}
+
+/** Where it was translated, with a name or without; where not, what has a name and is no pod's address. */
+export function dialledService(
+  { head, dialled }: Dialling,
+  view: ModelView,
+  serviceOf: ServiceOf,
+): DialledService | undefined {
+  const { to, port, protocol } = head;
+  const translated = dialled !== undefined && (dialled.address !== to || dialled.port !== port);
+  const asked = translated ? dialled : { address: to, ...(port !== undefined && { port }) };
+  if (!translated && view.ownerOf(to) !== undefined) return undefined;
+  const name = serviceOf({ ...asked, protocol, isOfNode: view.nodeWith(asked.address) !== undefined });
+  if (name === undefined) return translated ? dialled : undefined;
+  return { ...asked, name };
+}
+
+/** Who has the address, or had it until a moment ago. */
+export function namedEnd(address: Address, view: ModelView): DenialEnd {
+  const pod = view.ownerOf(address);
+  if (pod !== undefined) return { address, pod: pod.key, ...podFacts(pod) };
+  const former = view.formerOwnerOf(address);
+  if (former !== undefined) return { address, pod: former.pod.key, gone: true, ...podFacts(former.pod) };
+  const node = view.nodeWith(address);
+  return node === undefined ? { address } : { address, node: node.name };
+}
+
+/** What policies by name went by. */
+export function toldNames({ from, to }: Pick<Denial, 'from' | 'to'>, view: ModelView): Pick<Denial, 'names'> {
+  if (from.pod === undefined) return {};
+  const names = view.namesTold(from.pod, to.address);
+  return names.length === 0 ? {} : { names };
+}
+
+function aboutText({ from, to, protocol, port }: PacketHead): string {
+  return flowText({ from, to, protocol, ...(port !== undefined && { port }) });
+}

@@ -1,0 +1,52 @@
+/** Recorded flows judged by any policies: by the reference, with the ends as they were recorded. */
+import type { Address } from '../../model/address.ts';
+import type { Cluster, Pod } from '../../model/cluster.ts';
+import { matchesDomainName } from '../../model/domainname.ts';
+import type { UnknownPods } from '../../model/podcidrs.ts';
+import { evaluatorOf, type FlowVerdict } from '../../semantics/evaluate.ts';
+import { type Owners, viewBy } from '../../semantics/view.ts';
+import { policyFlow, type RecordedFlow, type Recording } from './recording.ts';
+
+/** Policies, and the namespaces that somebody knows better than the recording: their labels count. */
+export type Judging = Pick<Cluster, 'policies'> & Partial<Pick<Cluster, 'namespaces'>>;
+
+/** The verdict of each flow of the recording; one after the other, for each is looked at in a place of its own. */
+export function recordingJudge(
+  recording: Pick<Recording, 'namespaces' | 'nodes' | 'unknownPods'>,
+  judging: Judging,
+  unknownPods: UnknownPods = recording.unknownPods,
+): (flow: RecordedFlow) => FlowVerdict {
+  const ends = new Ends();
+  const cluster: Cluster = {
+    namespaces: new Map([...recording.namespaces, ...(judging.namespaces ?? [])]),
+    nodes: recording.nodes,
+    pods: new Map(),
+    policies: judging.policies,
+    told: { has: (pod, address, pattern) => ends.wasTold(pod, address, pattern) },
+  };
+  const judge = evaluatorOf(viewBy(ends, cluster, unknownPods));
+  return flow => {
+    ends.flow = flow;
+    return judge(policyFlow(flow));
+  };
+}
+
+/** The two ends of one flow: an address may have been another pod's a minute before. */
+class Ends implements Owners {
+  flow: RecordedFlow | undefined;
+
+  get(address: Address): Pod | undefined {
+    if (address === this.flow?.from.address) return this.flow.from.pod;
+    return address === this.flow?.to.address ? this.flow.to.pod : undefined;
+  }
+
+  has(address: Address): boolean {
+    return this.get(address) !== undefined;
+  }
+
+  wasTold(pod: string, address: Address, pattern: string): boolean {
+    const { from, to, names = [] } = this.flow ?? {};
+    if (from?.pod?.key !== pod || to?.address !== address) return false;
+    return names.some(name => name === pattern || matchesDomainName(pattern, name));
+  }
+}

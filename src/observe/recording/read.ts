@@ -1,0 +1,124 @@
+/**
+ * Reads what `recordingLines` wrote, line by line. A file may be cut off, and then says so; it may be forged, and then nothing
+ * of it is believed that policy could not have seen.
+ */
+import type { Namespace, Node, Pod } from '../../model/cluster.ts';
+import { lineObject } from './jsonline.ts';
+import { readEnd, readFlow, readHeader, readNamespacePart, readNode, readSilent } from './readparts.ts';
+import type { RecordedEnd, RecordedFlow, Recording, SilentPods } from './recording.ts';
+import { LineError, mapOf, numberOf } from './values.ts';
+
+/** Nobody records more; a file of somebody else's may not fill the memory. */
+const MOST = { flows: 500_000, ends: 1_000_000, others: 200_000, characters: 400_000_000 };
+/** What a value takes in memory, beside its characters: of many short ones that is most of it. */
+export const VALUE_CHARACTERS = 48;
+export const LONGEST_LINE = 1_000_000;
+
+/** `line 12: flow.from is no end of the lines before`. */
+export class RecordingError extends Error {
+  override readonly name = 'RecordingError';
+}
+
+export class RecordingReader {
+  #header: Omit<Recording, 'namespaces' | 'nodes' | 'flows' | 'silent'> | undefined;
+  readonly #namespaces = new Map<string, Namespace>();
+  readonly #nodes = new Map<string, Node>();
+  readonly #silent: SilentPods[] = [];
+  readonly #ends: RecordedEnd[] = [];
+  readonly #pods = new Map<string, Pod>();
+  readonly #flows: RecordedFlow[] = [];
+  #line = 0;
+  #characters = 0;
+  #isComplete = false;
+  readonly #mostCharacters: number;
+
+  constructor(mostCharacters = MOST.characters) {
+    this.#mostCharacters = mostCharacters;
+  }
+
+  /** Lines beyond the most characters are not read: the recording is cut off. Throws RecordingError where the line is none. */
+  add(line: string): void {
+    this.#line++;
+    this.#characters += line.length + VALUE_CHARACTERS * valuesOf(line);
+    // Pods of one tenant with labels without measure take the recording's end, and not all of it.
+    if (line.trim() === '' || this.isFull) return;
+    this.#within(() => {
+      const value = lineObject(line);
+      if (this.#isComplete) throw new LineError('comes after the end of the recording');
+      if (this.#header === undefined) this.#header = readHeader(value);
+      else this.#take(value);
+    });
+  }
+
+  /** Nothing more of it is read. */
+  get isFull(): boolean {
+    return this.#characters > this.#mostCharacters;
+  }
+
+  /** Nothing may stand behind. */
+  get isComplete(): boolean {
+    return this.#isComplete;
+  }
+
+  /** Throws RecordingError where there is none. */
+  recording(): Recording {
+    if (this.#header === undefined)
+      throw new RecordingError('is not what `sluice record` writes: it has no first line');
+    return {
+      ...this.#header,
+      namespaces: this.#namespaces,
+      nodes: this.#nodes,
+      flows: this.#flows,
+      silent: this.#silent,
+      ...(!this.#isComplete && { isCut: true }),
+    };
+  }
+
+  #take(value: Readonly<Record<string, unknown>>): void {
+    const [key, ...others] = Object.keys(value);
+    if (key === undefined || others.length > 0) throw new LineError('must have one key');
+    const part = value[key];
+    if (key === 'flow') this.#put(this.#flows, readFlow(part, this.#ends), MOST.flows);
+    else if (key === 'end') this.#put(this.#ends, readEnd(part, this.#pods), MOST.ends);
+    else if (key === 'silent') this.#put(this.#silent, readSilent(part), MOST.others);
+    else if (key === 'namespace') this.#name(this.#namespaces, readNamespacePart(part));
+    else if (key === 'node') this.#name(this.#nodes, readNode(part));
+    else if (key === 'complete') this.#end(part);
+    else throw new LineError(`${JSON.stringify(key.slice(0, 40))} is no part of a recording`);
+  }
+
+  #end(part: unknown): void {
+    const flows = numberOf(mapOf(part, 'complete').flows, 'complete.flows');
+    if (flows !== this.#flows.length)
+      throw new LineError(`says that there are ${flows} flows, and there are ${this.#flows.length}`);
+    this.#isComplete = true;
+  }
+
+  #put<T>(list: T[], value: T, most: number): void {
+    if (list.length >= most) throw new LineError(`is more than the ${most} that a recording may have`);
+    list.push(value);
+  }
+
+  #name<T extends { readonly name: string }>(map: Map<string, T>, value: T): void {
+    if (map.has(value.name)) throw new LineError('names what a line before has');
+    if (map.size >= MOST.others)
+      throw new LineError(`is more than the ${MOST.others} that a recording may have`);
+    map.set(value.name, value);
+  }
+
+  #within(read: () => void): void {
+    try {
+      read();
+    } catch (error) {
+      if (!(error instanceof LineError)) throw error;
+      throw new RecordingError(`line ${this.#line}: ${error.message}`);
+    }
+  }
+}
+
+/** All but the first; a comma in a text is one too many. */
+function valuesOf(line: string): number {
+  let count = 0;
+  for (let at = line.indexOf(','); at !== -1; at = line.indexOf(',', at + 1)) count++;
+  return count;
+}

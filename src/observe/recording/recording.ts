@@ -1,0 +1,107 @@
+/**
+ * What connections there were, for a while: enough of each to judge it by any policies, anywhere. Connections that no policy
+ * can tell apart are one flow with a count. Times are milliseconds since 1970.
+ */
+
+import { getOrMake } from '../../lib/collections/getormake.ts';
+import type { Address } from '../../model/address.ts';
+import type { Namespace, Node, Pod } from '../../model/cluster.ts';
+import type { Flow, FlowProtocol } from '../../model/flow.ts';
+import type { Labels } from '../../model/labels.ts';
+import type { UnknownPods } from '../../model/podcidrs.ts';
+
+/** As policy saw it then: an address, and the pod that had it. */
+export interface RecordedEnd {
+  readonly address: Address;
+  readonly pod?: Pod;
+}
+
+export interface RecordedFlow {
+  readonly from: RecordedEnd;
+  readonly to: RecordedEnd;
+  readonly protocol: FlowProtocol;
+  readonly port?: number;
+  readonly viaService?: true;
+  /** Of an address outside: names, or patterns of names, under which the source had been told it by DNS. */
+  readonly names?: readonly string[];
+  /** Whether it was let pass then. */
+  readonly was: 'allow' | 'deny';
+  /** Connections that the node of who opened them saw, and that of who answers: of most it is the same ones. */
+  readonly egress: number;
+  readonly ingress: number;
+  readonly firstMs: number;
+  readonly lastMs: number;
+}
+
+/** Labels that pods of a namespace had that opened no connection and answered none. */
+export interface SilentPods {
+  readonly namespace: string;
+  readonly labels: Labels;
+}
+
+export interface Recording {
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** Whose agents told. */
+  readonly recordedOn: readonly string[];
+  /** Of these nodes a part is missing: their agents were away for a while. */
+  readonly missedOn?: readonly string[];
+  readonly unknownPods: UnknownPods;
+  /** New connections of which nobody knows more. */
+  readonly lost: number;
+  /** By namespace of who opened them, else of who answers: connections beyond what a recording holds. */
+  readonly leftOut: ReadonlyMap<string, number>;
+  readonly namespaces: ReadonlyMap<string, Namespace>;
+  readonly nodes: ReadonlyMap<string, Node>;
+  readonly flows: readonly RecordedFlow[];
+  readonly silent: readonly SilentPods[];
+  /** Its end is missing. */
+  readonly isCut?: true;
+}
+
+/** How many connections it stands for: two nodes may have seen the same ones. */
+export function countOf({ egress, ingress }: Pick<RecordedFlow, 'egress' | 'ingress'>): number {
+  return Math.max(egress, ingress);
+}
+
+/** As far as a number can count: what others say may be as large. */
+export function sum(a: number, b: number): number {
+  return Math.min(a + b, Number.MAX_SAFE_INTEGER);
+}
+
+/** As policy sees it. */
+export function policyFlow({ from, to, protocol, port, viaService }: RecordedFlow): Flow {
+  return {
+    from: from.address,
+    to: to.address,
+    protocol,
+    ...(port !== undefined && { port }),
+    ...(viaService && { viaService }),
+  };
+}
+
+const texts = new WeakMap<Pod, string>();
+
+/** Of two pods the same where policy cannot tell them apart, and people would not. */
+export function podText(pod: Pod): string {
+  const { key, labels, partial = false, node, ports, hostNetwork } = pod;
+  return getOrMake(texts, pod, () => JSON.stringify([key, labels, partial, node, ports, hostNetwork]));
+}
+
+/** Of two flows the same where they are one. */
+export function recordedFlowKey({
+  from,
+  to,
+  protocol,
+  port,
+  viaService,
+  names,
+  was,
+}: Omit<RecordedFlow, 'egress' | 'ingress' | 'firstMs' | 'lastMs'>): string {
+  const end = ({ address, pod }: RecordedEnd) => `${address} ${pod === undefined ? '' : podText(pod)}`;
+  return `${end(from)}\n${end(to)}\n${protocol} ${port} ${viaService ?? ''} ${was} ${names?.join(' ') ?? ''}`;
+}
+
+export function connectionsOf({ flows }: Pick<Recording, 'flows'>): number {
+  return flows.reduce((count, flow) => sum(count, countOf(flow)), 0);
+}

@@ -1,0 +1,120 @@
+/**
+ * The least NetworkPolicies of a namespace that allow what was recorded of it: one that denies everything, and one for the pods
+ * of each set of labels, with the peers and ports that they had.
+ */
+import { familyOf } from '../../../model/address.ts';
+import { addressesOfNode, NAMESPACE_NAME_LABEL, type Pod } from '../../../model/cluster.ts';
+import type { Labels } from '../../../model/labels.ts';
+import type { Direction, Protocol } from '../../../model/policy.ts';
+import type { RecordedEnd, RecordedFlow, Recording } from '../recording.ts';
+import { stableLabels } from '../stablelabels.ts';
+import { LabelSets, labelText } from './labelsets.ts';
+import { type PeerObject, type RuleObject, Rules } from './rules.ts';
+
+/** The pods of one set of labels. */
+interface Group {
+  readonly labels: Labels;
+  readonly ingress: Rules;
+  readonly egress: Rules;
+}
+
+/** As kubectl takes them. */
+export function suggestPolicies(recording: Recording, namespace: string): object[] {
+  const sets = new LabelSets(recording);
+  const groups = new Map<string, Group>();
+  const ruleOf = (pod: Pod, direction: Direction): Rules => {
+    const labels = stableLabels(pod.labels);
+    const group = groups.get(labelText(labels)) ?? { labels, ingress: new Rules(), egress: new Rules() };
+    groups.set(labelText(labels), group);
+    return group[direction];
+  };
+  for (const flow of recording.flows) {
+    const { protocol, port } = flow;
+    if (!isAllowable(flow) || needsNothing(flow, recording)) continue;
+    const put = (own: RecordedEnd, peer: RecordedEnd, direction: Direction) => {
+      if (own.pod?.namespace !== namespace || own.pod.partial) return;
+      ruleOf(own.pod, direction).add(peerOf(peer, namespace, sets), protocol as Protocol, port!);
+    };
+    // What one node let go the other may have denied: who judged a direction says whether it was allowed.
+    if (flow.ingress > 0) put(flow.to, flow.from, 'ingress');
+    if (flow.egress > 0) put(flow.from, flow.to, 'egress');
+  }
+  const names = new Map([['default-deny', 1]]);
+  const sorted = [...groups].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, group]) => group);
+  return [
+    policy(namespace, 'default-deny', {}, [], []),
+    ...sorted.map(({ labels, ingress, egress }) =>
+      policy(
+        namespace,
+        nameFor(labels, names),
+        sets.selector(namespace, labels),
+        ingress.rules(),
+        egress.rules(),
+      ),
+    ),
+  ];
+}
+
+/** NetworkPolicy allows what has ports by its port, and all else only along with every port. */
+function isAllowable({ was, protocol, port, from, to }: RecordedFlow): boolean {
+  const isKnown = ({ pod }: RecordedEnd) => !pod?.partial;
+  return was === 'allow' && hasPorts(protocol) && (port ?? 0) > 0 && isKnown(from) && isKnown(to);
+}
+
+function hasPorts(protocol: RecordedFlow['protocol']): boolean {
+  return protocol === 'TCP' || protocol === 'UDP' || protocol === 'SCTP';
+}
+
+/** N40, N43: a pod always reaches itself, and its node always reaches it. */
+function needsNothing({ from, to, viaService }: RecordedFlow, { nodes }: Recording): boolean {
+  if (from.pod !== undefined && from.pod.key === to.pod?.key) return !viaService;
+  const node = to.pod && nodes.get(to.pod.node);
+  return from.pod === undefined && node !== undefined && addressesOfNode(node).includes(from.address);
+}
+
+function peerOf({ address, pod }: RecordedEnd, namespace: string, sets: LabelSets): PeerObject {
+  if (pod === undefined) return { ipBlock: { cidr: `${address}/${familyOf(address) === 'ip' ? 32 : 128}` } };
+  const podSelector = sets.selector(pod.namespace, stableLabels(pod.labels));
+  if (pod.namespace === namespace) return { podSelector };
+  return {
+    namespaceSelector: { matchLabels: { [NAMESPACE_NAME_LABEL]: pod.namespace } },
+    podSelector,
+  };
+}
+
+function policy(
+  namespace: string,
+  name: string,
+  podSelector: object,
+  ingress: readonly RuleObject[],
+  egress: readonly RuleObject[],
+): object {
+  return {
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'NetworkPolicy',
+    metadata: { name, namespace },
+    spec: {
+      podSelector,
+      policyTypes: ['Ingress', 'Egress'],
+      ...(ingress.length > 0 && { ingress: ingress.map(({ peers, ports }) => ({ from: peers, ports })) }),
+      ...(egress.length > 0 && { egress: egress.map(({ peers, ports }) => ({ to: peers, ports })) }),
+    },
+  };
+}
+
+const NAMING = ['app.kubernetes.io/name', 'app', 'k8s-app', 'name'];
+
+/** `allow-web`; of several that would have one name, each but the first has a number. `taken`: with the last number of each. */
+function nameFor(labels: Labels, taken: Map<string, number>): string {
+  const label = NAMING.map(key => (Object.hasOwn(labels, key) ? labels[key]! : '')).find(
+    value => value !== '',
+  );
+  const word = (label ?? Object.values(labels)[0] ?? 'unlabelled').toLowerCase().replace(/[^a-z0-9]+/g, '-');
+  const base = `allow-${word.replace(/^-+|-+$/g, '').slice(0, 200) || 'pods'}`;
+  for (let n = taken.get(base) ?? 1; ; n++) {
+    const name = n === 1 ? base : `${base}-${n}`;
+    if (taken.has(name)) continue;
+    taken.set(name, 1).set(base, n);
+    return name;
+  }
+}

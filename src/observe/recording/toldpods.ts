@@ -1,0 +1,51 @@
+/** Pods as they were told of with connections: what a pod was then counts, and not what it has become. */
+
+import { namespaceOfPod, type Pod, type PodKey } from '../../model/cluster.ts';
+import type { DenialEnd } from '../denials/denial.ts';
+import { podText } from './recording.ts';
+
+/** Pods by their names, as far as somebody knows them. */
+export type Pods = Pick<ReadonlyMap<PodKey, Pod>, 'get'>;
+
+/** Of more states of pods some have several objects: that takes room, and nothing else. */
+const MOST_SHARED = 50_000;
+
+export class ToldPods {
+  readonly #shared = new Map<string, Pod>();
+
+  /** How many states of pods are shared. */
+  get size(): number {
+    return this.#shared.size;
+  }
+
+  /** `latest`: those whose labels are so long that they were not told. Undefined where the end is no pod. */
+  of(end: DenialEnd, latest: Pods): Pod | undefined {
+    if (end.pod === undefined) return undefined;
+    const known = end.labels === undefined ? latest.get(end.pod) : undefined;
+    return known ?? this.#share(podOf(end.pod, end));
+  }
+
+  #share(pod: Pod): Pod {
+    const text = podText(pod);
+    const known = this.#shared.get(text) ?? pod;
+    if (this.#shared.size >= MOST_SHARED) this.#shared.clear();
+    this.#shared.set(text, known);
+    return known;
+  }
+}
+
+function podOf(key: PodKey, { nodeName = '', labels, ports = [] }: DenialEnd): Pod {
+  return {
+    key,
+    namespace: namespaceOfPod(key),
+    name: key.slice(key.indexOf('/') + 1),
+    node: nodeName,
+    labels: labels ?? {},
+    ...(labels === undefined && { partial: true }),
+    addresses: [],
+    hostNetwork: false,
+    finished: false,
+    createdAt: '',
+    ports,
+  };
+}
