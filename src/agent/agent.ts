@@ -13,8 +13,6 @@ import type { Cluster, ClusterEvent, Pod, PodKey } from '../model/cluster.ts';
 import { type Kernel, KernelError } from '../nft/kernel.ts';
 import type { Op } from '../nft/plan/op.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
-import { RoundBatch } from './batch.ts';
-import { mayBlame } from './blame.ts';
 import { commitLog } from './commitlog.ts';
 import type { Committed, RoundCause } from './committed.ts';
 import { DesiredState } from './desiredstate.ts';
@@ -22,8 +20,8 @@ import type { MakeEngine } from './engine.ts';
 import { KernelState } from './kernelstate.ts';
 import type { Log } from './log.ts';
 import { every, type Observer } from './observer.ts';
-import { recoveryFrom } from './recovery.ts';
-import { Scheduler } from './scheduler.ts';
+import { mayBlame, recoveryFrom } from './recovery.ts';
+import { RoundBatch, Scheduler } from './scheduler.ts';
 
 export interface AgentOptions {
   /** Opens the kernel: at the start, and whenever its socket is of no use any more. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { KernelError } from '../nft/kernel.ts';
-import { mayBlame, type Suspicion } from './blame.ts';
+import { mayBlame, type Suspicion } from './recovery.ts';
 
 const refused = (code: string) => new KernelError(code, `${code}: as the test wants it`);
 const STEP = { op: 'addChain', family: 'ip', chain: 'in' } as const;

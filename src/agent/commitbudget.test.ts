@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { TokenBucket } from '../lib/fairness/tokenbucket.ts';
-import { COMMIT_LIMITS, waitMs } from './commitbudget.ts';
+import { COMMIT_LIMITS, waitMs } from './scheduler.ts';
 
 /** How many commits are made in a time in which somebody always wants one; `urgentOf` each n-th is urgent. */
 function commitsIn(ms: number, isUrgent: (n: number) => boolean): number {

@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { COMMIT_LIMITS, type Haste } from './commitbudget.ts';
-import { decide, type RoundDecision, type Situation, type WaitingChange } from './decision.ts';
+import {
+  COMMIT_LIMITS,
+  decide,
+  type Haste,
+  type RoundDecision,
+  type Situation,
+  type WaitingChange,
+} from './scheduler.ts';
 
 const IDLE: Situation = { nowMs: 1000, waiting: [], lookAtMs: 2000, level: 5, limits: COMMIT_LIMITS };
 

@@ -15,10 +15,10 @@ import type { ClusterEvent } from '../model/cluster.ts';
 import type { Rule } from '../model/policy.ts';
 import { KernelError } from '../nft/kernel.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
-import { RoundBatch } from './batch.ts';
 import { FAIRNESS } from './changes/fairness.ts';
 import { DesiredState } from './desiredstate.ts';
 import { type Engine, withRules } from './engine.ts';
+import { RoundBatch } from './scheduler.ts';
 
 const NODE = 'n1';
 const EMPTY: Ruleset = { tables: new Map([['ip', { chains: new Map(), sets: new Map() }]]) };

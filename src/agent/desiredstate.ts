@@ -13,16 +13,15 @@ import type { Policy, PolicyId } from '../model/policy.ts';
 import type { PolicyChange } from '../model/policychange.ts';
 import { KernelError } from '../nft/kernel.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
-import type { RoundBatch } from './batch.ts';
 import { FAIRNESS } from './changes/fairness.ts';
 import { PolicyIntake } from './changes/intake.ts';
 import type { WaitingPolicy } from './changes/pending.ts';
 import type { Quarantined } from './changes/quarantine.ts';
 import { Roomless } from './changes/roomless.ts';
 import { eventText } from './commitlog.ts';
-import type { WaitingChange } from './decision.ts';
 import type { Engine, MakeEngine, PodInForce } from './engine.ts';
 import { PodsInForce } from './podsinforce.ts';
+import type { RoundBatch, WaitingChange } from './scheduler.ts';
 
 export class DesiredState {
   readonly #makeEngine: MakeEngine;

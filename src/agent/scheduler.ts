@@ -3,10 +3,9 @@
  * tenth of a second where it has none, and from time to time although nothing happened.
  */
 import type { Timing } from '../lib/async/timing.ts';
-import { TokenBucket } from '../lib/fairness/tokenbucket.ts';
-import { COMMIT_LIMITS } from './commitbudget.ts';
+import { type Rate, TokenBucket } from '../lib/fairness/tokenbucket.ts';
+import type { Ruleset } from '../nft/ruleset.ts';
 import type { RoundCause } from './committed.ts';
-import { decide, type Situation, type WaitingChange } from './decision.ts';
 import type { Look } from './kernelstate.ts';
 
 const NOBODY = () => {};
@@ -121,5 +120,109 @@ export class Scheduler {
     await this.#timing.sleep(ms, waiting.signal);
     signal.removeEventListener('abort', wake);
     this.#wake = NOBODY; // to abort makes an error, which costs more than all else of a look
+  }
+}
+
+// When the next round of the loop begins, and why: pure, so that every case is a line of a test.
+
+/** A change that is to be committed. */
+export interface WaitingChange {
+  /** From when on it may go, as far as it depends on others of its kind. */
+  readonly atMs: number;
+  /** Since when it has been able to. */
+  readonly sinceMs: number;
+  readonly haste: Haste;
+}
+
+export interface Situation {
+  readonly nowMs: number;
+  /** The round that failed and is to be tried again, and when. */
+  readonly retry?: { readonly cause: RoundCause; readonly atMs: number };
+  readonly waiting: readonly WaitingChange[];
+  /** When the kernel is to be looked at although nothing is pending. */
+  readonly lookAtMs: number;
+  /** Of the budget of commits. */
+  readonly level: number;
+  readonly limits: CommitLimits;
+}
+
+export type RoundDecision =
+  | { readonly kind: 'start'; readonly cause: RoundCause }
+  | { readonly kind: 'wait'; readonly ms: number };
+
+export function decide(situation: Situation): RoundDecision {
+  const { nowMs, retry, lookAtMs, waiting } = situation;
+  if (retry !== undefined) return startOrWait(retry.cause, retry.atMs - nowMs);
+  const ready = waiting.filter(({ atMs }) => atMs <= nowMs);
+  if (ready.length > 0)
+    return startOrWait('change', Math.min(...ready.map(change => budgetMs(situation, change))));
+  const nextMs = Math.min(lookAtMs, ...waiting.map(({ atMs }) => atMs));
+  if (nowMs < nextMs) return { kind: 'wait', ms: nextMs - nowMs };
+  return startOrWait('look', budgetMs(situation, { sinceMs: lookAtMs, haste: 'none' }));
+}
+
+function budgetMs(
+  { nowMs, level, limits }: Situation,
+  { sinceMs, haste }: Pick<WaitingChange, 'sinceMs' | 'haste'>,
+): number {
+  return waitMs(level, haste, nowMs - sinceMs, limits);
+}
+
+function startOrWait(cause: RoundCause, ms: number): RoundDecision {
+  return ms > 0 ? { kind: 'wait', ms } : { kind: 'start', cause };
+}
+
+// A budget of commits. At more than about ten a second, sustained, nobody else on the node can list the ruleset
+// any more (measured: their dump restarts whenever the generation moves), so bursts are served at once and then
+// the rate is held.
+//
+//     level  5 ┬ a commit costs 1, ten come back each second
+//            0 ┼ below it, only what somebody waits for goes at once, and what has waited for long
+//           -5 ┼ below it, only policies that tighten, of namespaces that have done so seldom
+//          -10 ┴ below it nothing goes: so there is never a debt of more than a second
+//
+// Whatever goes takes everything along that is pending, so that nobody starves by those who may go further.
+
+/** How far beyond the budget a change may go: not at all, as far as a pod that waits, or as what tightens. */
+export type Haste = 'none' | 'urgent' | 'tightening';
+
+interface CommitLimits extends Rate {
+  /** Commits beyond the burst that changes may have in advance. */
+  readonly reserve: Readonly<Record<Haste, number>>;
+  /** What has waited for so long goes like what is urgent. */
+  readonly mostWaitMs: number;
+}
+
+export const COMMIT_LIMITS: CommitLimits = {
+  burst: 5,
+  perSecond: 10,
+  reserve: { none: 0, urgent: 5, tightening: 10 },
+  mostWaitMs: 100,
+};
+
+/** For how many milliseconds a commit must wait, of changes of which the oldest is `ageMs` old. */
+export function waitMs(level: number, haste: Haste, ageMs: number, limits: CommitLimits): number {
+  const { perSecond, reserve, mostWaitMs } = limits;
+  const untilMs = (as: Haste) => Math.max(0, ((1 - reserve[as] - level) / perSecond) * 1000);
+  return Math.min(untilMs(haste), Math.max(untilMs('urgent'), mostWaitMs - ageMs));
+}
+
+/** What one round takes in: policies once, however often its batch is made anew because others write meanwhile. */
+export class RoundBatch {
+  /** Of the agent: nobody is to wait for anybody's turn. */
+  readonly isFirst: boolean;
+  /** Hooks and unknown pods alone: on a fresh kernel they come first, whatever becomes of policies. */
+  isBase = false;
+  #taken = false;
+
+  constructor(isFirst: boolean) {
+    this.isFirst = isFirst;
+  }
+
+  takesPolicies(actual: Ruleset, noneWait: boolean): boolean {
+    if (this.#taken) return false;
+    this.#taken = true;
+    this.isBase = this.isFirst && actual.tables.size === 0 && !noneWait;
+    return !this.isBase;
   }
 }

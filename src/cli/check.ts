@@ -1,13 +1,12 @@
 import { lintNames } from '../answers/questions/lintnames.ts';
 import { checkManifests } from '../inputs/files/load.ts';
-import { type Problem, problemText } from '../model/problem.ts';
+import { type Problem, problemText, WARNING_CODES } from '../model/problem.ts';
 import pc from '../terminal/colours.ts';
 import { CommandError } from '../terminal/commanderror.ts';
 import { isData, writeData } from '../terminal/data.ts';
 import { HANG } from '../terminal/hang.ts';
 import { type OutputOptions, writeLine } from '../terminal/output.ts';
 import { plural } from '../terminal/plural.ts';
-import { isAccepted, parseAccepted } from './accepted.ts';
 import { versioned } from './schema.ts';
 import { holdsNothing, nothingIn, requireReadable } from './sources/files.ts';
 
@@ -60,4 +59,25 @@ function summary(problems: readonly Problem[], accepted: number, objects: string
   const rest = accepted === 0 ? '' : `, ${accepted} accepted`;
   if (problems.length === 0) return `${pc.green('ok')}: ${objects}${rest}`;
   return `${plural(errors, 'error')}, ${plural(problems.length - errors, 'warning')}${rest} in ${objects}`;
+}
+
+/** Warnings that somebody has looked at: of a kind, or of one object. */
+interface Accepted {
+  readonly code: string;
+  /** `NetworkPolicy shop/web`; absent for all. */
+  readonly object?: string;
+}
+
+/** `empty-subject`, or `empty-subject:NetworkPolicy shop/web`. Throws CommandError where there is no such kind. */
+function parseAccepted(text: string): Accepted {
+  const [code = '', ...rest] = text.split(':');
+  if (!(WARNING_CODES as readonly string[]).includes(code))
+    throw new CommandError(`--accept "${text}": ${code} is no kind of warning (${WARNING_CODES.join(', ')})`);
+  return { code, ...(rest.length > 0 && { object: rest.join(':').trim() }) };
+}
+
+/** An error never is. */
+function isAccepted({ severity, code = 'object', object }: Problem, accepted: readonly Accepted[]): boolean {
+  if (severity === 'error') return false;
+  return accepted.some(each => each.code === code && (each.object === undefined || each.object === object));
 }

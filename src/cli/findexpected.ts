@@ -3,7 +3,7 @@
 import type { WaitingWork } from '../api/health/agentchecks.ts';
 import type { AgentClient } from '../api/rpc/client.ts';
 import type { StatusResponse } from '../api/rpc/messages.ts';
-import { ownNetworkNamespace } from '../kernel/host/networknamespace.ts';
+import { ownNetworkNamespace } from '../kernel/host/read.ts';
 import { type Cluster, knowsNode } from '../model/cluster.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import type { ToldAsOf } from '../names/toldfacts.ts';

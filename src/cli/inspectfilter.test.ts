@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { world } from '../../test/support/questions/world.ts';
 import type { DirectionInspection, Inspection } from '../answers/readback/inspection.ts';
-import { onlyAbout } from './inspectfilter.ts';
+import { onlyAbout } from './inspect.ts';
 
 const direction = (...sources: string[]): DirectionInspection => ({
   chain: 'x',

@@ -11,7 +11,7 @@ import { natNote } from '../answers/readback/natnote.ts';
 import { toldInKernel } from '../answers/readback/toldinkernel.ts';
 import { waitingTexts } from '../api/health/agentchecks.ts';
 import { unknownPodsIn } from '../compiler/unknownpods.ts';
-import { ownAddresses } from '../kernel/host/ownaddresses.ts';
+import { ownAddresses } from '../kernel/host/read.ts';
 import { openConntrack } from '../kernel/netlink/conntrack/conntrack.ts';
 import type { Address } from '../model/address.ts';
 import { addressOwners } from '../model/addressowners.ts';

@@ -1,7 +1,10 @@
 /** Rules and peers with the name of the policy's rule that they come from, which the kernel's rules carry as a comment. */
+
+import { getOrMake } from '../lib/collections/getormake.ts';
+import { NAMESPACE_NAME_LABEL } from '../model/cluster.ts';
 import { type Direction, type Peer, type Policy, policyLabel, type Rule } from '../model/policy.ts';
+import type { LabelSelector, PodSelector } from '../model/selector.ts';
 import type { Expr } from '../nft/ruleset.ts';
-import { withUnsure } from './unsure.ts';
 
 export interface SourcedRule {
   readonly rule: Rule;
@@ -44,4 +47,37 @@ export function labelsAmong(labelled: readonly { readonly label: string }[]): st
 
 export function distinctBy<T>(values: readonly T[], keyOf: (value: T) => string): T[] {
   return [...new Map(values.map(value => [keyOf(value), value])).values()];
+}
+
+// N68 as rules: whom nobody knows whether a rule means is not accepted, is denied, and is denied where he would
+// pass. What a rule accepts stays as it is; the others say among whom they mean their peers.
+
+/** The rules that take the place of this one; the same objects for the same rule. */
+function withUnsure(rule: Rule): readonly Rule[] {
+  return getOrMake(known, rule, () => expand(rule));
+}
+
+const known = new WeakMap<Rule, readonly Rule[]>();
+
+function expand(rule: Rule): readonly Rule[] {
+  const { action, peers } = rule;
+  if (action === 'accept' || peers === 'any' || !peers.some(mayBeUnsure)) return [rule];
+  if (action === 'deny') return [{ ...rule, peers: peers.map(among('possible')) }];
+  // Whoever is meant for sure has passed by then.
+  return [rule, { ...rule, action: 'deny', peers: peers.filter(mayBeUnsure).map(among('unsure')) }];
+}
+
+function among(among: NonNullable<PodSelector['among']>): (peer: Peer) => Peer {
+  return peer => (mayBeUnsure(peer) ? { ...peer, selector: { ...peer.selector, among } } : peer);
+}
+
+/** Whether it takes labels to tell; the name of a namespace is always known. */
+function mayBeUnsure(peer: Peer): peer is Extract<Peer, { kind: 'pods' }> {
+  if (peer.kind !== 'pods') return false;
+  const { namespaces, pods } = peer.selector;
+  return pods.requirements.length > 0 || (namespaces.kind === 'labels' && asksForLabels(namespaces.selector));
+}
+
+function asksForLabels({ requirements }: LabelSelector): boolean {
+  return requirements.some(({ key }) => key !== NAMESPACE_NAME_LABEL);
 }

@@ -23,7 +23,7 @@ import {
   toEnd,
   toForget,
 } from '../names/control.ts';
-import { LIFETIMES } from '../names/limits.ts';
+import { LIFETIMES } from '../names/leasetable.ts';
 import type { NamesSet, Subjects } from '../names/subjects.ts';
 import { addressIn, addressType, CT_STATE, ctStateAny, verdict } from '../nft/match.ts';
 import {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { runs } from '../../test/support/seed.ts';
 import type { Address } from '../model/address.ts';
 import { Leases } from './leases.ts';
-import { LIFETIMES, NAMES_LIMITS, periodMs } from './limits.ts';
+import { LIFETIMES, NAMES_LIMITS, periodMs } from './leasetable.ts';
 import type { DnsAnswer } from './message.ts';
 import type { LeaseChange, NamesPod, NamesSet } from './subjects.ts';
 

@@ -13,20 +13,21 @@ import { richest } from '../lib/fairness/tenants.ts';
 import type { Address } from '../model/address.ts';
 import type { PodKey } from '../model/cluster.ts';
 import { KnownTexts } from './knowntexts.ts';
-import { leaseFact } from './leasefact.ts';
-import { type Lease, newLease, type Telling } from './leasetable.ts';
 import {
+  AllSetsByName,
+  type Lease,
   LIFETIMES,
   type Lifetimes,
   leaseDue,
   leaseEnd,
   NAMES_LIMITS,
   type NamesLimits,
+  newLease,
+  PodLeases,
   periodMs,
-} from './limits.ts';
+  type Telling,
+} from './leasetable.ts';
 import type { DnsAnswer } from './message.ts';
-import { PodLeases } from './podleases.ts';
-import { AllSetsByName } from './setsbyname.ts';
 import {
   elementOf,
   isSuccessor,
@@ -292,4 +293,16 @@ export class Leases {
 /** Of a pod that is no more, or has other addresses or rules. */
 function forgetAll(leases: PodLeases): LeaseChange[] {
   return [...leases.leases()].flatMap(lease => leases.end(lease));
+}
+
+/** A lease as the agent is told of it; its times are of a clock whose zero is so many milliseconds after 1970. */
+function leaseFact(
+  { name, address, toldMs, untilMs, from, sets, recovered }: Lease,
+  { pod }: PodLeases,
+  zeroMs: number,
+): ToldFact {
+  const times = { toldMs: zeroMs + toldMs, untilMs: zeroMs + untilMs };
+  const fact = { pod: pod.key, address, name, ...times, ...(from && { from }) };
+  // The set's own list, so that however many addresses have it, memory and messages have it once.
+  return recovered ? { ...fact, oneOf: sets[0]!.patterns } : fact;
 }

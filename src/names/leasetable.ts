@@ -2,8 +2,12 @@
  * The leases of one pod: found by name and address, and in the order in which they were told. There may be thousands
  * for each pod, mostly one for a name: whatever is kept beside each of them counts, so the order is a chain of theirs.
  */
-import type { Address } from '../model/address.ts';
-import type { NamesSet } from './subjects.ts';
+
+import { getOrMake } from '../lib/collections/getormake.ts';
+import { type Address, familyOf } from '../model/address.ts';
+import { namespaceOfPod } from '../model/cluster.ts';
+import { DomainNameIndex } from '../model/domainname.ts';
+import type { LeaseChange, NamesPod, NamesSet } from './subjects.ts';
 
 /** One address under one name. */
 export interface Lease {
@@ -132,4 +136,219 @@ export class LeaseTable {
     if (newer === undefined) this.#newest = older;
     else newer.older = older;
   }
+}
+
+/**
+ * The addresses that one pod was told: each under the names that lead to it, with its end. What several names lead to
+ * stands in a set until the last of them ends.
+ */
+export class PodLeases {
+  readonly pod: NamesPod;
+  readonly namespace: string;
+  /** That its rules look up. */
+  readonly sets: SetsByName;
+  /** Nothing has to be done before then for any of its leases that were expected. */
+  dueMs = Number.POSITIVE_INFINITY;
+  readonly #leases = new LeaseTable();
+  /** How many leases hold an address in a set. */
+  readonly #holds = new Map<NamesSet, Map<Address, number>>();
+
+  constructor(pod: NamesPod, sets: SetsByName) {
+    this.pod = pod;
+    this.namespace = namespaceOfPod(pod.key);
+    this.sets = sets;
+  }
+
+  get size(): number {
+    return this.#leases.size;
+  }
+
+  find(name: string, address: Address): Lease | undefined {
+    return this.#leases.find(name, address);
+  }
+
+  /** Whether these are the pod and the sets that it was made for. */
+  isSame(pod: NamesPod, sets: SetsByName): boolean {
+    return sets === this.sets && pod.addresses.join() === this.pod.addresses.join();
+  }
+
+  leases(): Iterable<Lease> {
+    return this.#leases.oldestFirst();
+  }
+
+  expect(lease: Lease, lifetimes: Lifetimes): void {
+    this.dueMs = Math.min(this.dueMs, leaseDue(lease, lifetimes));
+  }
+
+  /** One of its own was told again: the later end counts. */
+  renew(lease: Lease, { untilMs, toldMs, from }: Telling): void {
+    lease.untilMs = Math.max(lease.untilMs, untilMs);
+    lease.toldMs = toldMs;
+    lease.from = from;
+    this.#leases.renew(lease);
+  }
+
+  /** One that it does not have. Answers what went for it: the limits of a name and of a pod take who was told longest ago. */
+  put(lease: Lease, { perName, perPod }: NamesLimits): LeaseChange[] {
+    this.#leases.add(lease);
+    for (const set of lease.sets) this.#hold(set, lease.address, 1);
+    if (this.#leases.countOf(lease.name) > perName) return this.end(this.#leases.oldestOf(lease.name)!);
+    return this.#leases.size > perPod ? this.evictOldest() : [];
+  }
+
+  evictOldest(): LeaseChange[] {
+    for (const lease of this.#leases.oldestFirst()) return this.end(lease);
+    return [];
+  }
+
+  /** Takes a lease away; answers the elements that nobody holds any more. */
+  end(lease: Lease): LeaseChange[] {
+    this.#drop(lease);
+    const gone = lease.sets.filter(set => !this.#holds.get(set)?.has(lease.address));
+    return gone.flatMap(set => this.elements('forget', set, lease.address));
+  }
+
+  /** Addresses that no lease keeps beyond this time, as pairs. */
+  ending(untilMs: number): { pod: Address; peer: Address }[] {
+    const peers = new Set<Address>();
+    for (const lease of this.leases()) if (lease.untilMs <= untilMs) peers.add(lease.address);
+    for (const lease of this.leases()) if (lease.untilMs > untilMs) peers.delete(lease.address);
+    return [...peers].flatMap(peer => this.#addressesFor(peer).map(pod => ({ pod, peer })));
+  }
+
+  /** Answers the leases of these addresses that ended sooner. */
+  prolong(peers: ReadonlySet<Address>, untilMs: number): Lease[] {
+    const sooner = [...this.leases()].filter(lease => peers.has(lease.address) && lease.untilMs < untilMs);
+    for (const lease of sooner) lease.untilMs = untilMs;
+    return sooner;
+  }
+
+  /** The elements of an address in the sets of its lease. */
+  learn(lease: Lease): LeaseChange[] {
+    return lease.sets.flatMap(set => this.elements('learn', set, lease.address));
+  }
+
+  /** One for each address that the pod has in the family, whatever family the question came by (C55). */
+  elements(kind: LeaseChange['kind'], set: NamesSet, peer: Address): LeaseChange[] {
+    return this.#addressesFor(peer).map(pod => ({ kind, set: set.name, pod, peer }));
+  }
+
+  #addressesFor(peer: Address): Address[] {
+    return this.pod.addresses.filter(address => familyOf(address) === familyOf(peer));
+  }
+
+  #drop(lease: Lease): void {
+    this.#leases.delete(lease);
+    for (const set of lease.sets) this.#hold(set, lease.address, -1);
+  }
+
+  #hold(set: NamesSet, address: Address, more: 1 | -1): void {
+    const held = this.#holds.get(set) ?? this.#beginToHold(set);
+    const count = (held.get(address) ?? 0) + more;
+    if (count === 0) held.delete(address);
+    else held.set(address, count);
+  }
+
+  #beginToHold(set: NamesSet): Map<Address, number> {
+    const held = new Map<Address, number>();
+    this.#holds.set(set, held);
+    return held;
+  }
+}
+
+/** How long a told address is allowed, and how many are kept. Times in milliseconds. */
+
+export interface Lifetimes {
+  /** Beyond the TTL: clients use an answer a little longer than it says. */
+  readonly graceMs: number;
+  /** At least so long: what runtimes keep regardless of the TTL, and resolvers hand out what is left of one. */
+  readonly floorMs: number;
+  readonly capMs: number;
+  /** What the kernel gives an element by itself, so that it stands while no agent is there. */
+  readonly leaseMs: number;
+}
+
+export const LIFETIMES: Lifetimes = {
+  graceMs: 10_000,
+  floorMs: 120_000,
+  capMs: 24 * 3_600_000,
+  leaseMs: 600_000,
+};
+
+/** How often a node looks at what is about to end: an address lasts four times as long, at least. */
+export function periodMs({ floorMs }: Lifetimes): number {
+  return floorMs / 4;
+}
+
+export interface NamesLimits {
+  /** Addresses of one name for one pod. */
+  readonly perName: number;
+  /** Of all names of one pod. */
+  readonly perPod: number;
+  readonly perNode: number;
+}
+
+export const NAMES_LIMITS: NamesLimits = { perName: 1_000, perPod: 4_096, perNode: 32_768 };
+
+/** When an address ends that is told now (C41). */
+export function leaseEnd(ttlSeconds: number, nowMs: number, { graceMs, floorMs, capMs }: Lifetimes): number {
+  return nowMs + Math.min(Math.max(ttlSeconds * 1_000 + graceMs, floorMs), capMs);
+}
+
+/** When there is something to do for a lease: it ends, or is renewed in the kernel, where half of it is over. */
+export function leaseDue(
+  { untilMs, kernelUntilMs }: { readonly untilMs: number; readonly kernelUntilMs: number },
+  { leaseMs }: Lifetimes,
+): number {
+  return untilMs > kernelUntilMs ? Math.min(untilMs, kernelUntilMs - leaseMs / 2) : untilMs;
+}
+
+/**
+ * The sets that a pod's rules look up, by the names that they are about. One of these serves all pods with the same
+ * sets: a policy may have thousands of names, and a node hundreds of pods.
+ */
+const MOST_LISTS = 64;
+
+class SetsByName {
+  readonly #sets = new DomainNameIndex<NamesSet>();
+  readonly #named: ReadonlyMap<string, NamesSet>;
+  readonly #lists = new Map<string, readonly NamesSet[]>();
+
+  constructor(sets: readonly NamesSet[]) {
+    this.#named = new Map(sets.map(set => [set.name, set]));
+    for (const set of sets) for (const pattern of set.patterns) this.#sets.add(pattern, set);
+  }
+
+  setNamed(name: string): NamesSet | undefined {
+    return this.#named.get(name);
+  }
+
+  /** The sets that mean a name, each once; the same list for the same sets. */
+  setsOf(name: string): readonly NamesSet[] {
+    const values = this.#sets.valuesOf(name);
+    if (values.length < 2) return values;
+    const found = [...new Set(values)];
+    const key = keyOf(found);
+    const known = this.#lists.get(key) ?? found;
+    if (this.#lists.size < MOST_LISTS) this.#lists.set(key, known);
+    return known;
+  }
+}
+
+/** Those of a node's pods. A set's name stands for what it means: what was made for one serves the next. */
+export class AllSetsByName {
+  readonly #made = new Map<string, SetsByName>();
+
+  of(sets: readonly NamesSet[]): SetsByName {
+    const key = keyOf(sets);
+    return getOrMake(this.#made, key, () => new SetsByName(sets));
+  }
+
+  retainOnly(used: ReadonlySet<SetsByName>): void {
+    for (const [key, made] of this.#made) if (!used.has(made)) this.#made.delete(key);
+  }
+}
+
+function keyOf(sets: readonly NamesSet[]): string {
+  return sets.map(({ name }) => name).join();
 }

@@ -4,9 +4,8 @@ import { getOrMake } from '../lib/collections/getormake.ts';
 import { richest } from '../lib/fairness/tenants.ts';
 import type { Address } from '../model/address.ts';
 import { namespaceOfPod, type PodKey, type ToldNames } from '../model/cluster.ts';
-import { matchesDomainName } from '../model/domainname.ts';
+import { DomainNameIndex, matchesDomainName } from '../model/domainname.ts';
 import { KnownTexts } from './knowntexts.ts';
-import { hasPattern, haveName, havePatternOf } from './patternlists.ts';
 
 /** A pod was told an address under a name. */
 export interface ToldFact {
@@ -175,4 +174,40 @@ const MOST_NAMES = 20;
 
 function means(pattern: string, { name, oneOf }: ToldFact): boolean {
   return oneOf === undefined ? matchesDomainName(pattern, name) : hasPattern(oneOf, pattern);
+}
+
+/**
+ * Lists of patterns that may have thousands, each looked through once: who asks of every open connection whether its
+ * address has a name of the list asks often.
+ */
+const SETS = new WeakMap<readonly string[], ReadonlySet<string>>();
+const INDEXES = new WeakMap<readonly string[], DomainNameIndex<true>>();
+const SHARED = new WeakMap<readonly string[], WeakMap<readonly string[], boolean>>();
+
+/** Whether one of the patterns is this one. */
+function hasPattern(patterns: readonly string[], pattern: string): boolean {
+  return setOf(patterns).has(pattern);
+}
+
+/** Whether one of them means the name. */
+function haveName(patterns: readonly string[], name: string): boolean {
+  return indexOf(patterns).valuesOf(name).length > 0;
+}
+
+/** Whether one of them is in both lists. */
+function havePatternOf(patterns: readonly string[], others: readonly string[]): boolean {
+  const known = getOrMake(SHARED, patterns, () => new WeakMap<readonly string[], boolean>());
+  return getOrMake(known, others, () => others.some(other => hasPattern(patterns, other)));
+}
+
+function setOf(patterns: readonly string[]): ReadonlySet<string> {
+  return getOrMake(SETS, patterns, () => new Set(patterns));
+}
+
+function indexOf(patterns: readonly string[]): DomainNameIndex<true> {
+  return getOrMake(INDEXES, patterns, () => {
+    const index = new DomainNameIndex<true>();
+    for (const pattern of patterns) index.add(pattern, true);
+    return index;
+  });
 }

@@ -1,6 +1,6 @@
 /** Who else enforces policy here, by the names of chains. */
 import { expect, test } from 'vitest';
-import { nodeReader } from '../../src/daemon/serve/readnode.ts';
+import { nodeReader } from '../../src/daemon/serve/view.ts';
 import { eachChain } from '../../src/kernel/netlink/nftables/all-chains.ts';
 import { Netns } from './netns.ts';
 

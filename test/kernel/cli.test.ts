@@ -10,7 +10,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { StatusKeeper } from '../../src/agent/status.ts';
 import { agentView } from '../../src/api/rpc/agentview.ts';
 import { serveRpc } from '../../src/api/rpc/server.ts';
-import { nodeReader } from '../../src/daemon/serve/readnode.ts';
+import { nodeReader } from '../../src/daemon/serve/view.ts';
 import { loadManifests } from '../../src/inputs/files/load.ts';
 import { wrongWith } from '../support/questions/schema.ts';
 import { Netns } from './netns.ts';

@@ -5,7 +5,7 @@ import { compileFlood, sendFlood } from '../../bench/flood.ts';
 import { inNamespace } from '../../bench/lab/netns.ts';
 import { probe } from '../../bench/lab/probe/probe.ts';
 import { address } from '../../bench/lab/topology.ts';
-import type { DenialsFacts } from '../../src/api/health/denialscheck.ts';
+import type { DenialsFacts } from '../../src/api/health/agentchecks.ts';
 import type { AgentClient } from '../../src/api/rpc/client.ts';
 import { DENIED_GROUP } from '../../src/compiler/denied.ts';
 import { LogSocket } from '../../src/kernel/netlink/nflog/logsocket.ts';

@@ -12,7 +12,7 @@ import { inNamespace } from '../../bench/lab/netns.ts';
 import type { Probe } from '../../bench/lab/probe/attempt.ts';
 import { probe } from '../../bench/lab/probe/probe.ts';
 import { address } from '../../bench/lab/topology.ts';
-import type { DenialsFacts } from '../../src/api/health/denialscheck.ts';
+import type { DenialsFacts } from '../../src/api/health/agentchecks.ts';
 import type { AgentClient } from '../../src/api/rpc/client.ts';
 import type { Denial } from '../../src/observe/denials/denial.ts';
 import { connectionText } from '../../src/observe/denials/lines.ts';

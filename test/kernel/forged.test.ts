@@ -22,7 +22,7 @@ import { cniSocketOf } from '../../src/api/rpc/cnisocket.ts';
 import { parseAddress } from '../../src/model/address.ts';
 import { ownNamespacePath } from '../../src/network/attach/namespacepath.ts';
 import { encodeFrames } from '../../src/network/nri/multiplex.ts';
-import { encodeMessage } from '../../src/network/nri/ttrpc.ts';
+import { encodeMessage } from '../../src/network/nri/peer.ts';
 import { AgentProcess } from '../support/agent/agentprocess.ts';
 import { FakeRuntime, sandbox } from '../support/pods/fakeruntime.ts';
 import { KniClient, message } from '../support/pods/kniclient.ts';

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { inNamespace } from '../../bench/lab/netns.ts';
 import { probe } from '../../bench/lab/probe/probe.ts';
-import { nodeRoutes } from '../../src/api/health/attachchecks.ts';
+import { nodeRoutes } from '../../src/api/health/agentchecks.ts';
 import type { Ours } from '../../src/kernel/host/facts.ts';
 import { type Route, writeNewRoute } from '../../src/kernel/netlink/route/rtnetlink.ts';
 import { RtnetlinkSocket } from '../../src/kernel/netlink/route/rtnetlink-socket.ts';

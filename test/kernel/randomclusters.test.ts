@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { buildLab, type Lab } from '../../bench/lab/lab.ts';
-import { writeRecording } from '../../src/cli/recording/recordingfile.ts';
+import { writeRecording } from '../../src/cli/recording/record.ts';
 import { loadManifests } from '../../src/inputs/files/load.ts';
 import { type Address, familyOf } from '../../src/model/address.ts';
 import type { Cluster } from '../../src/model/cluster.ts';

@@ -8,7 +8,7 @@ import { StatusKeeper } from '../../src/agent/status.ts';
 import { agentView } from '../../src/api/rpc/agentview.ts';
 import { serveRpc } from '../../src/api/rpc/server.ts';
 import { Incremental } from '../../src/compiler/live/incremental.ts';
-import { nodeReader } from '../../src/daemon/serve/readnode.ts';
+import { nodeReader } from '../../src/daemon/serve/view.ts';
 import { openNftKernel } from '../../src/kernel/netlink/nftables/nft-kernel.ts';
 import { type ClusterEvent, ClusterState } from '../../src/model/cluster.ts';
 import { crowd, podEvent, selecting, tenantPod } from '../support/agent/tenants.ts';

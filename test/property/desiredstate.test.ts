@@ -5,9 +5,9 @@
  */
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
-import { RoundBatch } from '../../src/agent/batch.ts';
 import { DesiredState } from '../../src/agent/desiredstate.ts';
 import { KernelState } from '../../src/agent/kernelstate.ts';
+import { RoundBatch } from '../../src/agent/scheduler.ts';
 import { compile } from '../../src/compiler/compile.ts';
 import { Incremental } from '../../src/compiler/live/incremental.ts';
 import type { Limits } from '../../src/compiler/live/limits.ts';

@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { connectionsObject } from '../../src/answers/reach/connectionstext.ts';
+import { type Representative, representativesOf } from '../../src/answers/reach/exposure.ts';
 import { reachOf } from '../../src/answers/reach/reach.ts';
-import { type Representative, representativesOf } from '../../src/answers/reach/representatives.ts';
 import { addressFromInt, type Family } from '../../src/model/address.ts';
 import type { Cluster, Pod, PodKey } from '../../src/model/cluster.ts';
 import type { UnknownPods } from '../../src/model/podcidrs.ts';

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { matrixViewOf } from '../../src/answers/reach/view.ts';
-import { matrixObject } from '../../src/cli/matrix/object.ts';
+import { matrixObject } from '../../src/cli/matrix/matrix.ts';
 import { rowsOf } from '../../src/cli/matrix/rows.ts';
 import { type Address, cidrContains, familyOf } from '../../src/model/address.ts';
 import { addressOwners } from '../../src/model/addressowners.ts';

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import { compile } from '../../src/compiler/compile.ts';
 import { nodeBefore, readInherited } from '../../src/daemon/source/inherited.ts';
 import { madeFrom } from '../../src/daemon/source/rulesinforce.ts';
-import { UnreadNodes } from '../../src/inputs/kube/watch/unreadnodes.ts';
+import { UnreadNodes } from '../../src/inputs/kube/watch/clusterfeed.ts';
 import { familyOf } from '../../src/model/address.ts';
 import type { Cluster, ClusterEvent, Node } from '../../src/model/cluster.ts';
 import type { Flow } from '../../src/model/flow.ts';

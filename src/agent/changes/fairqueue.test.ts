@@ -5,9 +5,8 @@ import type { Cidr } from '../../model/address.ts';
 import type { Policy, PolicyId } from '../../model/policy.ts';
 import type { PolicyChange } from '../../model/policychange.ts';
 import { FAIRNESS } from './fairness.ts';
-import { FairQueue } from './fairqueue.ts';
-import { RATION } from './hasty.ts';
-import { weightOf } from './weight.ts';
+import { FairQueue, RATION } from './fairqueue.ts';
+import { weightOf } from './pending.ts';
 
 /** A policy that weighs about so much. */
 function policy(name: string, weight = 2, order = 0): Policy {

@@ -8,7 +8,7 @@
  */
 import type { Policy, PolicyId } from '../../model/policy.ts';
 import type { PolicyChange } from '../../model/policychange.ts';
-import type { WaitingChange } from '../decision.ts';
+import type { WaitingChange } from '../scheduler.ts';
 import { FairQueue } from './fairqueue.ts';
 import type { WaitingPolicy } from './pending.ts';
 import type { Foresight, IsReady } from './prepare.ts';

@@ -9,9 +9,9 @@
  */
 import { namespaceOfPolicy, type Policy, type PolicyId } from '../../model/policy.ts';
 import type { PolicyChange } from '../../model/policychange.ts';
+import { ASKED_AS_ENTRY, countEntries } from '../../model/policysize.ts';
 import { FAIRNESS } from './fairness.ts';
 import { isolated } from './isolated.ts';
-import { weightOf, weightOfAsking } from './weight.ts';
 
 /** A change of a policy that is in no batch yet. */
 export interface WaitingPolicy {
@@ -106,4 +106,14 @@ export function isolating(pending: Pending): Pending & { readonly value: Policy 
 /** It waits on, and that has gone ahead of it. */
 export function isolatedBy(before: Policy, pending: Pending): Pending {
   return { ...pending, before, isIsolated: true, tightens: tightens(before, pending.value) };
+}
+
+/** How much work a policy is to compile and to program. */
+export function weightOf(policy: Policy | undefined): number {
+  return policy === undefined ? 0 : 1 + countEntries(policy);
+}
+
+/** Of a change for which so many pods of the cluster are asked. */
+function weightOfAsking(pods: number): number {
+  return Math.floor(pods / ASKED_AS_ENTRY);
 }

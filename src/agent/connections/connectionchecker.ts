@@ -7,6 +7,8 @@ import { podMap } from '../../compiler/base.ts';
 import { INGRESS_CHAIN } from '../../compiler/program.ts';
 import { TUNNEL_CHAINS, TUNNEL_SETS } from '../../compiler/tunnelsin.ts';
 import { classChain } from '../../compiler/unknownpods.ts';
+import { placeOf } from '../../lib/collections/placeof.ts';
+import { textHash } from '../../lib/text/texthash.ts';
 import { type Address, familyOf } from '../../model/address.ts';
 import type { Flow } from '../../model/flow.ts';
 import type { Direction } from '../../model/policy.ts';
@@ -15,7 +17,6 @@ import type { Ruleset, Table } from '../../nft/ruleset.ts';
 import { Machine } from '../../nft/trace/machine.ts';
 import { packet } from '../../nft/trace/packet.ts';
 import { verdictFrom } from '../../nft/trace/trace.ts';
-import { KnownVerdicts } from './knownverdicts.ts';
 
 const NONE: ReadonlySet<Address> = new Set();
 
@@ -90,4 +91,37 @@ function isLedToTunnels({ sets }: Table, { protocol, port }: Flow): boolean {
 function classAt({ sets }: Table, direction: Direction, address: Address): string | undefined {
   const element = sets.get(podMap(direction, familyOf(address)).name)?.elements.get(address);
   return element && classChain(element);
+}
+
+/**
+ * Whether flows are denied, of those that were judged last. Each has one place, which the next one that comes there takes:
+ * of connections between the same ends, to the same port, there may be thousands, and of others a hundred thousand, which
+ * are to cost no more than to be judged.
+ */
+const PLACE_BITS = 12;
+
+export class KnownVerdicts {
+  readonly #flows: (Flow | undefined)[] = Array.from({ length: 1 << PLACE_BITS }, () => undefined);
+  readonly #denied = new Uint8Array(1 << PLACE_BITS);
+
+  /** Undefined where it is not known. */
+  denies(flow: Flow): boolean | undefined {
+    const place = placeIn(flow);
+    const known = this.#flows[place];
+    return known !== undefined && isSame(known, flow) ? this.#denied[place] === 1 : undefined;
+  }
+
+  set(flow: Flow, denied: boolean): void {
+    const place = placeIn(flow);
+    this.#flows[place] = flow;
+    this.#denied[place] = denied ? 1 : 0;
+  }
+}
+
+function isSame(a: Flow, b: Flow): boolean {
+  return a.port === b.port && a.protocol === b.protocol && a.from === b.from && a.to === b.to;
+}
+
+function placeIn({ from, to, port = 0 }: Flow): number {
+  return placeOf(textHash(to, textHash(from, port)), PLACE_BITS);
 }

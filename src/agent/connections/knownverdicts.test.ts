@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Address } from '../../model/address.ts';
 import type { Flow } from '../../model/flow.ts';
-import { KnownVerdicts } from './knownverdicts.ts';
+import { KnownVerdicts } from './connectionchecker.ts';
 
 /** Far more than there are places. */
 const FLOWS = Array.from(

@@ -1,10 +1,15 @@
 /** What a question about one connection comes to: one verdict, and where it is not the same for all that is meant. */
 import { FAMILY_NAME, type Family } from '../../model/address.ts';
+import { enforced } from '../../model/audited.ts';
 import type { Cluster } from '../../model/cluster.ts';
+import type { Flow } from '../../model/flow.ts';
+import type { UnknownPods } from '../../model/podcidrs.ts';
+import { comparePolicies, type Policy } from '../../model/policy.ts';
 import type { ToldFact } from '../../names/toldfacts.ts';
+import { auditor, concerns } from '../../semantics/audit.ts';
 import type { DirectionVerdict, FlowVerdict } from '../../semantics/evaluate.ts';
 import { FlowTextError } from '../../semantics/flowtext.ts';
-import { auditNotes } from './auditnotes.ts';
+import { viewOf } from '../../semantics/view.ts';
 import { namesNotes, toldOf } from './byname.ts';
 import { unheardDenials } from './elsewhere.ts';
 import { type NamedEnd, parseEnd } from './endname.ts';
@@ -163,4 +168,32 @@ export function endHost(text: string): string {
   if (name.kind === 'address') return name.address;
   const tail = `${port === undefined ? '' : `:${port}`}${protocol === undefined ? '' : `/${protocol}`}`;
   return text.slice(0, text.length - tail.length).replace(/@[46]$/, '');
+}
+
+/** What audited policies would make of a connection that somebody asks about: each by itself, and all together. */
+const MOST = 10;
+
+/** Sentences; none where no audited policy would change the verdict. */
+function auditNotes(cluster: Cluster, flow: Flow, unknownPods: UnknownPods): readonly string[] {
+  if (cluster.audited === undefined || cluster.audited.size === 0) return [];
+  const view = viewOf(cluster, unknownPods);
+  const asked = [...cluster.audited.values()]
+    .filter(policy => concerns(view, policy, flow))
+    .sort(comparePolicies);
+  const change = (policies: readonly Policy[]) => {
+    const { now, enforced: then } = auditor(view, policies.map(enforced))(flow);
+    return now.verdict === then.verdict ? undefined : then.verdict;
+  };
+  const each = asked.slice(0, MOST).flatMap(policy => {
+    const verdict = change([policy]);
+    return verdict === undefined ? [] : [`${policy.id} would ${verdict} this: it is audited, not enforced`];
+  });
+  const all = asked.length > 1 ? change(asked) : undefined;
+  const together = all ?? (each.length > 0 && asked.length > 1 ? 'not change' : undefined);
+  return [
+    ...each,
+    ...(together === undefined
+      ? []
+      : [`all ${asked.length} audited policies on it together would ${together} this`]),
+  ];
 }

@@ -2,12 +2,13 @@
  * What DNS has to do with a connection: the name by which an address is allowed, and what an answer would change.
  * Whoever asks of manifests alone knows no answers; the agent of the node knows those that its pods got.
  */
-import type { Address } from '../../model/address.ts';
-import type { PodKey } from '../../model/cluster.ts';
+import { type Address, familyOf } from '../../model/address.ts';
+import type { Cluster, PodKey } from '../../model/cluster.ts';
+import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { ToldAsOf, ToldFact } from '../../names/toldfacts.ts';
+import { evaluator } from '../../semantics/evaluate.ts';
 import { toldElsewhere } from './elsewhere.ts';
 import type { EndName, NamedEnd } from './endname.ts';
-import { heldNow } from './heldnow.ts';
 import type { Case, Judged } from './judge.ts';
 import type { Place, World } from './place.ts';
 import { podOf } from './ports.ts';
@@ -139,4 +140,29 @@ export function spanText(ms: number): string {
   const [big, small] =
     hours > 0 ? [`${hours} h`, `${minutes % 60} min`] : [`${minutes} min`, `${seconds % 60} s`];
   return small.startsWith('0 ') ? big : `${big} ${small}`;
+}
+
+// The addresses of a name that a pod was told and may connect to now.
+
+/** Of cases that wait for an answer to bring an address of the name. */
+function heldNow(
+  cluster: Cluster,
+  waiting: readonly Case[],
+  known: ToldAsOf | undefined,
+  unknownPods: UnknownPods,
+): readonly ToldFact[] {
+  if (known === undefined || waiting.length === 0) return [];
+  const evaluate = evaluator(cluster, unknownPods);
+  const found = waiting.flatMap(({ from, to, flow, family }) => {
+    const pod = podOf(from)?.key;
+    const facts = pod === undefined ? [] : [...known.facts.of(pod)];
+    return facts.filter(
+      ({ name, address, untilMs }) =>
+        name === to.place.domain &&
+        untilMs > known.nowMs &&
+        familyOf(address) === family &&
+        evaluate({ ...flow, to: address }).verdict === 'allow',
+    );
+  });
+  return [...new Set(found)];
 }

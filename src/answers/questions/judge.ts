@@ -1,11 +1,11 @@
 /** Every connection that a question may mean, each with its verdict. */
 import { type Address, type AddressRange, type Family, familyOf } from '../../model/address.ts';
 import { takenAddresses } from '../../model/addressowners.ts';
-import type { Cluster, Pod, PodKey } from '../../model/cluster.ts';
+import type { Cluster, Pod, PodKey, Told } from '../../model/cluster.ts';
+import { matchesDomainName } from '../../model/domainname.ts';
 import type { Flow } from '../../model/flow.ts';
 import { evaluatorOf, type FlowVerdict } from '../../semantics/evaluate.ts';
 import { viewOf } from '../../semantics/view.ts';
-import { asIfTold } from './asiftold.ts';
 import type { Place, Target, World } from './place.ts';
 import { podOf } from './ports.ts';
 import { type Settled, type Stand, settle } from './settle.ts';
@@ -199,4 +199,15 @@ function seenFrom(
   const { ingress } = evaluate({ ...flow, from: node });
   const verdict = egress.verdict === 'allow' && ingress.verdict === 'allow' ? 'allow' : 'deny';
   return { verdict, egress, ingress };
+}
+
+/** As if DNS had told every pod these addresses, each under its name. */
+function asIfTold({ told }: Cluster, names: ReadonlyMap<Address, string>): Told {
+  return {
+    has: (pod, address, pattern) => {
+      const name = names.get(address);
+      if (name !== undefined && matchesDomainName(pattern, name)) return true;
+      return told?.has(pod, address, pattern) ?? false;
+    },
+  };
 }

@@ -2,9 +2,9 @@
 
 import { assertNever } from '../../lib/text/assert.ts';
 import { didYouMean } from '../../lib/text/didyoumean.ts';
-import { type Address, type AddressRange, cidrRange } from '../../model/address.ts';
+import { type Address, type AddressRange, cidrRange, familyOf, networkOf } from '../../model/address.ts';
 import { addressOwners } from '../../model/addressowners.ts';
-import { addressesOfNode, type Cluster, type Pod, type PodKey } from '../../model/cluster.ts';
+import { addressesOfNode, type Cluster, isSelectable, type Pod, type PodKey } from '../../model/cluster.ts';
 import type { Labels } from '../../model/labels.ts';
 import { podCidrsOf } from '../../model/podcidrs.ts';
 import { type Workload, type WorkloadKind, workloadId } from '../../model/workload.ts';
@@ -12,8 +12,7 @@ import { topWorkloads, workloadOf } from '../../model/workloadof.ts';
 import { FlowTextError, requireOwner } from '../../semantics/flowtext.ts';
 import { type EndName, workloadText } from './endname.ts';
 import type { Place, World } from './place.ts';
-import { podSpaces } from './podspaces.ts';
-import { INTERNET, PRIVATE, without } from './ranges.ts';
+import { INTERNET, PRIVATE, rangesOf, without } from './ranges.ts';
 
 /** Throws FlowTextError where there is nobody of that name. */
 export function placesOf(world: World, name: Exclude<EndName, { kind: 'service' }>): readonly Place[] {
@@ -199,4 +198,17 @@ function firstOfEach(addresses: readonly Address[]): Address[] {
 function addressPlace(cluster: Cluster, address: Address): Place {
   const pod = addressOwners(cluster).get(address);
   return { name: pod?.key ?? address, addresses: [address], ...(pod && { pod }) };
+}
+
+// Where a pod that is not there yet may get its address.
+
+/** The networks of the nodes' pods, else those around the pods that are there, else all that is private. */
+function podSpaces(cluster: Cluster): readonly AddressRange[] {
+  const given = [...cluster.nodes.values()].flatMap(podCidrsOf);
+  if (given.length > 0) return rangesOf(given);
+  const pods = [...cluster.pods.values()].filter(isSelectable);
+  const around = pods.flatMap(({ addresses }) =>
+    addresses.map(address => networkOf(address, familyOf(address) === 'ip' ? 24 : 64)),
+  );
+  return around.length > 0 ? rangesOf(around) : PRIVATE;
 }

@@ -1,17 +1,27 @@
 /** The rules that each subject has to pass, as steps over the ends of one family. */
 
 import { getOrMake } from '../../lib/collections/getormake.ts';
+import { assertNever } from '../../lib/text/assert.ts';
+import type { ContainerPort } from '../../model/cluster.ts';
 import { patternsOfPolicy } from '../../model/domainpeers.ts';
 import { whereUnsure } from '../../model/failclosed.ts';
-import type { Direction, Policy, Rule } from '../../model/policy.ts';
+import {
+  type Action,
+  type Direction,
+  type Policy,
+  type PolicyId,
+  type PortMatch,
+  PROTOCOLS,
+  type Rule,
+  type Tier,
+} from '../../model/policy.ts';
+import { means, mergePorts, type NumberedPort } from '../../model/ports.ts';
 import { Bits } from './bits.ts';
-import type { ConnectionPool } from './connections.ts';
+import type { ConnectionPool, Connections } from './connections.ts';
 import type { FamilyEnds } from './familyends.ts';
-import type { DirectionRules, JudgedRule } from './judge.ts';
-import type { Landscape } from './landscape.ts';
+import type { Landscape, Selected } from './landscape.ts';
 import type { PeerSets } from './peersets.ts';
-import { hasNames, portsConnections } from './ports.ts';
-import type { Selected } from './selected.ts';
+import { togglesOf } from './regions.ts';
 
 /** The policies on each template, in order of precedence; what is left of those that may not select it (N68). */
 export function policiesByTemplate({ policies, selected, templates }: Landscape): readonly Policy[][] {
@@ -109,4 +119,148 @@ const UNTOLD: ReadonlySet<string> = new Set();
 
 function within({ yes, maybe }: Selected, among: Bits | undefined): Selected {
   return among === undefined ? { yes, maybe } : { yes: yes.and(among), maybe: maybe.and(among) };
+}
+
+// The connections that the ports of a rule mean.
+
+/** `destination` has the container ports that names mean (N29, N30). */
+function portsConnections(
+  pool: ConnectionPool,
+  ports: 'any' | readonly PortMatch[],
+  destination: readonly ContainerPort[],
+): Connections {
+  if (ports === 'any') return pool.all;
+  const { protocols, ranges } = mergePorts(ports.flatMap(port => numbered(port, destination)));
+  const whole = protocols.map(protocol => pool.ports(protocol));
+  const some = PROTOCOLS.map(protocol => {
+    const own = ranges.filter(range => range.protocol === protocol);
+    return pool.ports(protocol, togglesOf(own, 1));
+  });
+  return [...whole, ...some].reduce((sum, each) => pool.or(sum, each), pool.none);
+}
+
+function hasNames(ports: 'any' | readonly PortMatch[]): boolean {
+  return ports !== 'any' && ports.some(({ kind }) => kind === 'named');
+}
+
+function numbered(port: PortMatch, destination: readonly ContainerPort[]): readonly NumberedPort[] {
+  switch (port.kind) {
+    case 'protocol':
+    case 'range':
+      return [port];
+    case 'named':
+      return destination.filter(declared => means(port, declared)).map(rangeOf);
+    default:
+      return assertNever(port);
+  }
+}
+
+function rangeOf({ protocol, port }: ContainerPort): NumberedPort {
+  return { kind: 'range', protocol, first: port, last: port };
+}
+
+// What the policies of one subject decide in one direction, for all peers and all connections at once. Peers of whom
+// the rules say the same stay together: a rule splits a group only where it means a part of it.
+//
+//   Admin ──▶ NetworkPolicy ──▶ Baseline ──▶ allow      the first that decides wins, as in semantics/evaluate.ts
+
+/** A rule, for the peers and connections that it means. */
+interface JudgedRule {
+  readonly tier: Tier;
+  readonly policy: PolicyId;
+  readonly rule: string;
+  readonly action: Action;
+  readonly peers: Bits;
+  readonly connections: Connections;
+}
+
+/** Of one subject and direction. */
+interface DirectionRules {
+  /** In order of precedence within each tier. */
+  readonly steps: readonly JudgedRule[];
+  /** The NetworkPolicies that isolate the subject in this direction. */
+  readonly isolatedBy: readonly PolicyId[];
+}
+
+export interface Decision {
+  readonly verdict: 'allow' | 'deny';
+  readonly tier: Tier | 'default';
+  /** One with a rule; those that isolate, and no rule; or none. */
+  readonly policies: readonly PolicyId[];
+  readonly rule?: string;
+}
+
+/** What no policy decides is allowed. */
+export const UNDECIDED: Decision = { verdict: 'allow', tier: 'default', policies: [] };
+
+/** The connections of a group that one rule decides, or that no rule does. */
+export interface DecidedConnections {
+  readonly connections: Connections;
+  readonly decision: Decision;
+}
+
+export interface JudgedPeers {
+  readonly peers: Bits;
+  /** Together all connections, and none twice. */
+  readonly parts: readonly DecidedConnections[];
+}
+
+interface Open extends JudgedPeers {
+  /** What nothing has decided yet. */
+  readonly open: Connections;
+  /** What a Pass has led past the rest of the tier. */
+  readonly passed: Connections;
+}
+
+export function judgePeers(
+  pool: ConnectionPool,
+  { steps, isolatedBy }: DirectionRules,
+  everybody: Bits,
+): readonly JudgedPeers[] {
+  const tier = (name: Tier) => steps.filter(step => step.tier === name);
+  const start: Open = { peers: everybody, open: pool.all, passed: pool.none, parts: [] };
+  const afterAdmin = leaveTier(pool, walk(pool, [start], tier('admin')));
+  if (isolatedBy.length === 0) {
+    const afterBaseline = leaveTier(pool, walk(pool, afterAdmin, tier('baseline')));
+    return afterBaseline.map(group => ending(group, UNDECIDED));
+  }
+  const denied: Decision = { verdict: 'deny', tier: 'networkpolicy', policies: isolatedBy };
+  // C7: Baseline has no say where a NetworkPolicy isolates.
+  return walk(pool, afterAdmin, tier('networkpolicy')).map(group => ending(group, denied));
+}
+
+function walk(pool: ConnectionPool, groups: readonly Open[], steps: readonly JudgedRule[]): readonly Open[] {
+  return steps.reduce((all, step) => all.flatMap(group => decide(pool, group, step)), groups);
+}
+
+/** The group, or the two that a step makes of it. */
+function decide(pool: ConnectionPool, group: Open, step: JudgedRule): readonly Open[] {
+  const hit = pool.and(group.open, step.connections);
+  if (hit === pool.none || !group.peers.meets(step.peers)) return [group];
+  const inside = decided(pool, { ...group, peers: group.peers.and(step.peers) }, step, hit);
+  const outside = group.peers.minus(step.peers);
+  return outside.isEmpty() ? [inside] : [inside, { ...group, peers: outside }];
+}
+
+function decided(pool: ConnectionPool, group: Open, step: JudgedRule, hit: Connections): Open {
+  const open = pool.minus(group.open, hit);
+  if (step.action === 'pass') return { ...group, open, passed: pool.or(group.passed, hit) };
+  const { tier, policy, rule, action } = step;
+  const verdict = action === 'accept' ? 'allow' : 'deny';
+  const decision: Decision = { verdict, tier, policies: [policy], rule };
+  return { ...group, open, parts: [...group.parts, { connections: hit, decision }] };
+}
+
+/** C5: what no rule decided and what was passed goes on alike. */
+function leaveTier(pool: ConnectionPool, groups: readonly Open[]): readonly Open[] {
+  return groups.map(group => ({ ...group, open: pool.or(group.open, group.passed), passed: pool.none }));
+}
+
+function ending({ peers, open, parts }: Open, decision: Decision): JudgedPeers {
+  return { peers, parts: [...parts, { connections: open, decision }] };
+}
+
+export function allowedOf(pool: ConnectionPool, { parts }: JudgedPeers): Connections {
+  const allowed = parts.filter(({ decision }) => decision.verdict === 'allow');
+  return allowed.reduce((sum, { connections }) => pool.or(sum, connections), pool.none);
 }

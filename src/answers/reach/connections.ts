@@ -6,7 +6,7 @@
 import type { Tunnels } from '../../model/cluster.ts';
 import type { Protocol } from '../../model/policy.ts';
 import { TUNNEL_PORTS, TUNNEL_PROTOCOLS } from '../../model/tunnels.ts';
-import { combine, DIFFERENCE, INTERSECTION, type Toggles, togglesOf, UNION } from './toggles.ts';
+import { combine, DIFFERENCE, INTERSECTION, type Toggles, togglesOf, UNION } from './regions.ts';
 
 /** Destination ports, 1 to 65535. */
 export type PortSets = Readonly<Record<Protocol, Toggles>>;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { ConnectionPool, type Connections } from './connections.ts';
 import { cellText, connectionsObject, connectionsText } from './connectionstext.ts';
-import { togglesOf } from './toggles.ts';
+import { togglesOf } from './regions.ts';
 
 const pool = new ConnectionPool();
 const tcp = (...ports: number[]) =>

@@ -1,9 +1,9 @@
 /** Sets of connections in words: `TCP 80,443; UDP 53`, `all but TCP 22`. */
 import { PROTOCOLS } from '../../model/policy.ts';
-import type { Cell } from './cells.ts';
 import type { ConnectionPool, Connections } from './connections.ts';
 import { ICMP } from './connections.ts';
-import { combine, DIFFERENCE, type Toggles, toggleRanges } from './toggles.ts';
+import type { Cell } from './place.ts';
+import { combine, DIFFERENCE, type Toggles, toggleRanges } from './regions.ts';
 
 /** The shorter of what is in it and what is not. */
 export function connectionsText(pool: ConnectionPool, connections: Connections): string {

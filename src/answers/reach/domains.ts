@@ -7,11 +7,10 @@ import { getOrMake } from '../../lib/collections/getormake.ts';
 import { type Family, parseCidr } from '../../model/address.ts';
 import { METADATA_SERVICES } from '../../model/metadataservices.ts';
 import type { FamilyEnds } from './familyends.ts';
-import { outsideRegions } from './outside.ts';
 import { familiesOf, type ReachPlace } from './place.ts';
+import { outsideRegions } from './places.ts';
 import type { Reach } from './reach.ts';
-import { networkAddresses, type Region } from './regions.ts';
-import { combine, DIFFERENCE, togglesOf } from './toggles.ts';
+import { combine, DIFFERENCE, networkAddresses, type Region, togglesOf } from './regions.ts';
 
 /** What one cluster says of the addresses of a region, told under a name, as a key. */
 export type Teller = (region: number) => string;

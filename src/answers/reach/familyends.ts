@@ -1,7 +1,6 @@
 /** The ends of one family of a cluster, and which one an address is. */
 import { type Address, type Family, familyOf } from '../../model/address.ts';
 import { podCidrsOf } from '../../model/podcidrs.ts';
-import { type End, EndTable } from './end.ts';
 import type { Landscape } from './landscape.ts';
 import { networkAddresses, type Regions, regionsOf } from './regions.ts';
 
@@ -120,4 +119,42 @@ function homeRegion(family: Family, regions: Regions, { owners, cluster }: Lands
   const networks = [...cluster.nodes.values()].flatMap(podCidrsOf);
   const first = networks.find(cidr => cidr.family === family);
   return first === undefined ? regions.largest : regions.at(first.base);
+}
+
+/**
+ * The ends that connections of one family can have. All addresses of which policies can tell the same are one end:
+ * pods of one template and region, nodes of the same selectors, and what is left of each region.
+ */
+export interface End {
+  /** The index of its pods' template; absent where no pod has the addresses. */
+  readonly template?: number;
+  /** The index of its region. */
+  readonly region: number;
+  /** The node selectors that mean it, by index. */
+  readonly nodeSelectors: readonly number[];
+  /** Addresses of nodes, as all nodes know them: tunnels end there. */
+  readonly isTunnelEnd: boolean;
+  /** Outside of the pod networks, where that matters: what is for a tunnel that nodes have does not go there. */
+  readonly isOutside: boolean;
+  /** Addresses of pod networks that no known pod has, where such are denied. */
+  readonly isUnknownPod: boolean;
+}
+
+class EndTable {
+  readonly #all: End[] = [];
+  readonly #byText = new Map<string, number>();
+
+  get all(): readonly End[] {
+    return this.#all;
+  }
+
+  /** Its index; the same for the same. */
+  add(end: End): number {
+    const { template, region, nodeSelectors, isTunnelEnd, isOutside, isUnknownPod } = end;
+    const text = `${template}/${region}/${nodeSelectors}/${isTunnelEnd}/${isOutside}/${isUnknownPod}`;
+    const known = this.#byText.get(text);
+    if (known !== undefined) return known;
+    this.#byText.set(text, this.#all.length);
+    return this.#all.push(end) - 1;
+  }
 }

@@ -1,26 +1,34 @@
 /** A cluster, prepared once for both families: its words, its pods' templates, and whom each address belongs to. */
 
 import { getOrMake } from '../../lib/collections/getormake.ts';
+import { contentText } from '../../lib/text/contenttext.ts';
 import type { Address } from '../../model/address.ts';
 import { addressOwners } from '../../model/addressowners.ts';
 import {
   addressesOfNode,
   type Cluster,
+  type ContainerPort,
   type Namespace,
   type Node,
   namespaceOf,
   type Pod,
 } from '../../model/cluster.ts';
+import type { Labelled, LabelSelector } from '../../model/labels.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
-import { comparePolicies, type Policy } from '../../model/policy.ts';
-import { matchesLabels } from '../../model/selector.ts';
+import { comparePolicies, type NetworkPeer, type Policy, type Rule, rulesOf } from '../../model/policy.ts';
+import {
+  type Match,
+  matchesLabels,
+  matchLabels,
+  matchNamespace,
+  type NamespaceSelector,
+  type PodSelector,
+} from '../../model/selector.ts';
 import { type TunnelFinders, type TunnelLinks, tunnelFinders } from '../../semantics/tunnelends.ts';
 import { unknownPodFinders } from '../../semantics/unknownpods.ts';
 import { nodeFinder } from '../../semantics/view.ts';
+import { Bits } from './bits.ts';
 import { type NameClass, nameClassesOf } from './nameclasses.ts';
-import { SelectedTemplates } from './selected.ts';
-import { type PodLike, Templates } from './template.ts';
-import { type Vocabulary, vocabularyOf } from './vocabulary.ts';
 
 /** A pod that is not there: of a workload that has none, or one that somebody may make. */
 export interface ImaginedPod extends PodLike {
@@ -110,4 +118,157 @@ function nodeEnds({ nodes }: Cluster, vocabulary: Vocabulary): Map<Address, Node
     }
   }
   return new Map([...meant].map(([address, found]) => [address, { nodeSelectors: [...found].sort() }]));
+}
+
+// Which templates a selector selects: each selector is asked once, however many policies write it.
+
+/** `maybe` holds those of which nobody can say (N68), and none of `yes`. */
+export interface Selected {
+  readonly yes: Bits;
+  readonly maybe: Bits;
+}
+
+class SelectedTemplates {
+  readonly #templates: readonly Template[];
+  readonly #known = new Map<string, Selected>();
+  readonly #byNamespaces = new Map<string, Selected>();
+  readonly #byLabels = new Map<string, Selected>();
+
+  constructor(templates: readonly Template[]) {
+    this.#templates = templates;
+  }
+
+  of(selector: PodSelector): Selected {
+    const { namespaces, pods } = selector;
+    return getOrMake(this.#known, `${contentText(namespaces)}${contentText(pods)}`, () =>
+      both(this.#inNamespaces(namespaces), this.#withLabels(pods)),
+    );
+  }
+
+  #inNamespaces(selector: NamespaceSelector): Selected {
+    return getOrMake(this.#byNamespaces, contentText(selector), () => {
+      const asked = new Map<string, Match>();
+      return this.#each(({ namespace }) =>
+        namespace.name === ''
+          ? matchNamespace(selector, '', namespace)
+          : getOrMake(asked, namespace.name, () => matchNamespace(selector, namespace.name, namespace)),
+      );
+    });
+  }
+
+  #withLabels(selector: LabelSelector): Selected {
+    return getOrMake(this.#byLabels, contentText(selector), () =>
+      this.#each(template => matchLabels(selector, template)),
+    );
+  }
+
+  #each(match: (template: Template) => Match): Selected {
+    const { length } = this.#templates;
+    const [yes, maybe] = [new Bits(length), new Bits(length)];
+    for (const [i, template] of this.#templates.entries()) {
+      const found = match(template);
+      if (found === 'yes') yes.add(i);
+      else if (found === 'unknown') maybe.add(i);
+    }
+    return { yes, maybe };
+  }
+}
+
+/** Selected for sure by both; maybe where neither says no and one does not know. */
+function both(a: Selected, b: Selected): Selected {
+  const yes = a.yes.and(b.yes);
+  return { yes, maybe: a.yes.or(a.maybe).and(b.yes.or(b.maybe)).minus(yes) };
+}
+
+/** What policies can tell of a pod. Pods of which they can tell the same have one template. */
+interface Template extends Labelled {
+  readonly namespace: Namespace;
+  /** Of the names that policies say, each once. */
+  readonly ports: readonly ContainerPort[];
+  /** The same for templates of the same ports. */
+  readonly portsText: string;
+}
+
+/** A pod as its owner describes it, whether there is one or not. */
+interface PodLike extends Labelled {
+  readonly ports: readonly ContainerPort[];
+}
+
+class Templates {
+  readonly all: Template[] = [];
+  readonly #byText = new Map<string, number>();
+  readonly #vocabulary: Vocabulary;
+
+  constructor(vocabulary: Vocabulary) {
+    this.#vocabulary = vocabulary;
+  }
+
+  /** The index of the template of a pod. */
+  indexOf(pod: PodLike, namespace: Namespace): number {
+    const { labelKeys, portNames } = this.#vocabulary;
+    const labels = Object.entries(pod.labels).filter(([key]) => labelKeys.has(key));
+    const portsText = portsTextOf(pod.ports.filter(({ name }) => portNames.has(name)));
+    const text = JSON.stringify([textOfNamespace(namespace), labels.sort(), pod.partial, portsText]);
+    const known = this.#byText.get(text);
+    if (known !== undefined) return known;
+    const partial = pod.partial && { partial: pod.partial };
+    const ports = JSON.parse(portsText) as ContainerPort[];
+    this.#byText.set(text, this.all.length);
+    return this.all.push({ namespace, labels: Object.fromEntries(labels), ...partial, ports, portsText }) - 1;
+  }
+}
+
+function portsTextOf(ports: readonly ContainerPort[]): string {
+  const texts = ports.map(({ name, protocol, port }) => JSON.stringify({ name, protocol, port }));
+  return `[${[...new Set(texts)].sort()}]`;
+}
+
+/** Two namespaces of one name are one; one that is imagined has labels of its own. */
+function textOfNamespace({ name, labels }: Namespace): unknown {
+  return name === '' ? labels : name;
+}
+
+/** By what the policies of a cluster tell pods, nodes and addresses apart: whatever else they have does not matter. */
+interface Vocabulary {
+  /** Keys of pod labels. */
+  readonly labelKeys: ReadonlySet<string>;
+  readonly portNames: ReadonlySet<string>;
+  /** Each by its text, as `contentText` makes it, in the order of their indexes. */
+  readonly networks: ReadonlyMap<string, NetworkPeer>;
+  readonly nodes: ReadonlyMap<string, LabelSelector>;
+}
+
+function vocabularyOf(policies: Iterable<Policy>): Vocabulary {
+  const words = {
+    labelKeys: new Set<string>(),
+    portNames: new Set<string>(),
+    networks: new Map<string, NetworkPeer>(),
+    nodes: new Map<string, LabelSelector>(),
+  };
+  for (const policy of policies) {
+    addKeys(words.labelKeys, policy.subject);
+    for (const rule of rulesOf(policy)) addRule(words, rule);
+  }
+  return words;
+}
+
+interface Words {
+  readonly labelKeys: Set<string>;
+  readonly portNames: Set<string>;
+  readonly networks: Map<string, NetworkPeer>;
+  readonly nodes: Map<string, LabelSelector>;
+}
+
+function addRule(words: Words, { peers, ports }: Rule): void {
+  if (ports !== 'any') for (const port of ports) if (port.kind === 'named') words.portNames.add(port.name);
+  if (peers === 'any') return;
+  for (const peer of peers) {
+    if (peer.kind === 'pods') addKeys(words.labelKeys, peer.selector);
+    else if (peer.kind === 'network') words.networks.set(contentText(peer), peer);
+    else if (peer.kind === 'nodes') words.nodes.set(contentText(peer.selector), peer.selector);
+  }
+}
+
+function addKeys(keys: Set<string>, { pods }: PodSelector): void {
+  for (const { key } of pods.requirements) keys.add(key);
 }

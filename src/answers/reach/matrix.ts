@@ -2,9 +2,8 @@
 
 import { getOrMake } from '../../lib/collections/getormake.ts';
 import type { Family } from '../../model/address.ts';
-import { type Cell, cellKey, cellOf } from './cells.ts';
 import { domainPlaces } from './domains.ts';
-import type { Ends, Member, ReachPlace } from './place.ts';
+import { type Cell, cellKey, cellOf, type Ends, type Member, type ReachPlace } from './place.ts';
 import { joined, reachPlaces } from './places.ts';
 import type { Reach } from './reach.ts';
 import { textOfWords } from './words.ts';

@@ -7,8 +7,7 @@ import type { NetworkPeer, Peer } from '../../model/policy.ts';
 import type { PodSelector } from '../../model/selector.ts';
 import { Bits } from './bits.ts';
 import type { FamilyEnds } from './familyends.ts';
-import type { Landscape } from './landscape.ts';
-import type { Selected } from './selected.ts';
+import type { Landscape, Selected } from './landscape.ts';
 
 export class PeerSets {
   readonly #landscape: Landscape;

@@ -9,7 +9,7 @@ import {
   toggleRanges,
   togglesOf,
   UNION,
-} from './toggles.ts';
+} from './regions.ts';
 
 const MOST = 12;
 const ranges = fc.array(

@@ -1,6 +1,7 @@
 /** A survey in names, for every format that shows it. */
 
 import { getOrMake } from '../../lib/collections/getormake.ts';
+import { firstOf } from '../../lib/text/firstof.ts';
 import type { Address, Family } from '../../model/address.ts';
 import type { Cluster } from '../../model/cluster.ts';
 import type { Inventory } from '../../model/inventory.ts';
@@ -8,16 +9,25 @@ import type { Labels } from '../../model/labels.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { Direction } from '../../model/policy.ts';
 import { podSelectorText } from '../../model/selector.ts';
-import type { Cell } from './cells.ts';
 import type { ConnectionPool } from './connections.ts';
-import { type Crowd, crowdOf, workloadOfMember } from './crowd.ts';
-import { domainTexts } from './domaintext.ts';
-import { isAnybody } from './exposure.ts';
-import type { MatrixLine } from './matrix.ts';
+import { toldRegions } from './domains.ts';
+import { type Exposure, exposuresOf, isAnybody, representativesOf } from './exposure.ts';
+import { type ImaginedPod, landscapeOf } from './landscape.ts';
+import { type Matrix, type MatrixLine, matrixOf } from './matrix.ts';
 import { INTERNET_TEXT, networkText } from './networktext.ts';
-import { type Member, nodesOfSeveral } from './place.ts';
-import type { Reach } from './reach.ts';
-import { type Survey, surveyOf } from './survey.ts';
+import {
+  type Cell,
+  type Crowd,
+  crowdOf,
+  type DomainMember,
+  familiesOf,
+  type Member,
+  nodesOfSeveral,
+  type ReachPlace,
+  workloadOfMember,
+} from './place.ts';
+import { imaginedPlaces, joined, reachPlaces } from './places.ts';
+import { type Reach, reachOf } from './reach.ts';
 
 export interface EndView {
   readonly kind: 'workload' | 'node' | 'network' | 'domain';
@@ -155,4 +165,83 @@ function compareEnds(a: EndView, b: EndView): number {
 /** `shop/web` of `Deployment shop/web`; what is of no kind is its own name. */
 export function memberName(member: string): string {
   return member.replace(/^[A-Z][A-Za-z]* /, '');
+}
+
+/** Everything there is to say of who reaches whom in a cluster: what is there, and what may come. */
+interface Survey {
+  readonly reach: Reach;
+  readonly matrix: Matrix;
+  readonly exposures: readonly Exposure[];
+}
+
+/** `templates` are those of workloads that have no pods: they are judged as if they had some. */
+function surveyOf(
+  cluster: Cluster,
+  templates: readonly ImaginedPod[],
+  unknownPods: UnknownPods,
+  pool?: ConnectionPool,
+): Survey {
+  const { selected } = landscapeOf(cluster, unknownPods, templates);
+  const representatives = representativesOf(cluster, selector => !selected.of(selector).yes.isEmpty());
+  const imagined = [...templates, ...representatives];
+  const reach = reachOf(cluster, { unknownPods, imagined, ...(pool && { pool }) });
+  const places = imaginedPlaces(reach);
+  const absent = places.slice(0, templates.length);
+  const others = places.slice(templates.length);
+  const pods = joined([...reachPlaces(reach), ...absent]).filter(isOfPods);
+  return {
+    reach,
+    matrix: matrixOf(reach, absent),
+    exposures: exposuresOf(
+      reach,
+      pods,
+      representatives.map((each, i) => [each, others[i]!] as const),
+    ),
+  };
+}
+
+function isOfPods({ members }: ReachPlace): boolean {
+  return members.some(({ kind }) => kind === 'pod' || kind === 'imagined');
+}
+
+// Names of the DNS as ends in words: by their patterns, and where policies say otherwise of some networks, by those too.
+
+/** `*.example.org`; where not all addresses are meant, `*.example.org outside 10.0.0.0/8`, `*.example.org in 10.0.0.0/8`. */
+export function domainTexts(reach: Reach, members: readonly Member[]): string[] {
+  const parts = members.filter((member): member is DomainMember => member.kind === 'domain');
+  const byClass = new Map<number, Set<string>>();
+  for (const { nameClass, regions } of parts)
+    for (const [family, some] of Object.entries(regions) as [Family, readonly number[]][])
+      for (const region of some) getOrMake(byClass, nameClass, () => new Set()).add(`${family} ${region}`);
+  const all = everywhere(reach);
+  return [...byClass].flatMap(([nameClass, found]) => {
+    const where = whereText(reach, all, found);
+    return reach.landscape.names[nameClass]!.patterns.map(pattern => `${pattern}${where}`);
+  });
+}
+
+/** The internet is what is outside of networks; without it, it is these networks. */
+function whereText(reach: Reach, all: readonly string[], found: ReadonlySet<string>): string {
+  const missing = all.filter(region => !found.has(region));
+  if (missing.length === 0) return '';
+  const others = namesOf(reach, missing);
+  return others.includes(INTERNET_TEXT)
+    ? ` in ${firstOf(namesOf(reach, [...found]), MOST_NETWORKS)}`
+    : ` outside ${firstOf(others, MOST_NETWORKS)}`;
+}
+
+/** They stand beside each of the patterns: all networks of a large cluster would be no text any more. */
+const MOST_NETWORKS = 8;
+
+function namesOf(reach: Reach, regions: readonly string[]): string[] {
+  return [...new Set(regions.flatMap(region => networkText(reach, regionOf(region))))];
+}
+
+function everywhere(reach: Reach): string[] {
+  return familiesOf(reach).flatMap(family => toldRegions(reach, family).map(region => `${family} ${region}`));
+}
+
+function regionOf(text: string) {
+  const [family, region] = text.split(' ');
+  return { [family!]: Number(region) };
 }

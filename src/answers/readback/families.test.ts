@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Family } from '../../model/address.ts';
-import { newReadings, podInspection } from './families.ts';
+import { newReadings, podInspection } from './inspect.ts';
 import type { RuleInspection } from './inspection.ts';
 
 const rule = fc.record({

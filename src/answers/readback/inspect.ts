@@ -7,11 +7,25 @@ import { INGRESS_CHAIN } from '../../compiler/program.ts';
 import { classChain, unknownPodsIn } from '../../compiler/unknownpods.ts';
 import { getOrMake } from '../../lib/collections/getormake.ts';
 import { FAMILIES, type Family } from '../../model/address.ts';
+import type { Direction } from '../../model/policy.ts';
 import { formatRule } from '../../nft/format/format.ts';
-import type { Chain, ElementKey, Expr, NftRule, NftVerdict, Ruleset, Table } from '../../nft/ruleset.ts';
-import { newReadings, podInspection, type Readings } from './families.ts';
-import type { Inspection, RuleInspection } from './inspection.ts';
-import { withToldNames } from './namesread.ts';
+import type {
+  Chain,
+  ElementKey,
+  Expr,
+  NftRule,
+  NftSet,
+  NftVerdict,
+  Ruleset,
+  Table,
+} from '../../nft/ruleset.ts';
+import type {
+  DirectionInspection,
+  Inspection,
+  NamesInspection,
+  PodInspection,
+  RuleInspection,
+} from './inspection.ts';
 
 export function inspectRuleset(ruleset: Ruleset): Inspection {
   const pods = new Map<string, Readings>();
@@ -150,4 +164,106 @@ function totalsOf(tables: readonly Table[]): Inspection['totals'] {
     sets: sum(({ sets }) => sets.size),
     elements: sum(({ sets }) => [...sets.values()].reduce((total, { elements }) => total + elements.size, 0)),
   };
+}
+
+// What each pod was told by DNS, read from the sets of names: their elements are pairs `pod . address`.
+
+/** Of a pod and a set; there may be a thousand of each name. */
+const MOST_ADDRESSES = 100;
+
+function withToldNames(ruleset: Ruleset, pods: readonly PodInspection[]): PodInspection[] {
+  const sets = namesSets(ruleset);
+  if (sets.length === 0) return [...pods];
+  const told = new Map(sets.map(set => [set, byPod(set)]));
+  return pods.map(pod => {
+    const names = pod.egress === undefined ? [] : namesOf(pod, told);
+    return names.length === 0 ? pod : { ...pod, names };
+  });
+}
+
+/** Those of both tables; a set has one name in both. */
+function namesSets({ tables }: Ruleset): NftSet[] {
+  return [...tables.values()].flatMap(({ sets }) =>
+    [...sets.values()].filter(({ dynamic, key }) => dynamic !== undefined && key.length === 2),
+  );
+}
+
+type Told = ReadonlyMap<string, readonly { readonly address: string; readonly leftSeconds: number }[]>;
+
+function byPod({ elements }: NftSet): Told {
+  const found = new Map<string, { address: string; leftSeconds: number }[]>();
+  for (const [key, { leftMs = 0 }] of elements) {
+    const [pod = '', address = ''] = key.split(' . ');
+    const leftSeconds = Math.round(leftMs / 1_000);
+    getOrMake(found, pod, () => []).push({ address, leftSeconds });
+  }
+  return found;
+}
+
+function namesOf({ addresses }: PodInspection, told: ReadonlyMap<NftSet, Told>): NamesInspection[] {
+  const found = new Map<string, NamesInspection>();
+  for (const [{ name: set, comment }, pods] of told) {
+    const own = addresses.flatMap(address => pods.get(address) ?? []);
+    if (own.length === 0) continue;
+    const all = [...(found.get(set)?.addresses ?? []), ...own].sort((a, b) => b.leftSeconds - a.leftSeconds);
+    const total = own.length + (found.get(set)?.total ?? 0);
+    found.set(set, { set, peers: comment ?? set, addresses: all.slice(0, MOST_ADDRESSES), total });
+  }
+  return [...found.values()];
+}
+
+// A pod's rules in two families as one list: what both have once, what one alone has under its name.
+
+/** What was read of one pod, family by family. */
+interface Readings extends Record<Direction, Partial<Record<Family, DirectionInspection>>> {
+  readonly addresses: Record<Family, Set<string>>;
+}
+
+export function newReadings(): Readings {
+  return { addresses: { ip: new Set(), ip6: new Set() }, ingress: {}, egress: {} };
+}
+
+export function podInspection([pod, readings]: readonly [string, Readings]): PodInspection {
+  const families = FAMILIES.filter(family => readings.addresses[family].size > 0);
+  const ingress = merged(readings.ingress, families);
+  const egress = merged(readings.egress, families);
+  return {
+    pod,
+    addresses: families.flatMap(family => [...readings.addresses[family]]),
+    ...(ingress && { ingress }),
+    ...(egress && { egress }),
+  };
+}
+
+function merged(
+  read: Partial<Record<Family, DirectionInspection>>,
+  families: readonly Family[],
+): DirectionInspection | undefined {
+  const { chain } = read.ip ?? read.ip6 ?? {};
+  if (chain === undefined) return undefined;
+  if (families.length === 1) return read[families[0]!];
+  return { chain, rules: inOneOrder(read.ip?.rules ?? OPEN, read.ip6?.rules ?? OPEN) };
+}
+
+/** What a family says that has no chain for the direction. */
+const OPEN: readonly RuleInspection[] = [{ verdict: 'accept' }];
+
+/** Every rule in the order in which its family asks; a rule is one for both where that breaks neither order. */
+function inOneOrder(ip: readonly RuleInspection[], ip6: readonly RuleInspection[]): RuleInspection[] {
+  const rules: RuleInspection[] = [];
+  const places = Map.groupBy(ip6.keys(), at => JSON.stringify(ip6[at]));
+  let next = 0;
+  for (const rule of ip) {
+    const at = places.get(JSON.stringify(rule))?.find(place => place >= next);
+    if (at === undefined) rules.push({ ...rule, family: 'ip' });
+    else {
+      rules.push(...only('ip6', ip6.slice(next, at)), rule);
+      next = at + 1;
+    }
+  }
+  return [...rules, ...only('ip6', ip6.slice(next))];
+}
+
+function only(family: Family, rules: readonly RuleInspection[]): RuleInspection[] {
+  return rules.map(rule => ({ ...rule, family }));
 }

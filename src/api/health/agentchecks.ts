@@ -1,4 +1,8 @@
 /** Checks of the agent itself: does it hear the cluster, and does the kernel hold what it heard? */
+
+import type { Ours } from '../../kernel/host/facts.ts';
+import type { Rate } from '../../lib/fairness/tokenbucket.ts';
+import { firstOf } from '../../lib/text/firstof.ts';
 import { type Check, finding } from './check.ts';
 
 /** The slice of the agent's status that is judged. Times are milliseconds since 1970. */
@@ -155,4 +159,125 @@ export function ageText(ms: number): string {
   if (age < 120_000) return `${Math.round(age / 1000)} s`;
   if (age < 7_200_000) return `${Math.round(age / 60_000)} min`;
   return `${Math.round(age / 3_600_000)} h`;
+}
+
+/** Checks of what a node needs whose pods we attach ourselves. */
+const ANOTHERS = 'another plugin attaches the pods';
+const MOST_NAMED = 3;
+
+export function podAddresses({ attached }: Ours): Check {
+  const name = 'pod-addresses';
+  if (attached === undefined) return finding.ok(name, ANOTHERS);
+  if (attached.refuses === undefined) return finding.ok(name, 'there are free addresses for pods');
+  return finding.fail(
+    name,
+    `${attached.refuses}: further pods must wait, running ones stay as they are`,
+    'delete a pod of this node, or give the node a pod CIDR that is large enough',
+  );
+}
+
+/** Others may lead there: a router, or routes that somebody made. So it is no failure. */
+export function nodeRoutes({ attached }: Ours): Check {
+  const name = 'node-routes';
+  if (attached === undefined) return finding.ok(name, ANOTHERS);
+  const { unreachable } = attached;
+  if (unreachable.length === 0) return finding.ok(name, 'every node with pods is on a link of this node');
+  return finding.warn(
+    name,
+    `no link leads to ${firstOf(unreachable, MOST_NAMED)}`,
+    'Sluice builds no overlay: have the router between the nodes lead there, or use a network plugin that tunnels, such as Flannel',
+  );
+}
+
+// Whether the pods of the cluster agree on whose their addresses are.
+
+/** A warning and no failure: what the kubelet of another node writes must not keep pods from this one. */
+export function addressOwnersKnown({ contested = [] }: Pick<Ours, 'contested'>): Check {
+  const name = 'address-owners';
+  const [first] = contested;
+  if (first === undefined) return finding.ok(name, 'no address is reported by pods of two nodes');
+  const more = contested.length === 1 ? '' : `, and ${contested.length - 1} more addresses`;
+  return finding.warn(
+    name,
+    `pods of several nodes report one address; it is taken to belong to the first: ${first}${more}`,
+    'delete the pod that does not run; if it comes again, see who writes the status of pods of its node',
+  );
+}
+
+// The check of what this node's kernel can do.
+
+/** What is known of the kernel. */
+export interface KernelFacts {
+  /** `6.1.0-50-amd64` */
+  readonly release: string;
+  /** What it lacks, since which version of Linux it would have it, and what is done instead. */
+  readonly missingFeatures: readonly {
+    readonly lacks: string;
+    readonly since: string;
+    readonly instead: string;
+    /** Somebody is worse off for it, not only slower. */
+    readonly matters: boolean;
+  }[];
+}
+
+export const NOTHING_MISSING: KernelFacts = { release: '', missingFeatures: [] };
+
+export function kernelFeatures({ release, missingFeatures }: KernelFacts): Check {
+  const name = 'kernel-features';
+  const kernel = `Linux ${release}`.trim();
+  if (missingFeatures.length === 0) return finding.ok(name, `${kernel} has all that Sluice makes use of`);
+  const list = missingFeatures.map(({ lacks, since, instead }) => `${lacks}, since ${since}: ${instead}`);
+  const reason = `${kernel} has no ${list.join('; no ')}`;
+  const grave = missingFeatures.find(({ matters }) => matters);
+  if (grave === undefined) return finding.ok(name, reason);
+  return finding.warn(name, reason, `have Linux ${grave.since} or newer on this node`);
+}
+
+// The check of denied connections: are they named?
+
+/** Services by whose names denials are told. */
+export interface ServicesFacts {
+  readonly known: number;
+  /** Why some have no name. */
+  readonly problem?: string;
+}
+
+/** Counts of packets since `sinceMs`; `attempts` are of connections. */
+export interface DenialsFacts {
+  readonly sinceMs: number;
+  /** Absent where nothing is handed over to be named. */
+  readonly limits?: { readonly perSource: Rate; readonly inAll: Rate };
+  /** Why nothing is named. */
+  readonly error?: string;
+  /** Absent where nothing is named. */
+  readonly services?: ServicesFacts;
+  readonly denied: number;
+  /** Within the limits. */
+  readonly handed: number;
+  readonly attempts: number;
+  readonly read: number;
+  /** Handed over, and not read in time, or not to be read or named. */
+  readonly lost: number;
+}
+
+export const NO_DENIALS: DenialsFacts = { sinceMs: 0, denied: 0, handed: 0, attempts: 0, read: 0, lost: 0 };
+
+const NAME = 'denials';
+
+/** A warning at most: what is denied is denied. */
+export function denials({ limits, error, services, denied, handed, attempts, lost }: DenialsFacts): Check {
+  if (error !== undefined)
+    return finding.warn(NAME, `denied connections are counted, and not named: ${error}`, remedyOf(error));
+  if (limits === undefined)
+    return finding.ok(NAME, 'denied connections are counted, and not named, as the agent was asked');
+  const missed = lost === 0 ? '' : `; ${lost} were not read`;
+  const text = `${attempts} denied connections were named, of ${denied} packets that were denied ${handed} within the limits${missed}`;
+  const unnamed = services?.problem === undefined ? '' : `; Services have no names: ${services.problem}`;
+  return finding.ok(NAME, text + unnamed);
+}
+
+function remedyOf(error: string): string {
+  return /another process/.test(error)
+    ? 'end the other reader of the log group (ulogd?); where it is to stay, nothing needs to be done: --denials=0 would end its lines too'
+    : "see the agent's log";
 }

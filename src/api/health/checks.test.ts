@@ -2,24 +2,26 @@ import { describe, expect, test } from 'vitest';
 import type { Host, Ours, PodWay } from '../../kernel/host/facts.ts';
 import { type Cidr, parseAddress, parseCidr } from '../../model/address.ts';
 import {
+  addressOwnersKnown,
   ageText,
+  denials,
   kernelEqualsDesired,
+  kernelFeatures,
   lastCommit,
   lastEvent,
+  NO_DENIALS,
+  nodeRoutes,
+  podAddresses,
   policiesProgrammed,
   sourcesSynced,
   type Work,
 } from './agentchecks.ts';
-import { nodeRoutes, podAddresses } from './attachchecks.ts';
 import { flowtables, ipvs, podLinks, podSources, routeLocalnet, sourceRoutes } from './bypasschecks.ts';
 import { CHECK_NAMES, type CheckState, finding, isReady, whyNotReady } from './check.ts';
-import { denials, NO_DENIALS } from './denialscheck.ts';
 import { enforcingChain } from './enforcers.ts';
 import { health } from './health.ts';
 import { bridgeTrafficSeen, conntrackFill, foreignEnforcer, forwarding, podCidrRoute } from './hostchecks.ts';
-import { kernelFeatures } from './kernelcheck.ts';
 import { type NamesFacts, names } from './namescheck.ts';
-import { addressOwnersKnown } from './ownerchecks.ts';
 import { NO_GATE, type PodStarts, startGate, unknownPods } from './startchecks.ts';
 
 const NOW = 1_000_000_000;

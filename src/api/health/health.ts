@@ -1,20 +1,25 @@
 import type { Host, Ours } from '../../kernel/host/facts.ts';
 import {
+  addressOwnersKnown,
+  type DenialsFacts,
+  denials,
+  type KernelFacts,
   kernelEqualsDesired,
+  kernelFeatures,
   lastCommit,
   lastEvent,
+  NO_DENIALS,
+  NOTHING_MISSING,
+  nodeRoutes,
+  podAddresses,
   policiesProgrammed,
   sourcesSynced,
   type Work,
 } from './agentchecks.ts';
-import { nodeRoutes, podAddresses } from './attachchecks.ts';
 import { flowtables, ipvs, podLinks, podSources, routeLocalnet, sourceRoutes } from './bypasschecks.ts';
 import { type Check, isReady } from './check.ts';
-import { type DenialsFacts, denials, NO_DENIALS } from './denialscheck.ts';
 import { bridgeTrafficSeen, conntrackFill, foreignEnforcer, forwarding, podCidrRoute } from './hostchecks.ts';
-import { type KernelFacts, kernelFeatures, NOTHING_MISSING } from './kernelcheck.ts';
 import { type NamesFacts, NO_NAMES, names } from './namescheck.ts';
-import { addressOwnersKnown } from './ownerchecks.ts';
 import { NO_GATE, type PodStarts, startGate, unknownPods } from './startchecks.ts';
 
 export interface Health {

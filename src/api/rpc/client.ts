@@ -11,7 +11,7 @@ import type { ToldFact } from '../../names/toldfacts.ts';
 import type { Denial } from '../../observe/denials/denial.ts';
 import type { SeenFlow } from '../../observe/flows/seenflow.ts';
 import type { FlowsFacts } from '../../observe/flows/source.ts';
-import type { DenialsFacts } from '../health/denialscheck.ts';
+import type { DenialsFacts } from '../health/agentchecks.ts';
 import type {
   DropsRequest,
   DropsResponse,

@@ -1,9 +1,8 @@
 /** What Prometheus scrapes: base units, counters that end in _total. */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { AgentStatus } from '../../agent/status.ts';
+import type { DenialsFacts } from '../health/agentchecks.ts';
 import { CHECK_NAMES } from '../health/check.ts';
-import { addAudits } from './auditsmetrics.ts';
-import { addDenials } from './denialsmetrics.ts';
 import { addNames, type NamesMeter } from './namesmetrics.ts';
 import { addPolicies } from './policymetrics.ts';
 import { addCounter } from './risingcounter.ts';
@@ -208,4 +207,49 @@ function addProcess(registry: Registry): void {
     const { user, system } = process.cpuUsage();
     return (user + system) / 1e6;
   });
+}
+
+/** What of audited policies Prometheus scrapes: of those that are judged, which are bounded in number. */
+function addAudits(registry: Registry, { audits }: AgentView): void {
+  new Gauge({
+    name: 'sluice_audited_connections',
+    help: 'Connections of this node that an audited policy would have denied, or allowed, since it is audited as it is.',
+    labelNames: ['policy', 'would'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const { policy, wouldDeny, wouldAllow } of audits.totals) {
+        this.set({ policy, would: 'deny' }, wouldDeny);
+        this.set({ policy, would: 'allow' }, wouldAllow);
+      }
+    },
+  });
+  addCounter(
+    registry,
+    'sluice_audited_connections_unjudged_total',
+    'Connections that came faster than audited policies may be judged.',
+    () => audits.unjudged,
+  );
+}
+
+/** What of denied connections Prometheus scrapes. */
+function addDenials(registry: Registry, { denials }: AgentView): void {
+  const counter = (name: string, help: string, count: (facts: DenialsFacts) => number) =>
+    addCounter(registry, `sluice_${name}`, help, async () => count(await denials.facts()));
+  counter('denied_packets_total', 'Packets that the rules denied.', ({ denied }) => denied);
+  counter(
+    'denied_packets_named_total',
+    'Denied packets within the limits, handed over to be named.',
+    ({ handed }) => handed,
+  );
+  counter(
+    'denied_packets_unread_total',
+    'Packets that were handed over, and not read in time, or not to be read.',
+    ({ lost }) => lost,
+  );
+  counter(
+    'denied_connections_total',
+    'Denied connection attempts that were named.',
+    ({ attempts }) => attempts,
+  );
 }

@@ -8,7 +8,7 @@ import type { CniParts } from '../../network/cni/cni.ts';
 import type { Denial } from '../../observe/denials/denial.ts';
 import type { FlowSource } from '../../observe/flows/source.ts';
 import type { AuditTotal } from '../../observe/recording/audittally.ts';
-import type { DenialsFacts } from '../health/denialscheck.ts';
+import type { DenialsFacts } from '../health/agentchecks.ts';
 import type { Health } from '../health/health.ts';
 import type { NamesFacts } from '../health/namescheck.ts';
 import type { PodStarts } from '../health/startchecks.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { address } from '../../../bench/lab/topology.ts';
 import { world } from '../../../test/support/questions/world.ts';
 import { cutsOf } from './cuts.ts';
-import { cutLines, cutMarkdown } from './cutstext.ts';
+import { cutLines, cutMarkdown } from './diff.ts';
 
 const pod = (name: string, ip: string) =>
   `{ apiVersion: v1, kind: Pod, metadata: { name: ${name}, namespace: shop, labels: { app: ${name} } }, spec: { containers: [{ name: c }] }, status: { podIP: ${ip} } }`;

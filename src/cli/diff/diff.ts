@@ -1,29 +1,34 @@
 /** `sluice diff OLD NEW`: the connections that open and close, and which policies do it. */
 
+import { connectionsObject } from '../../answers/reach/connectionstext.ts';
 import { type DiffView, diffOf } from '../../answers/reach/diff/diffview.ts';
 import type { Compared } from '../../answers/reach/diff/side.ts';
+import { memberName } from '../../answers/reach/view.ts';
+import { SubjectIndex } from '../../inputs/files/subjects.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
+import { namespaceOfPolicy, type Policy } from '../../model/policy.ts';
+import { topWorkloads } from '../../model/workloadof.ts';
 import type { Recording } from '../../observe/recording/recording.ts';
+import pc from '../../terminal/colours.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { isData, writeData } from '../../terminal/data.ts';
 import { writeDocument, writeLines } from '../../terminal/output.ts';
+import { plural } from '../../terminal/plural.ts';
 import { withProgress } from '../../terminal/progress.ts';
-import { terminalWidth } from '../../terminal/wrap.ts';
-import { noteMarkdown } from '../matrix/markdown.ts';
+import { terminalWidth, wrap } from '../../terminal/wrap.ts';
+import { escaped, noteMarkdown, rowOf } from '../matrix/markdown.ts';
+import { listed } from '../matrix/rows.ts';
 import { writeNotes } from '../notestate.ts';
 import { connectionsAbout, recordingAbout } from '../recording/about.ts';
 import { readRecordings } from '../recording/read.ts';
+import { versioned } from '../schema.ts';
 import { DEFAULT_SOCKET } from '../sources/options.ts';
-import { isInScope, refuseUnknownNamespace, scopeOf } from '../sources/scope.ts';
+import { isAnybodyIn, isInScope, refuseUnknownNamespace, scopeOf } from '../sources/scope.ts';
 import type { Scope } from '../sources/state.ts';
-import { type Cuts, cutsOf, cutsOfRecording } from './cuts.ts';
-import { cutLines, cutMarkdown } from './cutstext.ts';
-import { idleNotes, nobodyNotes } from './idle.ts';
-import { diffMarkdown } from './markdown.ts';
-import { diffObject } from './object.ts';
+import { afterText, beforeText, endsText, whatText } from './changetext.ts';
+import { type Cut, type Cuts, cutsOf, cutsOfRecording } from './cuts.ts';
 import { readOpenConnections, readRecording } from './recording.ts';
 import { readSides, type SideOptions, type Sides } from './sides.ts';
-import { diffLines } from './text.ts';
 
 export type DiffOptions = SideOptions & {
   readonly output: 'text' | 'json' | 'yaml' | 'md';
@@ -114,4 +119,161 @@ async function write(
   else if (format === 'md')
     writeDocument([...noteMarkdown(notes), ...diffMarkdown(view), ...cutMarkdown(cuts)]);
   else writeLines([...diffLines(view, terminalWidth()), ...cutLines(cuts, terminalWidth())]);
+}
+
+/** A comparison for programs. */
+export function diffObject(
+  { pool, changes, added, removed }: DiffView,
+  cuts: Cuts | undefined,
+  notes: readonly string[],
+): object {
+  return versioned('Diff', {
+    changes: changes.map(({ kind, from, to, families, connections, before, after }) => ({
+      kind,
+      from,
+      to,
+      families: families.map(family => (family === 'ip' ? 'ipv4' : 'ipv6')),
+      connections: connectionsObject(pool, connections),
+      before,
+      after,
+    })),
+    added,
+    removed,
+    ...(cuts && { cuts: cuts.cuts, deniedBefore: cuts.deniedBefore }),
+    notes,
+  });
+}
+
+/** Who compares hears why nothing opens or closes: nobody is asked about, or policies that are new or changed select nobody. */
+const MOST_NAMED = 5;
+
+function nobodyNotes(old: Compared, now: Compared, scope: Scope): readonly string[] {
+  const { namespace, selector } = scope;
+  if ((namespace ?? selector) === undefined || isAnybodyIn(scope, old) || isAnybodyIn(scope, now)) return [];
+  const which = selector === undefined ? '' : ' with these labels';
+  const where = namespace === undefined ? '' : ` in namespace ${namespace}`;
+  return [`there is no pod and no workload${which}${where} on either side: nothing opens or closes`];
+}
+
+/** `namespace` is what `-n` says of manifests that name none. */
+function idleNotes(old: Compared, now: Compared, namespace: string | undefined): readonly string[] {
+  const changed = [...now.cluster.policies.values()].filter(
+    policy => JSON.stringify(policy) !== JSON.stringify(old.cluster.policies.get(policy.id)),
+  );
+  const subjects = new SubjectIndex(now.cluster, topWorkloads(now.inventory));
+  const idle = changed.filter(({ subject }) => !subjects.selectsAny(subject));
+  const more = idle.length - MOST_NAMED;
+  return [
+    ...idle.slice(0, MOST_NAMED).map(policy => noteOf(policy, namespace)),
+    ...(more > 0 ? [`and ${more} more policies select none of them`] : []),
+  ];
+}
+
+function noteOf({ id }: Policy, namespace: string | undefined): string {
+  const isByDefault = namespace === undefined && namespaceOfPolicy(id) === 'default';
+  const hint = isByDefault ? ' (manifests that name no namespace are of default: -n names another)' : '';
+  return `${id} selects none of the pods and workloads that are there, and decides nothing${hint}`;
+}
+
+// A comparison as the comment of a pull request.
+
+/** More would be no comment that anybody reads, nor one that GitHub takes. */
+const MOST_ROWS = 200;
+
+export function diffMarkdown(view: DiffView): string[] {
+  const { changes, added, removed } = view;
+  const names = (what: string, all: readonly string[]) =>
+    all.length === 0 ? [] : ['', `${what}: ${escaped(listed(all.map(memberName), 20))}`];
+  const workloads = [...names('New workloads', added), ...names('Workloads that are gone', removed)];
+  if (changes.length === 0) return ['**No connection opens or closes.**', ...workloads];
+  return [
+    `**${summary(view)}**`,
+    '',
+    '| | from | to | connections | before | after |',
+    '|---|---|---|---|---|---|',
+    ...changes
+      .slice(0, MOST_ROWS)
+      .map(change =>
+        rowOf([
+          change.kind,
+          endsText(change.from),
+          endsText(change.to),
+          whatText(view, change),
+          beforeText(change),
+          afterText(change),
+        ]),
+      ),
+    ...(changes.length > MOST_ROWS ? ['', `and ${changes.length - MOST_ROWS} more changes`] : []),
+    ...workloads,
+  ];
+}
+
+/** The connections that a change would cut, for people: on a terminal and in a pull request. */
+export function cutLines(cuts: Cuts | undefined, width: number): string[] {
+  if (cuts === undefined) return [];
+  const each = cuts.cuts.flatMap(cut => [`  ${cutText(cut)}`, ...wrap(`    ${cut.reason}`, width, 6)]);
+  return ['', heading(cuts), ...each, ...deniedBeforeText(cuts).flatMap(text => wrap(text, width, 0))];
+}
+
+export function cutMarkdown(cuts: Cuts | undefined): string[] {
+  if (cuts === undefined) return [];
+  const each = cuts.cuts.map(cut => `- ${escaped(cutText(cut))}: ${escaped(cut.reason)}`);
+  const title = heading(cuts);
+  const left = deniedBeforeText(cuts).flatMap(text => ['', text]);
+  return ['', `${title[0]!.toUpperCase()}${title.slice(1)}`, '', ...each, ...left];
+}
+
+function heading({ isOpenNow, cuts }: Cuts): string {
+  const what = isOpenNow ? 'connection that is open now' : 'recorded connection';
+  if (cuts.length === 0) return `no ${what} would be cut`;
+  const count = cuts.reduce((sum, { count }) => sum + count, 0);
+  const ones = isOpenNow ? 'that are open now' : 'recorded';
+  const named = isOpenNow
+    ? `${plural(count, 'connection')} ${ones}`
+    : `${plural(count, `${ones} connection`)}`;
+  return `${named} would be cut:`;
+}
+
+/** `guest/visitor -> shop/web  10.0.0.1 -> 10.0.0.2:80/TCP  2 connections`. */
+function cutText({ from, to, flow, count }: Cut): string {
+  const names = flow.startsWith(`${from} -> ${to}:`) ? '' : `${from} -> ${to}  `;
+  return `${names}${flow}${count === 1 ? '' : `  (${plural(count, 'connection')})`}`;
+}
+
+function deniedBeforeText({ deniedBefore, isOpenNow }: Cuts): string[] {
+  if (deniedBefore === 0) return [];
+  const why = isOpenNow ? ': opened by a domain name, or by packets that no policy judged' : '';
+  return [`${plural(deniedBefore, 'connection')} left out, which the old policies deny${why}`];
+}
+
+export function diffLines(view: DiffView, width: number): string[] {
+  const { changes } = view;
+  if (changes.length === 0) return ['no connection opens or closes', ...workloadLines(view, width)];
+  return [
+    ...changes.flatMap(change => {
+      const colour = change.kind === 'opens' ? pc.green : pc.red;
+      const [sign, word] = change.kind === 'opens' ? ['+', 'opens'] : ['-', 'closes'];
+      const ends = `${endsText(change.from)} -> ${endsText(change.to)}: ${whatText(view, change)}`;
+      return [
+        ...wrap(`${sign} ${word.padEnd(6)} ${ends}`, width, 9).map(colour),
+        ...wrap(`    ${beforeText(change)}`, width, 6),
+        ...wrap(`    ${afterText(change)}`, width, 6),
+      ];
+    }),
+    ...workloadLines(view, width),
+    '',
+    summary(view),
+  ];
+}
+
+function workloadLines({ added, removed }: DiffView, width: number): string[] {
+  const line = (what: string, names: readonly string[]) =>
+    names.length === 0 ? [] : wrap(`${what}: ${listed(names.map(memberName), 8)}`, width, 2);
+  return [...line('new workloads', added), ...line('workloads that are gone', removed)];
+}
+
+/** `3 changes: 2 open, 1 close`. */
+function summary({ changes }: DiffView): string {
+  const opens = changes.filter(({ kind }) => kind === 'opens').length;
+  return `${plural(changes.length, 'change')}: ${opens} open, ${changes.length - opens} close`;
 }

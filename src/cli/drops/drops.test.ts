@@ -1,6 +1,6 @@
 /** What `sluice drops` says where a reader would wait, or parse, in vain. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { type DenialsFacts, NO_DENIALS } from '../../api/health/denialscheck.ts';
+import { type DenialsFacts, NO_DENIALS } from '../../api/health/agentchecks.ts';
 import type { Address } from '../../model/address.ts';
 import type { Denial } from '../../observe/denials/denial.ts';
 import { type DropsOptions, dropsCommand } from './drops.ts';

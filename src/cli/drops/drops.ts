@@ -1,5 +1,5 @@
 /** `sluice drops`: what the rules of this node denied, by name. */
-import type { DenialsFacts } from '../../api/health/denialscheck.ts';
+import type { DenialsFacts } from '../../api/health/agentchecks.ts';
 import { isData } from '../../terminal/data.ts';
 import { type OutputOptions, writeLines, writeNote } from '../../terminal/output.ts';
 import { plural } from '../../terminal/plural.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { NO_DENIALS } from '../../api/health/denialscheck.ts';
+import { NO_DENIALS } from '../../api/health/agentchecks.ts';
 import { leftOutLines, missing, summaryLines } from './summary.ts';
 
 const limits = { perSource: { perSecond: 2, burst: 20 }, inAll: { perSecond: 50, burst: 200 } };

@@ -1,5 +1,5 @@
 /** What is said beside the denials: how many there were, how many of them have names, and why not all. */
-import type { DenialsFacts } from '../../api/health/denialscheck.ts';
+import type { DenialsFacts } from '../../api/health/agentchecks.ts';
 import { plural } from '../../terminal/plural.ts';
 
 /** What is behind the list: how much of what was denied it is. */

@@ -1,13 +1,17 @@
 /** The agents of a cluster by its API server's `exec`, with the caller's own rights: a thin edge over the official client. */
-import { PassThrough } from 'node:stream';
+import { PassThrough, Writable } from 'node:stream';
 import type { Exec, KubeConfig, V1Status } from '@kubernetes/client-node';
+import type { Api } from '../../inputs/kube/client/api.ts';
 import { ApiError } from '../../inputs/kube/client/apierror.ts';
 import { ApiServer } from '../../inputs/kube/client/apiserver.ts';
+import { MeasuredApi } from '../../inputs/kube/once/measure.ts';
+import { asMap } from '../../inputs/kube/report/identity.ts';
+import { listPages } from '../../inputs/kube/watch/listpage.ts';
+import { PODS, type Resource } from '../../inputs/kube/watch/resource.ts';
+import { isText } from '../../lib/text/istext.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { accessTo } from '../sources/live.ts';
 import { type AgentOutput, type AgentPod, type Agents, MissingRight, type Until } from './agents.ts';
-import { linesTo } from './lines.ts';
-import { listAgents } from './listagents.ts';
 import { BEAT_MS, FINISH } from './overheard.ts';
 
 export interface AgentsOptions {
@@ -143,4 +147,77 @@ async function runIn(
 /** What the server says of the end of the command. */
 function endOf({ status, message }: V1Status): string | undefined {
   return status === 'Success' ? undefined : (message ?? 'the command failed');
+}
+
+// Bytes in pieces as lines of text.
+
+/** No line of ours is as long. */
+const LONGEST = 1 << 20;
+
+/** `broken`: a line without an end. */
+function linesTo(take: (line: string) => void, broken: () => void): Writable {
+  const decoder = new TextDecoder();
+  let begun = '';
+  return new Writable({
+    decodeStrings: true,
+    write(chunk: Buffer, _, done) {
+      const parts = (begun + decoder.decode(chunk, { stream: true })).split('\n');
+      begun = parts.pop()!;
+      for (const part of parts) take(part);
+      if (begun.length > LONGEST) {
+        begun = '';
+        broken();
+      }
+      done();
+    },
+  });
+}
+
+// The pods of the agents as the API server lists them: page by page, and no more than there can be.
+
+/** One of each node, and those that end; 5,000 nodes are the most that Kubernetes is made for. */
+const MOST = { objects: 20_000, bytes: 1 << 30 };
+const LABEL = 'app.kubernetes.io/name=sluice';
+
+/** Throws ApiError where the server cannot be asked, refuses, or answers without end. */
+export async function listAgents(
+  server: Api,
+  namespace: string,
+  signal: AbortSignal,
+  most = MOST,
+): Promise<AgentPod[]> {
+  const api = new MeasuredApi(server, most);
+  const found: AgentPod[] = [];
+  const { path } = resourceOf(namespace);
+  const take = (listed: readonly { readonly object: unknown }[]) => {
+    api.read(path, listed.length);
+    found.push(...listed.flatMap(({ object }) => agentPod(object)));
+  };
+  await listPages(api, resourceOf(namespace), take, signal);
+  return found;
+}
+
+function resourceOf(namespace: string): Resource {
+  return {
+    ...PODS,
+    path: `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods`,
+    labelSelector: LABEL,
+    shape: {
+      apiVersion: 'all',
+      kind: 'all',
+      metadata: { name: 'all', namespace: 'all', deletionTimestamp: 'all' },
+      spec: { nodeName: 'all', containers: { name: 'all' } },
+      status: { phase: 'all' },
+    },
+  };
+}
+
+function agentPod(object: unknown): AgentPod[] {
+  const { metadata, spec, status } = asMap(object);
+  const { nodeName: node, containers } = asMap(spec);
+  const { name, deletionTimestamp } = asMap(metadata);
+  const container = Array.isArray(containers) ? asMap(containers[0]).name : undefined;
+  if (!isText(name) || !isText(node) || !isText(container) || deletionTimestamp !== undefined) return [];
+  const { phase } = asMap(status);
+  return [{ name, node, container, phase: isText(phase) ? phase : 'unknown' }];
 }

@@ -1,9 +1,10 @@
 /** One node's agent, asked again and again: a node that is away is said once, and so is that it is back. */
 import { backoffMs } from '../../lib/async/backoff.ts';
 import { sleep } from '../../lib/async/sleep.ts';
+import { type Rate, TokenBucket } from '../../lib/fairness/tokenbucket.ts';
+import { plural } from '../../terminal/plural.ts';
 import { type AgentPod, type Agents, MissingRight } from './agents.ts';
 import type { LetIn } from './letin.ts';
-import { NodeNotes } from './nodenotes.ts';
 
 export interface FollowOptions {
   readonly agents: Pick<Agents, 'run'>;
@@ -111,5 +112,35 @@ class Asking {
     letIn.heard();
     if (this.#isAway) note(`node ${node} is back`);
     this.#isAway = false;
+  }
+}
+
+// What an agent writes to its standard error, within limits: no node fills the terminal that others are read on.
+
+/** Of what is lost an agent has two lines a second at most, and all else it says once. */
+const RATE: Rate = { burst: 20, perSecond: 4 };
+const LONGEST = 500;
+
+export class NodeNotes {
+  readonly #node: string;
+  readonly #write: (text: string) => void;
+  readonly #rate = new TokenBucket(RATE);
+  #leftOut = 0;
+
+  constructor(node: string, write: (text: string) => void) {
+    this.#node = node;
+    this.#write = write;
+  }
+
+  take(text: string, nowMs: number): void {
+    if (this.#rate.level(nowMs) < 1) {
+      this.#leftOut++;
+      return;
+    }
+    this.#rate.take(nowMs);
+    const more = this.#leftOut === 0 ? '' : ` (and ${plural(this.#leftOut, 'note')} before it)`;
+    this.#leftOut = 0;
+    const short = text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
+    this.#write(`node ${this.#node}: ${short}${more}`);
   }
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Api, Query } from '../../inputs/kube/client/api.ts';
-import { listAgents } from './listagents.ts';
+import { listAgents } from './clusteragents.ts';
 
 const pod = (name: string, more: object = {}) => ({
   metadata: { name, namespace: 'sluice', labels: { big: 'x'.repeat(1_000) }, ...more },

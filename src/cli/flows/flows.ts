@@ -2,7 +2,8 @@
 import type { FlowsMessage } from '../../api/rpc/client.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { isData } from '../../terminal/data.ts';
-import { type OutputOptions, writeLine } from '../../terminal/output.ts';
+import { type OutputOptions, writeLine, writeNote } from '../../terminal/output.ts';
+import { plural } from '../../terminal/plural.ts';
 import { noteWait } from '../../terminal/progress.ts';
 import { type EndFilter, hasWantedEnd } from '../drops/filter.ts';
 import { Printer } from '../drops/printer.ts';
@@ -13,7 +14,6 @@ import { askCluster, socketOf, type WhereOptions } from '../everynode/command.ts
 import { beat, beOverheard } from '../everynode/overheard.ts';
 import { flowsText, sayAtInterrupt } from '../followed.ts';
 import { askAgent } from '../sources/askagent.ts';
-import { LostNotes } from './lostnotes.ts';
 import { flowLine, flowObject } from './text.ts';
 
 export interface FlowsCommandOptions extends WhereOptions, OutputOptions, EndFilter {
@@ -110,5 +110,31 @@ class Shown {
   /** `unknown` is what was asked for and the agent knows nothing of. */
   summary(ms = performance.now() - this.#beganMs, unknown: readonly string[] = []): string {
     return `${flowsText(this.#flows, this.#denials, ms)}; ${this.#lost} lost${unknownText(unknown)}`;
+  }
+}
+
+/** Says what is lost, at once and then once a second at most: a flood that loses connections would else fill the terminal. */
+const EVERY_MS = 1_000;
+
+class LostNotes {
+  #lost = 0;
+  #skipped = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  /** `lost`: not read by the agent in time. `skipped`: not by us. */
+  take(lost: number, skipped: number): void {
+    this.#lost += lost;
+    this.#skipped += skipped;
+    if (this.#timer === undefined && this.#lost + this.#skipped > 0) this.say();
+  }
+
+  /** What has not been said yet. */
+  say(): void {
+    const [lost, skipped] = [this.#lost, this.#skipped];
+    [this.#lost, this.#skipped] = [0, 0];
+    clearTimeout(this.#timer);
+    this.#timer = lost + skipped === 0 ? undefined : setTimeout(() => this.say(), EVERY_MS).unref();
+    if (lost > 0) writeNote(`${plural(lost, 'new connection')} lost: they came faster than the agent reads`);
+    if (skipped > 0) writeNote(`${plural(skipped, 'connection')} came faster than they were shown`);
   }
 }

@@ -3,16 +3,11 @@ import { expect, test } from 'vitest';
 import { world } from '../../../test/support/questions/world.ts';
 import { diffOf } from '../../answers/reach/diff/diffview.ts';
 import { matrixViewOf } from '../../answers/reach/view.ts';
-import { diffMarkdown } from '../diff/markdown.ts';
-import { diffObject } from '../diff/object.ts';
-import { diffLines } from '../diff/text.ts';
-import { csvLines } from './csv.ts';
-import { dotLines } from './dot.ts';
+import { diffLines, diffMarkdown, diffObject } from '../diff/diff.ts';
 import { htmlLines } from './html.ts';
 import { markdownLines } from './markdown.ts';
-import { matrixObject } from './object.ts';
+import { csvLines, dotLines, matrixLines, matrixObject } from './matrix.ts';
 import { rowsOf } from './rows.ts';
-import { matrixLines } from './text.ts';
 
 const pod = (name: string, ip: string) =>
   `{ apiVersion: v1, kind: Pod, metadata: { name: ${name}, namespace: shop, labels: { app: ${name} } }, spec: { containers: [{ name: c }] }, status: { podIP: ${ip} } }`;

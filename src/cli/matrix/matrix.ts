@@ -1,6 +1,21 @@
 /** `sluice matrix`: who reaches whom on which ports, by workload. */
 
-import { type EndView, type MatrixView, matrixViewOf } from '../../answers/reach/view.ts';
+import Table from 'cli-table3';
+import type { ConnectionPool } from '../../answers/reach/connections.ts';
+import {
+  type ConnectionsObject,
+  cellText,
+  connectionsObject,
+  connectionsText,
+} from '../../answers/reach/connectionstext.ts';
+import type { Cell } from '../../answers/reach/place.ts';
+import {
+  type EndView,
+  type ExposureView,
+  type MatrixView,
+  matrixViewOf,
+  memberName,
+} from '../../answers/reach/view.ts';
 import { assertNever } from '../../lib/text/assert.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import pc from '../../terminal/colours.ts';
@@ -8,19 +23,16 @@ import { CommandError } from '../../terminal/commanderror.ts';
 import { isData, writeData } from '../../terminal/data.ts';
 import { writeDocument, writeLines, writeNote } from '../../terminal/output.ts';
 import { withProgress } from '../../terminal/progress.ts';
-import { terminalWidth } from '../../terminal/wrap.ts';
+import { beside, terminalWidth, wrap } from '../../terminal/wrap.ts';
 import { noteState, notesOf } from '../notestate.ts';
+import { versioned } from '../schema.ts';
 import type { SourceOptions } from '../sources/options.ts';
 import { readState } from '../sources/readstate.ts';
 import { isInScope, namespacesOf, refuseUnknownNamespace } from '../sources/scope.ts';
 import type { State } from '../sources/state.ts';
-import { csvLines } from './csv.ts';
-import { dotLines } from './dot.ts';
 import { htmlLines } from './html.ts';
 import { markdownLines } from './markdown.ts';
-import { matrixObject } from './object.ts';
-import { exposuresFor, type Row, rowsOf } from './rows.ts';
-import { matrixLines } from './text.ts';
+import { endText, exposuresFor, isJudged, legendOf, listed, memberText, type Row, rowsOf } from './rows.ts';
 
 export type MatrixOptions = SourceOptions & {
   readonly output: 'text' | 'json' | 'yaml' | 'csv' | 'md' | 'dot' | 'html';
@@ -89,3 +101,193 @@ function linesOf(
       return assertNever(format);
   }
 }
+
+/** A matrix as comma-separated values (RFC 4180): a line for each pair of members, for a spreadsheet to sort. */
+export function* csvLines(view: MatrixView, rows: readonly Row[]): Generator<string> {
+  yield 'from,to,ipv4,ipv6';
+  const text = ({ ip, ip6 }: Row['cell']) =>
+    [ip, ip6].map(connections => (connections === undefined ? '' : connectionsText(view.pool, connections)));
+  for (const { from, to, cell } of rows)
+    for (const source of membersOf(from))
+      for (const destination of membersOf(to)) yield lineOf([source, destination, ...text(cell)]);
+  for (const { direction, members, whom, cell } of view.exposures)
+    for (const member of members.map(memberName))
+      yield lineOf([...(direction === 'ingress' ? [whom, member] : [member, whom]), ...text(cell)]);
+}
+
+function membersOf(end: EndView): string[] {
+  return end.members.map(member => memberText(end, member));
+}
+
+function lineOf(values: readonly string[]): string {
+  return values.map(quoted).join(',');
+}
+
+/** A spreadsheet takes what begins like a formula for one. */
+function quoted(value: string): string {
+  const safe = /^[=+\-@]/.test(value) ? `'${value}` : value;
+  return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+/** A matrix as a graph for Graphviz: an arrow for each connection, dashed to what is not there yet. */
+export function dotLines(view: MatrixView, rows: readonly Row[]): string[] {
+  const ids = new Map(view.ends.map((end, i) => [end, `end${i}`]));
+  const used = new Set(rows.flatMap(({ from, to }) => [from, to]));
+  return [
+    'digraph reach {',
+    '  rankdir=LR; node [shape=box, fontname="sans-serif"]; edge [fontname="sans-serif", fontsize=10];',
+    ...[...used].map(end => `  ${ids.get(end)} [label=${dotQuoted(endText(end, 8))}${SHAPES[end.kind]}];`),
+    ...rows.map(({ from, to, cell }) => arrow(ids.get(from)!, ids.get(to)!, cellText(view.pool, cell))),
+    ...view.exposures.flatMap((_, i) => dotExposures(view, i)),
+    '}',
+  ];
+}
+
+const SHAPES: Record<EndView['kind'], string> = {
+  workload: '',
+  node: ', shape=box3d',
+  network: ', shape=ellipse',
+  domain: ', shape=note',
+};
+
+function dotExposures({ pool, exposures }: MatrixView, i: number): string[] {
+  const { direction, members, whom, cell } = exposures[i]!;
+  const [own, other] = [`open${i}`, `absent${i}`];
+  const ends = direction === 'ingress' ? [other, own] : [own, other];
+  return [
+    `  ${own} [label=${dotQuoted(listed(members.map(memberName), 8))}];`,
+    `  ${other} [label=${dotQuoted(whom)}, style=dashed];`,
+    arrow(ends[0]!, ends[1]!, cellText(pool, cell), ', style=dashed'),
+  ];
+}
+
+function arrow(from: string, to: string, label: string, more = ''): string {
+  return `  ${from} -> ${to} [label=${dotQuoted(label)}${more}];`;
+}
+
+function dotQuoted(text: string): string {
+  return `"${text.replace(/["\\]/g, character => `\\${character}`)}"`;
+}
+
+// A matrix for programs.
+
+/** `from` and `to` are indexes of `ends`; null where the two have no address of the family in common. */
+export function matrixObject(view: MatrixView, rows: readonly Row[], notes: readonly string[]): object {
+  const indexes = new Map(view.ends.map((end, i) => [end, i]));
+  return versioned('Matrix', {
+    ends: view.ends.map(({ kind, members, parts }) => ({ kind, members, parts: Object.fromEntries(parts) })),
+    connections: rows.map(({ from, to, cell }) => ({
+      from: indexes.get(from)!,
+      to: indexes.get(to)!,
+      ...cellObject(view.pool, cell),
+    })),
+    exposures: view.exposures.map(({ cell, ...exposure }) => ({
+      ...exposure,
+      ...cellObject(view.pool, cell),
+    })),
+    notes,
+  });
+}
+
+function cellObject(pool: ConnectionPool, { ip, ip6 }: Cell) {
+  const of = (connections: Cell['ip']): ConnectionsObject | null =>
+    connections === undefined ? null : connectionsObject(pool, connections);
+  return { ipv4: of(ip), ipv6: of(ip6) };
+}
+
+// A matrix at a terminal: as a grid where it fits the width, else a block of lines for each end that reaches others.
+
+/** A grid of more rows is compared cell by cell in vain. */
+const MOST_GRID_ROWS = 400;
+
+export function matrixLines(view: MatrixView, rows: readonly Row[], width: number): string[] {
+  const isGrid = rows.length > 0 && rows.length <= MOST_GRID_ROWS;
+  const grid = isGrid ? gridLines(view, rows, width) : undefined;
+  const parts = [
+    grid ?? blockLines(view, rows, width),
+    exposureLines(view, width),
+    wrap(legendOf(view), width).map(pc.dim),
+  ];
+  return parts.filter(lines => lines.length > 0).flatMap((lines, i) => (i === 0 ? lines : ['', ...lines]));
+}
+
+function blockLines(view: MatrixView, rows: readonly Row[], width: number): string[] {
+  const column = Math.min(
+    36,
+    Math.floor(width / 2) - 2,
+    Math.max(0, ...rows.map(({ to }) => endText(to).length + 5)),
+  );
+  return view.ends
+    .flatMap(from => {
+      const own = rows.filter(row => row.from === from);
+      if (own.length === 0) return [];
+      return [
+        '',
+        ...wrap(endText(from, 6), width, 4).map(pc.bold),
+        ...own.flatMap(row => rowLines(view, row, column, width)),
+      ];
+    })
+    .slice(1);
+}
+
+function rowLines(view: MatrixView, { to, cell }: Row, column: number, width: number): string[] {
+  return beside(`  -> ${endText(to)}`, cellText(view.pool, cell), column, width);
+}
+
+function exposureLines({ pool, exposures }: MatrixView, width: number): string[] {
+  if (exposures.length === 0) return [];
+  const line = ({ direction, members, whom, cell }: ExposureView) => {
+    const [names, text] = [listed(members.map(memberName), 4), cellText(pool, cell)];
+    const words = direction === 'ingress' ? `${names} <- ${whom}: ${text}` : `${names} -> ${whom}: ${text}`;
+    return wrap(`  ${words}`, width, 6);
+  };
+  return [pc.bold('Open to pods that are not there yet'), ...exposures.flatMap(line)];
+}
+
+// A matrix as a grid, for as long as it fits the terminal.
+
+/** Undefined where it does not fit. */
+function gridLines(view: MatrixView, rows: readonly Row[], width: number): string[] | undefined {
+  const shown = view.ends.filter(end => rows.some(({ from, to }) => from === end || to === end));
+  const numbers = new Map(shown.map((end, i) => [end, i + 1]));
+  const destinations = shown.filter(end => rows.some(({ to }) => to === end));
+  const lines = shown.map(from => {
+    const name = `${numbers.get(from)} ${endText(from, 2)}`;
+    return [name, ...destinations.map(to => gridCell(view, rows, from, to))];
+  });
+  const head = ['from \\ to', ...destinations.map(to => String(numbers.get(to)))];
+  const text = new Table({ head, ...PLAIN });
+  text.push(...lines);
+  const found = text
+    .toString()
+    .split('\n')
+    .map(line => line.trimEnd());
+  return found.every(line => line.length <= width) ? found : undefined;
+}
+
+function gridCell(view: MatrixView, rows: readonly Row[], from: EndView, to: EndView): string {
+  if (!isJudged(from, to)) return '';
+  const row = rows.find(each => each.from === from && each.to === to);
+  return row === undefined ? '-' : cellText(view.pool, row.cell).replaceAll(/; | \| /g, '\n');
+}
+
+const PLAIN = {
+  chars: {
+    top: '',
+    'top-mid': '',
+    'top-left': '',
+    'top-right': '',
+    bottom: '',
+    'bottom-mid': '',
+    'bottom-left': '',
+    'bottom-right': '',
+    left: '',
+    'left-mid': '',
+    mid: '',
+    'mid-mid': '',
+    right: '',
+    'right-mid': '',
+    middle: '  ',
+  },
+  style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
+};

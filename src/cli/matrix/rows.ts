@@ -1,6 +1,6 @@
 /** What every format shows of a matrix: the connections that there are, and whom they are between. */
 
-import type { Cell } from '../../answers/reach/cells.ts';
+import type { Cell } from '../../answers/reach/place.ts';
 import { type EndView, type ExposureView, type MatrixView, memberName } from '../../answers/reach/view.ts';
 import { FAMILIES } from '../../model/address.ts';
 

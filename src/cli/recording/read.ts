@@ -1,4 +1,8 @@
 /** Recordings of the command line, as one. */
+
+import { createReadStream } from 'node:fs';
+import { StringDecoder } from 'node:string_decoder';
+import { readFailure } from '../../inputs/files/folder.ts';
 import { mergeRecordings } from '../../observe/recording/merge.ts';
 import { LONGEST_LINE, RecordingError, RecordingReader } from '../../observe/recording/read.ts';
 import type { Recording } from '../../observe/recording/recording.ts';
@@ -6,7 +10,6 @@ import pc from '../../terminal/colours.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { writeNote } from '../../terminal/output.ts';
 import { plural } from '../../terminal/plural.ts';
-import { linesOf } from './lines.ts';
 import { nodesText } from './text.ts';
 
 /** Says what they lack. Throws CommandError where one cannot be read, or is none. */
@@ -53,3 +56,24 @@ export function recordingLacks({ missedOn = [], lost, leftOut, isCut }: Recordin
 }
 
 const MOST_NAMED = 5;
+
+// The lines of a file that may be huge, or one line without an end: no more of it is in memory than a line may have.
+
+/** Each line that ended. Throws CommandError where one is longer. */
+async function* linesOf(path: string, longest: number): AsyncGenerator<string> {
+  const stream = path === '-' ? process.stdin : createReadStream(path);
+  const decoder = new StringDecoder('utf8');
+  let rest = '';
+  try {
+    for await (const chunk of stream as AsyncIterable<Buffer>) {
+      const parts = (rest + decoder.write(chunk)).split('\n');
+      rest = parts.pop()!;
+      if (rest.length > longest)
+        throw new CommandError(`${path}: a line has more than ${longest} characters`);
+      yield* parts;
+    }
+  } catch (error) {
+    if (error instanceof CommandError) throw error;
+    throw new CommandError(`cannot read ${path}: it ${readFailure(error)}`);
+  }
+}

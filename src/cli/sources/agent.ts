@@ -2,8 +2,7 @@
 
 import type { AgentClient } from '../../api/rpc/client.ts';
 import type { StateObject } from '../../api/rpc/messages.ts';
-import { ownNetworkNamespace } from '../../kernel/host/networknamespace.ts';
-import { ownAddresses } from '../../kernel/host/ownaddresses.ts';
+import { ownAddresses, ownNetworkNamespace } from '../../kernel/host/read.ts';
 import type { Address } from '../../model/address.ts';
 import { type Cluster, type ClusterEvent, ClusterState, type Namespace } from '../../model/cluster.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';

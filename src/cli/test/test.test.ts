@@ -7,8 +7,8 @@ import { CommandError } from '../../terminal/commanderror.ts';
 import { worldOf } from '../asked.ts';
 import { readManifests } from '../sources/readstate.ts';
 import { readTestFile } from './file.ts';
-import { junitLines } from './junit.ts';
 import { runTestFile, type TestResult } from './run.ts';
+import { junitLines } from './test.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-test-'));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Owner } from '../../nft/kernel.ts';
-import { agentHasEnded } from './agentend.ts';
+import { agentHasEnded } from './thisnode.ts';
 
 /** Milliseconds until it answers, where the agent leaves its mark, and the tables, at these times. */
 async function waited(agent: { readonly markMs?: number; readonly leavesMs?: number }): Promise<number> {

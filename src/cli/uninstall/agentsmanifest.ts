@@ -4,7 +4,7 @@ import type { V1DaemonSet } from '@kubernetes/client-node';
 import { readFailure } from '../../inputs/files/folder.ts';
 import { parseManifest } from '../../inputs/files/parse.ts';
 import { asMap, typeOf } from '../../inputs/kube/report/identity.ts';
-import { flattenLists } from '../../inputs/kube/watch/list.ts';
+import { flattenLists } from '../../inputs/kube/watch/listpage.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 
 /** YAML or JSON, with whatever else is in it. Throws CommandError. */

@@ -8,13 +8,12 @@ import { type RemovedTables, removeOtherTables } from '../../kernel/netlink/nfta
 import { sleep } from '../../lib/async/sleep.ts';
 import { NodeInterfaces } from '../../network/attach/nodeinterfaces.ts';
 import { removeList, removePlugin } from '../../network/cni/plugininstall.ts';
-import type { Kernel, KernelError } from '../../nft/kernel.ts';
+import type { Kernel, KernelError, Owner } from '../../nft/kernel.ts';
 import { plan } from '../../nft/plan/plan.ts';
 import { type Ruleset, TABLE_NAME } from '../../nft/ruleset.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { writeLine } from '../../terminal/output.ts';
 import { plural } from '../../terminal/plural.ts';
-import { agentHasEnded } from './agentend.ts';
 
 export interface UninstallHereOptions {
   /** In seconds: how long the agent of this node, which was told to end, may take for it. */
@@ -90,4 +89,30 @@ async function removeTables(kernel: Kernel): Promise<RemovedTables> {
   const others = await removeOtherTables(isLayout, [['inet', OLD_POD_TABLE]]);
   const own = [...ruleset.tables.keys()].map(family => `${family} ${TABLE_NAME}`);
   return { ...others, removed: [...own, ...others.removed] };
+}
+
+/** Until the agent of this node has ended, for a cleaner that starts beside it. */
+interface AgentEnd {
+  readonly owner: () => Promise<Owner>;
+  /** Whether the tables have the mark of an agent that ended because it is being removed. */
+  readonly isMarked: () => Promise<boolean>;
+  readonly sleep: (ms: number) => Promise<unknown>;
+  readonly now: () => number;
+}
+
+const POLL_MS = 100;
+
+/**
+ * An agent that was killed, or never came up, leaves no mark: `mostMs` is when the runtime has surely ended it. Then
+ * whoever owns the tables is no agent that was told to end.
+ */
+export async function agentHasEnded(
+  mostMs: number,
+  { owner, isMarked, sleep, now }: AgentEnd,
+): Promise<void> {
+  const endMs = now() + mostMs;
+  while (now() < endMs) {
+    if ((await owner()) !== 'another' && (await isMarked())) return;
+    await sleep(POLL_MS);
+  }
 }

@@ -13,12 +13,11 @@ import { settledWithin } from '../../lib/async/sleep.ts';
 import type { Address } from '../../model/address.ts';
 import { QUEUE_NUMBER } from '../../names/control.ts';
 import type { Pair, Recovered } from '../../names/leases.ts';
-import { type Lifetimes, NAMES_LIMITS } from '../../names/limits.ts';
+import { type Lifetimes, NAMES_LIMITS } from '../../names/leasetable.ts';
 import { lastingPods, NO_SUBJECTS, type Subjects } from '../../names/subjects.ts';
 import type { ToldFacts } from '../../names/toldfacts.ts';
 import type { Conntrack } from '../../nft/conntrack.ts';
 import type { AnswerThread } from './answerthread.ts';
-import { connectedPairs } from './connectedpairs.ts';
 import type { HearingCounts } from './messages.ts';
 
 /** Somebody waits at a prompt. */
@@ -257,4 +256,24 @@ async function readRecovered(): Promise<Recovered[]> {
       return peer === undefined || pod === undefined ? [] : [{ set: set.name, pod, peer, leftMs }];
     }),
   );
+}
+
+// Which addresses that pods were told they are connected to.
+
+/** A TCP connection that nobody has answered is none; of other protocols an end may be silent. */
+export async function connectedPairs(conntrack: Conntrack, pairs: readonly Pair[]): Promise<Pair[]> {
+  const asked = new Map(pairs.map(pair => [keyOf(pair.pod, pair.peer), pair]));
+  const found = new Set<Pair>();
+  await conntrack.read(
+    [...new Set(pairs.map(({ pod }) => pod))],
+    ({ from, to }) => asked.has(keyOf(from, to)),
+    ({ flow: { from, to, protocol }, unreplied }) => {
+      if (protocol !== 'TCP' || unreplied !== true) found.add(asked.get(keyOf(from, to))!);
+    },
+  );
+  return [...found];
+}
+
+function keyOf(pod: Address, peer: Address): string {
+  return `${pod} ${peer}`;
 }

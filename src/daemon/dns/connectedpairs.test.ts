@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Address } from '../../model/address.ts';
 import type { Connection, Conntrack } from '../../nft/conntrack.ts';
-import { connectedPairs } from './connectedpairs.ts';
+import { connectedPairs } from './answers.ts';
 
 const pair = (pod: string, peer: string) => ({ pod: pod as Address, peer: peer as Address });
 

@@ -6,7 +6,7 @@ import type { Address } from '../../model/address.ts';
 import { namespaceOfPod, type PodKey } from '../../model/cluster.ts';
 import { BEAT_INTERVAL_MS, type Command, toBeat, toEnd, toForget } from '../../names/control.ts';
 import { Leases, type Recovered } from '../../names/leases.ts';
-import { LIFETIMES, NAMES_LIMITS, periodMs } from '../../names/limits.ts';
+import { LIFETIMES, NAMES_LIMITS, periodMs } from '../../names/leasetable.ts';
 import { AnswerListener } from '../../names/listener.ts';
 import type { Transport } from '../../names/packet.ts';
 import { type LeaseChange, type NamesPod, NO_SUBJECTS, type Subjects } from '../../names/subjects.ts';

@@ -1,6 +1,6 @@
 /** What the agent and its answer thread tell each other. */
 import type { Pair, Recovered } from '../../names/leases.ts';
-import type { Lifetimes } from '../../names/limits.ts';
+import type { Lifetimes } from '../../names/leasetable.ts';
 import type { Subjects } from '../../names/subjects.ts';
 import type { ToldFact } from '../../names/toldfacts.ts';
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Address } from '../../model/address.ts';
 import { type ClusterEvent, ClusterState } from '../../model/cluster.ts';
 import type { HostPortMapping } from '../../model/hostport.ts';
-import { AgentHostPorts } from './hostportstate.ts';
+import { AgentHostPorts } from './podnetwork.ts';
 
 const WEB: HostPortMapping = {
   protocol: 'TCP',

@@ -5,21 +5,22 @@ import type { Agent } from '../../agent/agent.ts';
 import type { CommitBarrier } from '../../agent/commitbarrier.ts';
 import type { StaleConntrack } from '../../agent/connections/staleconntrack.ts';
 import type { StatusKeeper } from '../../agent/status.ts';
-import { ownAddresses } from '../../kernel/host/ownaddresses.ts';
+import { ownAddresses } from '../../kernel/host/read.ts';
 import { OLD_POD_TABLE, removeOldPodTable } from '../../kernel/netlink/nftables/oldpodtable.ts';
 import { sleep } from '../../lib/async/sleep.ts';
-import type { PodKey } from '../../model/cluster.ts';
+import { type ClusterEvent, ClusterState, type PodKey } from '../../model/cluster.ts';
 import type { Flow } from '../../model/flow.ts';
+import type { HostPortMapping } from '../../model/hostport.ts';
+import { hostPortEvents } from '../../model/hostportevents.ts';
 import type { Admission } from '../../network/attach/admission.ts';
 import { NamespaceHelper } from '../../network/attach/helper.ts';
 import { NodeInterfaces } from '../../network/attach/nodeinterfaces.ts';
 import { PodNetwork } from '../../network/attach/podnetwork.ts';
 import type { CniParts } from '../../network/cni/cni.ts';
 import { NetworkError } from '../../network/error.ts';
-import { HostPorts } from '../../network/hostports/hostports.ts';
+import { type HostPortState, HostPorts } from '../../network/hostports/hostports.ts';
 import type { LocalPods } from '../../network/sandboxes/localpods.ts';
 import type { Sandbox } from '../../network/sandboxes/sandbox.ts';
-import { AgentHostPorts } from './hostportstate.ts';
 
 export interface PodNetworkParts extends CniParts {
   close(): Promise<void>;
@@ -184,4 +185,44 @@ function tooLate({ key }: Sandbox, localPods: LocalPods): NetworkError {
 function livingPods(localPods: LocalPods, status: StatusKeeper): ReadonlySet<PodKey> | undefined {
   const { synced, lostSources } = status.status();
   return synced && lostSources.length === 0 ? localPods.living() : undefined;
+}
+
+/**
+ * Host ports as part of what the agent keeps the kernel equal to. A change waits for the events of its pod, which
+ * follow at once, so that ports and rules are one commit: each would have to wait for its place in the budget.
+ */
+export class AgentHostPorts implements HostPortState {
+  readonly programmed: () => Promise<void>;
+  readonly #agent: Pick<Agent, 'note' | 'cluster'>;
+  #held: ClusterEvent[] = [];
+
+  /** `programmed` settles when the kernel holds what was noted, and throws where that takes too long. */
+  constructor(agent: Pick<Agent, 'note' | 'cluster'>, programmed: () => Promise<void>) {
+    this.#agent = agent;
+    this.programmed = programmed;
+  }
+
+  mappings(): readonly HostPortMapping[] {
+    const { hostPorts = new Map<string, HostPortMapping>() } = this.#agent.cluster;
+    if (this.#held.length === 0) return [...hostPorts.values()];
+    const state = new ClusterState();
+    for (const [key, value] of hostPorts) state.hostPorts.set(key, value);
+    for (const event of this.#held) state.apply(event);
+    return [...state.hostPorts.values()];
+  }
+
+  change(remove: readonly HostPortMapping[], add: readonly HostPortMapping[]): void {
+    this.#held.push(...hostPortEvents(remove, add));
+  }
+
+  publish(how: { readonly urgent: boolean }): void {
+    this.note([], how);
+  }
+
+  /** Events of pods, and what waits for them. */
+  note(events: readonly ClusterEvent[], how: { readonly urgent: boolean }): void {
+    const held = this.#held;
+    this.#held = [];
+    this.#agent.note([...held, ...events], how);
+  }
 }

@@ -1,13 +1,16 @@
 /** What everybody who is answered may see of the agent. */
 
+import { KUBE_FIREWALL } from '../../api/health/bypasschecks.ts';
+import { enforcingChain } from '../../api/health/enforcers.ts';
 import { agentView } from '../../api/rpc/agentview.ts';
 import type { AgentView } from '../../api/rpc/view.ts';
-import { ownNetworkNamespace } from '../../kernel/host/networknamespace.ts';
+import type { Host } from '../../kernel/host/facts.ts';
+import { ownNetworkNamespace, readHost } from '../../kernel/host/read.ts';
 import { openConntrack } from '../../kernel/netlink/conntrack/conntrack.ts';
+import { eachChain, eachFlowtable } from '../../kernel/netlink/nftables/all-chains.ts';
 import { type AgentCommandOptions, cutsConnections } from '../options.ts';
 import type { Pipeline } from '../pipeline.ts';
 import { podWays } from '../pods/podways.ts';
-import { nodeReader } from './readnode.ts';
 
 export async function openAgentView(options: AgentCommandOptions, pipeline: Pipeline): Promise<AgentView> {
   const { enforcement, gate, podNetwork } = pipeline;
@@ -30,4 +33,50 @@ export async function openAgentView(options: AgentCommandOptions, pipeline: Pipe
     audits: enforcement.audits,
     openConntrack,
   });
+}
+
+// All that health wants to know of this node.
+
+/** Enforcers are installed once; with iptables a node may have ten thousands of chains. */
+const FRESH_MS = 60_000;
+
+type Foreign = Pick<Host, 'foreignRules' | 'foreignChains' | 'flowtables'>;
+
+/** Reads the node each time, and its chains once a minute. */
+export function nodeReader(): () => Promise<Host> {
+  let last: { readonly atMs: number; readonly value: Promise<Foreign> } | undefined;
+  return async () => {
+    const nowMs = performance.now();
+    if (last === undefined || nowMs - last.atMs > FRESH_MS) last = { atMs: nowMs, value: readForeign() };
+    const [host, foreign] = await Promise.all([readHost(), last.value]);
+    return { ...host, ...foreign };
+  };
+}
+
+async function readForeign(): Promise<Foreign> {
+  const [rules, chains, tables] = [new Set<string>(), new Set<string>(), new Set<string>()];
+  const ofChains = reading(() =>
+    eachChain((table, chain) => {
+      const found = enforcingChain(table, chain);
+      if (found !== undefined) rules.add(found);
+      if (chain === KUBE_FIREWALL) chains.add(chain);
+    }),
+  );
+  const ofFlowtables = reading(() => eachFlowtable((table, name) => tables.add(`${name} of table ${table}`)));
+  const unread = await ofChains;
+  return {
+    foreignRules: unread ?? { value: [...rules].sort() },
+    foreignChains: unread ?? { value: [...chains] },
+    flowtables: (await ofFlowtables) ?? { value: [...tables].sort() },
+  };
+}
+
+/** Undefined where all was read. */
+async function reading(read: () => Promise<void>): Promise<{ readonly unreadable: string } | undefined> {
+  try {
+    await read();
+    return undefined;
+  } catch (error) {
+    return { unreadable: `nf_tables: ${(error as Error).message}` };
+  }
 }

@@ -2,12 +2,12 @@
 import type { Logger } from 'pino';
 import type { Access, LoadAccess } from '../../inputs/kube/client/access.ts';
 import { findAccess } from '../../inputs/kube/client/findaccess.ts';
+import { PODS } from '../../inputs/kube/watch/resource.ts';
 import { type SourceStatus, watchCluster } from '../../inputs/kube/watch/source.ts';
 import { realTiming } from '../../lib/async/timing.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import type { AgentSource, SourceNeeds } from './agentsource.ts';
 import { reportToBoth } from './problemlog.ts';
-import { Readability } from './readability.ts';
 import { madeFrom, readRulesInForce } from './rulesinforce.ts';
 import { StartCondition } from './startcondition.ts';
 
@@ -88,3 +88,21 @@ const STATUS_TEXTS = {
   recovered: 'can be read again',
   absent: 'not served by this cluster, so there are none',
 };
+
+/** Since when the cluster cannot be read, as its pods tell, which no agent does without. */
+export class Readability {
+  /** When it was read last, as far as anybody knows; it still can be where that is 'now'. */
+  #readAtMs: number | 'now' | 'never' = 'never';
+
+  onSource({ source, state }: SourceStatus, nowMs: number): void {
+    if (source !== PODS.kind) return;
+    if (state === 'synced' || state === 'recovered') this.#readAtMs = 'now';
+    else if (this.#readAtMs === 'now') this.#readAtMs = nowMs;
+  }
+
+  /** Whether it was read within so many milliseconds. */
+  wasReadWithin(ms: number, nowMs: number): boolean {
+    if (typeof this.#readAtMs === 'string') return this.#readAtMs === 'now';
+    return nowMs - this.#readAtMs <= ms;
+  }
+}

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { SourceStatus } from '../../inputs/kube/watch/source.ts';
-import { Readability } from './readability.ts';
+import { Readability } from './apiserversource.ts';
 
 const at = (states: readonly (readonly [number, SourceStatus['state'], string?])[], nowMs: number) => {
   const readability = new Readability();

@@ -1,6 +1,6 @@
 /** The Services that denials are named by, and why they are not where they are not. */
 import type { Log } from '../../agent/log.ts';
-import type { ServicesFacts } from '../../api/health/denialscheck.ts';
+import type { ServicesFacts } from '../../api/health/agentchecks.ts';
 import type { SourceStatus } from '../../inputs/kube/watch/source.ts';
 import type { Service, ServiceKey } from '../../model/service.ts';
 import { ServiceNames, type ServiceOf } from '../../observe/denials/servicenames.ts';

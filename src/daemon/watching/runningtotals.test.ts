@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { RunningTotals } from './runningtotals.ts';
+import { RunningTotals } from './denials.ts';
 
 test('totals only rise: rules that are made anew count from zero, and what cannot be read has not changed', async () => {
   vi.useFakeTimers({ toFake: ['performance'] });

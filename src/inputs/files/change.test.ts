@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type FolderChange, readChange } from './change.ts';
+import { type FolderChange, readChange } from './source.ts';
 
 let folder: string;
 let file: string;

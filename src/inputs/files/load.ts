@@ -5,11 +5,11 @@ import { type Inventory, inventoryOf } from '../../model/inventory.ts';
 import { POLICY_KINDS } from '../../model/policy.ts';
 import { type Problem, problemText } from '../../model/problem.ts';
 import { topWorkloads } from '../../model/workloadof.ts';
+import type { ObjectType } from '../kube/report/identity.ts';
 import { readManifestFile } from './folder.ts';
 import { lintCluster } from './lint.ts';
 import { listManifests } from './listing.ts';
 import { type FiledObject, isError, type Manifest, readAllDocuments, readManifest } from './manifest.ts';
-import { otherEngine } from './otherengines.ts';
 import { ManifestStore } from './store.ts';
 
 export interface LoadedCluster {
@@ -134,3 +134,26 @@ const STDIN = 'standard input';
 
 /** What kubectl prints of the pods of a large cluster; nobody edits it, and it is read once. */
 const LARGEST_READ_ONCE = 256 * 1024 * 1024;
+
+/** Policies of other engines: Sluice reads none of them, and whoever wrote one believes it to be in force. */
+const ENGINES: readonly (readonly [group: RegExp, engine: string])[] = [
+  [/^cilium\.io\//, 'Cilium'],
+  [/^(crd\.)?projectcalico\.org\//, 'Calico'],
+  [/^(crd|security)\.antrea\.(io|tanzu\.vmware\.com)\//, 'Antrea'],
+  [/^k8s\.ovn\.org\//, 'OVN-Kubernetes'],
+];
+
+const POLICIES = /Policy$|^EgressFirewall$|^Tier$/;
+
+function otherEngine({ apiVersion = '', kind = '' }: ObjectType, name: string): Problem | undefined {
+  const [, engine] = ENGINES.find(([group]) => group.test(apiVersion)) ?? [];
+  if (engine === undefined || !POLICIES.test(kind)) return undefined;
+  return {
+    severity: 'warning',
+    code: 'other-engine',
+    object: `${kind} ${name}`,
+    field: 'apiVersion',
+    message: `is ${apiVersion}, a policy of ${engine}`,
+    effect: 'Sluice does not enforce it, and no answer knows of it',
+  };
+}

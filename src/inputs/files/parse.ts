@@ -1,4 +1,3 @@
-import { parseJson } from './json.ts';
 import { type ParsedDocument, ParseError, parseYaml } from './yaml.ts';
 
 /** The documents of a manifest, YAML or JSON; throws ParseError where one cannot be read. */
@@ -19,4 +18,61 @@ export function parseDocuments(text: string): readonly (ParsedDocument | ParseEr
     if (error instanceof ParseError) return [error];
     throw error;
   }
+}
+
+/** The value of a JSON text, or undefined where it is none; throws ParseError where a map names a key twice. */
+function parseJson(text: string): unknown {
+  const value = tryParse(text);
+  if (value !== undefined) refuseRepeatedKeys(text);
+  return value;
+}
+
+function tryParse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const START = /["{}]/g;
+const COLON = /\s*:/y;
+
+/** JSON.parse keeps the last of two equal keys without a word; of two `ingress` lists nobody can say which is meant. */
+function refuseRepeatedKeys(text: string): void {
+  const maps: Set<string>[] = [];
+  START.lastIndex = 0;
+  for (let start = START.exec(text); start !== null; start = START.exec(text)) {
+    if (start[0] === '{') maps.push(new Set());
+    else if (start[0] === '}') maps.pop();
+    else {
+      const end = stringEnd(text, start.index);
+      COLON.lastIndex = end;
+      if (COLON.test(text)) addKey(maps.at(-1)!, JSON.parse(text.slice(start.index, end)), text, start.index);
+      START.lastIndex = end;
+    }
+  }
+}
+
+/** Behind the closing quote. By hand: a pattern runs out of stack on a string of megabytes. */
+function stringEnd(text: string, start: number): number {
+  let end = start;
+  do end = text.indexOf('"', end + 1);
+  while (isEscaped(text, end));
+  return end + 1;
+}
+
+function isEscaped(text: string, at: number): boolean {
+  let slash = at;
+  while (text[slash - 1] === '\\') slash--;
+  return (at - slash) % 2 === 1;
+}
+
+function addKey(keys: Set<string>, key: string, text: string, index: number): void {
+  if (keys.has(key)) throw new ParseError(`has the key ${JSON.stringify(key)} twice`, lineAt(text, index));
+  keys.add(key);
+}
+
+function lineAt(text: string, index: number): number {
+  return text.slice(0, index).split('\n').length;
 }

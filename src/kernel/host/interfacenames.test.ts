@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseNames } from './interfacenames.ts';
+import { parseNames } from './read.ts';
 
 const TEXT = `Inter-|   Receive                                                |  Transmit
  face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed

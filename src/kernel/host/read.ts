@@ -1,13 +1,18 @@
 /** Reads facts about this node from files. Nothing here throws: what cannot be read says why. */
-import { access, readdir, readFile } from 'node:fs/promises';
+import { access, readdir, readFile, readlink } from 'node:fs/promises';
 import { networkInterfaces } from 'node:os';
-import { type Address, FAMILIES, type Family, parseAddress } from '../../model/address.ts';
+import {
+  type Address,
+  addressFromBytes,
+  type Cidr,
+  FAMILIES,
+  type Family,
+  networkOf,
+  parseAddress,
+} from '../../model/address.ts';
 import type { Bridge, Host, Reading } from './facts.ts';
-import { parseNames } from './interfacenames.ts';
-import { parseRoutes4, parseRoutes6 } from './routes.ts';
 import { readSourceRoutes } from './sourceroutes.ts';
 import { unlessAbsent } from './unlessabsent.ts';
-import { countVirtualServices } from './virtualservices.ts';
 
 const SYSCTL = '/proc/sys/net';
 
@@ -122,4 +127,72 @@ async function readProcesses(): Promise<string[]> {
   // A process may end between the two looks.
   const read = (pid: string) => readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '');
   return (await Promise.all(pids.map(read))).map(name => name.trim()).filter(name => name !== '');
+}
+
+/** /proc/net/dev as text: two lines of titles, and one for each interface, which begins with its name and a colon. */
+export function parseNames(text: string): string[] {
+  return text.split('\n').flatMap(line => /^\s*([^\s|]+):/.exec(line)?.[1] ?? []);
+}
+
+/** /proc/net/ip_vs as text: a line for each virtual service, and under it one for each of its servers. */
+export function countVirtualServices(text: string): number {
+  return text.split('\n').filter(line => /^(TCP|UDP|SCTP|FWM) /.test(line)).length;
+}
+
+/** The kernel's route tables as text: /proc/net/route and /proc/net/ipv6_route. */
+const RTF_UP = 0x1;
+const RTF_REJECT = 0x200;
+
+/** Iface Destination Gateway Flags RefCnt Use Metric Mask …: addresses as hexadecimal words in host byte order. */
+export function parseRoutes4(text: string): Cidr[] {
+  const lines = text
+    .split('\n')
+    .slice(1)
+    .map(fields)
+    .filter(words => words.length >= 8);
+  return lines
+    .filter(([, , , flags]) => isUsable(flags!))
+    .map(words => networkOf(addressFromBytes(wordBytes(words[1]!)), prefixOf(words[7]!)))
+    .filter(({ prefix }) => prefix > 0);
+}
+
+/** Destination PrefixLength Source PrefixLength NextHop Metric RefCnt Use Flags Iface. */
+export function parseRoutes6(text: string): Cidr[] {
+  const lines = text
+    .split('\n')
+    .map(fields)
+    .filter(words => words.length >= 10);
+  return lines
+    .filter(words => isUsable(words[8]!))
+    .map(words => networkOf(addressFromBytes(Buffer.from(words[0]!, 'hex')), Number.parseInt(words[1]!, 16)))
+    .filter(({ prefix }) => prefix > 0);
+}
+
+function fields(line: string): string[] {
+  return line.trim().split(/\s+/);
+}
+
+function isUsable(flags: string): boolean {
+  const bits = Number.parseInt(flags, 16);
+  return (bits & RTF_UP) !== 0 && (bits & RTF_REJECT) === 0;
+}
+
+/** Every machine that we run on is little-endian. */
+function wordBytes(word: string): Uint8Array {
+  return Uint8Array.from(Buffer.from(word, 'hex')).reverse();
+}
+
+function prefixOf(mask: string): number {
+  return [...wordBytes(mask)].reduce((bits, byte) => bits + byte.toString(2).replaceAll('0', '').length, 0);
+}
+
+/** `net:[4026531840]`: equal for two processes of one machine exactly if they share a network namespace. */
+export function ownNetworkNamespace(): Promise<string> {
+  return readlink('/proc/self/ns/net');
+}
+
+/** The addresses of all interfaces of this network namespace. */
+export function ownAddresses(): Set<Address> {
+  const infos = Object.values(networkInterfaces()).flatMap(found => found ?? []);
+  return new Set(infos.flatMap(({ address }) => parseAddress(address) ?? []));
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { cidrText } from '../../model/address.ts';
-import { parseRoutes4, parseRoutes6 } from './routes.ts';
+import { parseRoutes4, parseRoutes6 } from './read.ts';
 
 const ROUTE = `Iface	Destination	Gateway 	Flags	RefCnt	Use	Metric	Mask		MTU	Window	IRTT
 eth0	00000000	010200C0	0003	0	0	0	00000000	0	0	0

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { countVirtualServices } from './virtualservices.ts';
+import { countVirtualServices } from './read.ts';
 
 const HEAD = `IP Virtual Server version 1.2.1 (size=4096)
 Prot LocalAddress:Port Scheduler Flags

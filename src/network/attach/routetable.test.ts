@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Route } from '../../kernel/netlink/route/rtnetlink.ts';
-import { RouteTable } from './routetable.ts';
+import { RouteTable } from './nodeinterfaces.ts';
 
 class Site {
   dumps = 0;

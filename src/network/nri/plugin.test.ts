@@ -6,8 +6,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { FakeRuntime, type PluginConnection, sandbox } from '../../../test/support/pods/fakeruntime.ts';
 import { encode, NRI_PACKAGE, type PodSandbox } from './messages.ts';
 import { encodeFrames } from './multiplex.ts';
+import { encodeMessage, REQUEST } from './peer.ts';
 import { type PluginHandlers, type Runtime, runPlugin } from './plugin.ts';
-import { encodeMessage, REQUEST } from './ttrpc.ts';
 
 const web = sandbox('shop/web', ['10.0.0.1', 'fd00::1'], { labels: { app: 'web' } });
 

@@ -4,7 +4,7 @@ import { sandbox } from '../../../test/support/pods/fakeruntime.ts';
 import { runs } from '../../../test/support/seed.ts';
 import { decode, EVENT, encode } from './messages.ts';
 import { encodeFrames, FrameReader, LONGEST_FRAME } from './multiplex.ts';
-import { encodeMessage, MessageReader, REQUEST, RESPONSE, type TtrpcMessage } from './ttrpc.ts';
+import { encodeMessage, MessageReader, REQUEST, RESPONSE, type TtrpcMessage } from './peer.ts';
 import { WireError } from './wireerror.ts';
 
 const hex = (text: string) => Buffer.from(text.replaceAll(' ', ''), 'hex');

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import type { DeviceAddress, Link } from '../../kernel/netlink/route/rtnetlink-read.ts';
 import { type Address, networkOf } from '../../model/address.ts';
-import { Ways } from './ways.ts';
+import { Ways } from './noderouting.ts';
 
 const [A, B] = ['192.0.2.1', '192.0.2.2'] as Address[];
 const has = (device: number, text: string): DeviceAddress => {

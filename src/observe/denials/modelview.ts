@@ -22,7 +22,6 @@ import { PolicyIndex } from '../../semantics/policyindex.ts';
 import { tunnelFinders } from '../../semantics/tunnelends.ts';
 import { unknownPodFinders } from '../../semantics/unknownpods.ts';
 import { nodeFinder, type Owners, policyFinder, type View } from '../../semantics/view.ts';
-import { MadeAnew } from './madeanew.ts';
 
 /** How long an address that a pod had still names it. */
 const REMEMBERED_MS = 60_000;
@@ -170,5 +169,35 @@ export class ModelView implements View {
     this.#former.delete(address); // so that the latest are the last
     this.#former.set(address, { pod, goneMs: this.#options.now() });
     if (this.#former.size > MOST_REMEMBERED) this.#former.delete(this.#former.keys().next().value!);
+  }
+}
+
+/** What is made of a model, for as long as the model stays as it was. */
+class MadeAnew<T> {
+  readonly #make: () => T;
+  #made: T | undefined;
+  /** Something has changed since the last flush, and before it since the one before. */
+  #changing = false;
+  #changed = false;
+
+  constructor(make: () => T) {
+    this.#make = make;
+  }
+
+  get value(): T {
+    this.#made ??= this.#make();
+    return this.#made;
+  }
+
+  change(): void {
+    this.#changing = true;
+    this.#made = undefined;
+  }
+
+  /** The model holds all that changed before the call before: what changes meanwhile may come into it one flush later. */
+  flushed(): void {
+    if (this.#changing || this.#changed) this.#made = undefined;
+    this.#changed = this.#changing;
+    this.#changing = false;
   }
 }

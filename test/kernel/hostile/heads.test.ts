@@ -2,7 +2,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { beforeAll, expect, test } from 'vitest';
 import { inNamespace } from '../../../bench/lab/netns.ts';
-import type { DenialsFacts } from '../../../src/api/health/denialscheck.ts';
+import type { DenialsFacts } from '../../../src/api/health/agentchecks.ts';
 import type { AgentClient } from '../../../src/api/rpc/client.ts';
 import type { Family } from '../../../src/model/address.ts';
 import { packet } from '../../../src/nft/trace/packet.ts';

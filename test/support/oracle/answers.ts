@@ -1,10 +1,10 @@
 /** What holds of answers of DNS whatever their bytes: nothing throws, limits hold, and nothing is learnt for anybody else. */
 
 import { addressBytes } from '../../../src/model/address.ts';
-import { isLearnable } from '../../../src/names/learnable.ts';
 import { Leases } from '../../../src/names/leases.ts';
-import { LIFETIMES } from '../../../src/names/limits.ts';
+import { LIFETIMES } from '../../../src/names/leasetable.ts';
 import { AnswerListener } from '../../../src/names/listener.ts';
+import { isLearnable } from '../../../src/names/message.ts';
 import { TOLD_POD } from '../arbitrary/answerpackets.ts';
 
 const LIMITS = { perName: 20, perPod: 30, perNode: 30 };

@@ -2,7 +2,7 @@
 
 import { type ConnectionSets, type Connections, ICMP } from '../../../src/answers/reach/connections.ts';
 import type { Reach } from '../../../src/answers/reach/reach.ts';
-import type { Toggles } from '../../../src/answers/reach/toggles.ts';
+import type { Toggles } from '../../../src/answers/reach/regions.ts';
 import { type Address, familyOf } from '../../../src/model/address.ts';
 import type { Flow } from '../../../src/model/flow.ts';
 

@@ -1,15 +1,15 @@
 /** What changes between two clusters, in names. */
+
+import { getOrMake } from '../../../lib/collections/getormake.ts';
 import { FAMILIES, type Family } from '../../../model/address.ts';
 import type { Labels } from '../../../model/labels.ts';
 import type { UnknownPods } from '../../../model/podcidrs.ts';
 import type { ConnectionPool, Connections } from '../connections.ts';
-import type { Crowd } from '../crowd.ts';
-import { domainTexts } from '../domaintext.ts';
 import { INTERNET_TEXT, networkText } from '../networktext.ts';
-import { type DomainMember, familiesOf } from '../place.ts';
+import { type Crowd, type DomainMember, familiesOf } from '../place.ts';
 import type { Reach } from '../reach.ts';
-import { inBothFamilies, type NamedUnits } from './bothfamilies.ts';
-import { changesOf } from './changes.ts';
+import { domainTexts } from '../view.ts';
+import { type Change, changesOf } from './changes.ts';
 import { type Compared, sidesOf } from './side.ts';
 import type { Unit, UnitMember } from './units.ts';
 
@@ -105,4 +105,47 @@ function memberNames(reach: Reach, member: Exclude<UnitMember, DomainMember>): s
 function compareChanges(a: ChangeView, b: ChangeView): number {
   const [first, second] = [a, b].map(({ kind, from, to }) => `${kind === 'opens' ? 0 : 1} ${from} ${to}`);
   return first! < second! ? -1 : 1;
+}
+
+// What changes alike over IPv4 and over IPv6 is one change; networks of each have other names, and mean it of their own.
+
+/** Some of the ends of a change by name: networks, whose addresses say of which family they are, apart. */
+interface NamedUnits {
+  readonly networks: readonly string[];
+  readonly others: readonly string[];
+}
+
+type NamedChange = Omit<Change, 'from' | 'to'> & {
+  readonly from: NamedUnits;
+  readonly to: NamedUnits;
+};
+
+function inBothFamilies(changes: readonly NamedChange[]): NamedChange[] {
+  const found = new Map<string, NamedChange[]>();
+  for (const change of changes) getOrMake(found, textOf(change), () => []).push(change);
+  return [...found.values()].flatMap(alike => (isOfEachFamily(alike) ? [joined(alike)] : alike));
+}
+
+/** What is the same but for families and networks. */
+function textOf({ kind, connections, before, after, from, to }: NamedChange): string {
+  return JSON.stringify([kind, connections.id, before, after, from.others, to.others]);
+}
+
+/** Of several in one family nobody could tell which of them belongs to which of the other. */
+function isOfEachFamily(alike: readonly NamedChange[]): boolean {
+  const families = alike.flatMap(change => change.families);
+  return alike.length === 2 && families.length === 2 && families[0] !== families[1];
+}
+
+function joined(alike: readonly NamedChange[]): NamedChange {
+  const ends = (which: 'from' | 'to') => ({
+    networks: alike.flatMap(change => change[which].networks),
+    others: alike[0]![which].others,
+  });
+  return {
+    ...alike[0]!,
+    families: alike.flatMap(({ families }) => families),
+    from: ends('from'),
+    to: ends('to'),
+  };
 }

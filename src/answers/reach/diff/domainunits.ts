@@ -5,10 +5,9 @@
 
 import { getOrMake } from '../../../lib/collections/getormake.ts';
 import type { Family } from '../../../model/address.ts';
-import { workloadOfMember } from '../crowd.ts';
+import type { JudgedPeers } from '../cases.ts';
 import { placesOfClass, regionGroups, type Teller } from '../domains.ts';
-import type { JudgedPeers } from '../judge.ts';
-import { familiesOf, type ReachPlace } from '../place.ts';
+import { familiesOf, type ReachPlace, workloadOfMember } from '../place.ts';
 import type { Side } from './side.ts';
 import type { Unit } from './units.ts';
 

@@ -3,8 +3,7 @@ import type { Cluster } from '../../../model/cluster.ts';
 import type { Inventory } from '../../../model/inventory.ts';
 import type { UnknownPods } from '../../../model/podcidrs.ts';
 import { ConnectionPool } from '../connections.ts';
-import { type Crowd, crowdOf } from '../crowd.ts';
-import type { ReachPlace } from '../place.ts';
+import { type Crowd, crowdOf, type ReachPlace } from '../place.ts';
 import { imaginedPlaces, reachPlaces } from '../places.ts';
 import { type Reach, reachOf } from '../reach.ts';
 

@@ -4,8 +4,7 @@
  */
 
 import { getOrMake } from '../../../lib/collections/getormake.ts';
-import { workloadOfMember } from '../crowd.ts';
-import { type DomainMember, type Ends, type Member, nodesOfSeveral } from '../place.ts';
+import { type DomainMember, type Ends, type Member, nodesOfSeveral, workloadOfMember } from '../place.ts';
 import type { Side } from './side.ts';
 
 export interface Unit {

@@ -14,12 +14,14 @@
  * the same flush.
  */
 import type { Pieces } from '../../../lib/collections/pieces.ts';
+import type { Family } from '../../../model/address.ts';
+import type { Builder } from '../../builder.ts';
 import type { PodClass } from '../../classes.ts';
+import type { NamedGroup } from '../../group.ts';
 import type { ClassBuilder } from '../../parts.ts';
 import type { LiveClasses } from '../classes.ts';
 import type { LiveGroups } from '../groups/groups.ts';
 import type { Slack } from '../slack.ts';
-import { type Need, needsOf } from './needs.ts';
 
 /** What the changes may weigh that begin in one flush; a single one may weigh more. */
 const MOST_BEGUN = 3_000;
@@ -269,4 +271,29 @@ function isDone({ missing, unsent }: Preparation): boolean {
 
 function isVersionOf(coming: Coming, other: Coming | undefined): boolean {
   return other !== undefined && other.version === coming.version;
+}
+
+// The groups that classes need which are made and in no table yet.
+
+/** A group in the tables that will name it. */
+interface Need {
+  readonly group: NamedGroup;
+  readonly families: readonly Family[];
+}
+
+/** Each once. */
+function needsOf(builders: readonly ClassBuilder[]): Need[] {
+  // A part is many classes'.
+  const distinct = new Set<Builder>(
+    builders.flatMap(builder => [builder, ...[...builder.shared].map(({ made }) => made)]),
+  );
+  const uses = [...distinct].flatMap(({ family, groups }) =>
+    [...groups.values()].map(group => ({ group, family })),
+  );
+  const ofPods = uses.filter(({ group }) => group.group.kind !== 'names'); // answers fill those
+  const byName = Map.groupBy(ofPods, ({ group }) => group.name).values();
+  return [...byName].map(its => ({
+    group: its[0]!.group,
+    families: [...new Set(its.map(({ family }) => family))],
+  }));
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { allowPort, ingressPolicy } from '../../../../test/support/agent/tenants.ts';
 import type { PolicyChange } from '../../../model/policychange.ts';
-import { changesTogether, nextTogether } from './together.ts';
+import { changesTogether, nextTogether } from './policypreparations.ts';
 
 function change(name: string, rules = 1): PolicyChange {
   const value = ingressPolicy(

@@ -1,15 +1,55 @@
 import { didYouMean } from '../../../lib/text/didyoumean.ts';
-import type { ClusterEvent } from '../../../model/cluster.ts';
+import { type Address, cidrText, parseAddress, parseCidr } from '../../../model/address.ts';
+import { type ClusterEvent, NAMESPACE_NAME_LABEL } from '../../../model/cluster.ts';
+import { type PortMatch, PROTOCOLS } from '../../../model/policy.ts';
 import type { Problem } from '../../../model/problem.ts';
 import { metadataOf, typeOf } from '../report/identity.ts';
-import { decodeAdminNetworkPolicy } from './adminnetworkpolicy.ts';
-import { decodeBaselineAdminNetworkPolicy } from './baselineadminnetworkpolicy.ts';
 import { decodeClusterNetworkPolicy } from './clusternetworkpolicy.ts';
+import { type Dialect, decodeClusterPolicy } from './clusterpolicy.ts';
 import { describe, Field, type Report } from './fields.ts';
-import { decodeNamespace } from './namespace.ts';
+import { readLabelled, readLabels, readName } from './metadata.ts';
+import { readNamedPort } from './namedport.ts';
 import { decodeNetworkPolicy } from './networkpolicy.ts';
-import { decodeNode } from './node.ts';
 import { decodePod } from './pod.ts';
+import { readPriority } from './priority.ts';
+
+/** What AdminNetworkPolicy and BaselineAdminNetworkPolicy have in common. */
+const ADMIN_DIALECT: Pick<Dialect, 'portsKey' | 'readPort' | 'needsNamespaceSelector' | 'most'> = {
+  portsKey: 'ports',
+  readPort,
+  needsNamespaceSelector: true,
+  most: 100,
+};
+
+/** C26, C27. */
+function readPort(field: Field): PortMatch {
+  const key = field.onlyKey(['portNumber', 'portRange', 'namedPort']);
+  if (key === undefined) return { kind: 'protocol', protocol: 'TCP' };
+  const part = field.get(key);
+  switch (key) {
+    case 'namedPort':
+      return readNamedPort(part);
+    case 'portNumber':
+      return readPortNumber(part);
+    case 'portRange':
+      return readPortRange(part);
+  }
+}
+
+function readPortNumber(part: Field): PortMatch {
+  part.expectMap(['protocol', 'port']);
+  const port = part.get('port').requiredInteger(1, 65535) ?? 0;
+  return { kind: 'range', protocol: part.get('protocol').oneOf(PROTOCOLS) ?? 'TCP', first: port, last: port };
+}
+
+/** The CRD does not compare the two ends. */
+function readPortRange(part: Field): PortMatch {
+  part.expectMap(['protocol', 'start', 'end']);
+  const first = part.get('start').requiredInteger(1, 65535) ?? 0;
+  const last = part.get('end').requiredInteger(1, 65535) ?? 0;
+  if (first > last) part.warning(`starts at ${first}, after its end ${last}`, 'the range matches nothing');
+  return { kind: 'range', protocol: part.get('protocol').oneOf(PROTOCOLS) ?? 'TCP', first, last };
+}
 
 /** What one Kubernetes object says. Without an event it changes nothing: the callers keep what they had. */
 export interface Decoded {
@@ -106,3 +146,88 @@ const CLUSTER_SCOPED = new Set([
   'BaselineAdminNetworkPolicy',
   'CustomResourceDefinition',
 ]);
+
+/** policy.networking.k8s.io/v1alpha1. */
+function decodeAdminNetworkPolicy(object: Field): ClusterEvent | undefined {
+  return decodeClusterPolicy(object, DIALECT);
+}
+
+const DIALECT: Dialect = {
+  kind: 'AdminNetworkPolicy',
+  specKeys: ['priority'],
+  readTier: () => 'admin',
+  readOrder: readPriority,
+  actions: { Allow: 'accept', Deny: 'deny', Pass: 'pass' },
+  egressPeers: ['namespaces', 'pods', 'nodes', 'networks', 'domainNames'],
+  ...ADMIN_DIALECT,
+};
+
+/** policy.networking.k8s.io/v1alpha1. There is one in a cluster, and it is called `default` (C43, 4.23). */
+function decodeBaselineAdminNetworkPolicy(object: Field): ClusterEvent | undefined {
+  const name = object.get('metadata').get('name');
+  const isDefault = name.value === 'default';
+  if (!isDefault) name.warning('must be default', 'the policy is ignored');
+  return isDefault ? decodeClusterPolicy(object, BASELINE_DIALECT) : undefined;
+}
+
+const BASELINE_DIALECT: Dialect = {
+  kind: 'BaselineAdminNetworkPolicy',
+  specKeys: [],
+  readTier: () => 'baseline',
+  readOrder: () => 0,
+  actions: { Allow: 'accept', Deny: 'deny' },
+  egressPeers: ['namespaces', 'pods', 'nodes', 'networks'],
+  ...ADMIN_DIALECT,
+};
+
+function decodeNamespace(object: Field): ClusterEvent | undefined {
+  const { value: name, clean } = object.attempt('the namespace is not known', readName);
+  if (name === undefined || !clean) return undefined;
+  const { labels, partial } = readLabelled(object);
+  // N54: the API server sets this label; a manifest need not, and cannot say otherwise.
+  const value = { name, labels: { ...labels, [NAMESPACE_NAME_LABEL]: name }, ...(partial && { partial }) };
+  return { type: 'namespace', key: name, value };
+}
+
+function decodeNode(object: Field): ClusterEvent | undefined {
+  const identity = object.attempt('the node stays as it was last known', node => ({
+    name: readName(node),
+    labels: readLabels(node),
+  }));
+  const { name, labels } = identity.value;
+  if (name === undefined || !identity.clean) return undefined;
+  const addresses = readAddresses(object.get('status').get('addresses'));
+  return {
+    type: 'node',
+    key: name,
+    value: { name, labels, addresses, podCidrs: readPodCidrs(object.get('spec')) },
+  };
+}
+
+/** A node says of itself what they are, and every agent keeps them. */
+const MOST_ADDRESSES = 64;
+
+/** 4.22: every entry that is an IP, whatever its type; a Hostname or DNS name is none. */
+function readAddresses(list: Field): readonly Address[] {
+  const items = list.withEffect('the node has no address').items();
+  if (items.length > MOST_ADDRESSES)
+    list
+      .withEffect(`the node has the first ${MOST_ADDRESSES}`)
+      .error(`has ${items.length} entries, and ${MOST_ADDRESSES} are the most`);
+  const addresses = items
+    .slice(0, MOST_ADDRESSES)
+    .map(item => item.get('address').value)
+    .map(address => (typeof address === 'string' ? parseAddress(address) : undefined));
+  return [...new Set(addresses.filter(address => address !== undefined))];
+}
+
+function readPodCidrs(spec: Field): readonly string[] {
+  const effect = 'the network is not known to be one of pods';
+  const listed = spec.get('podCIDRs').withEffect(effect).items();
+  const fields = listed.length > 0 ? listed : [spec.get('podCIDR').withEffect(effect)];
+  return fields
+    .filter(field => field.isPresent && field.value !== '')
+    .map(field => field.parsed('a network', parseCidr))
+    .filter(cidr => cidr !== undefined)
+    .map(cidrText);
+}

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { domainNameNoun, parseDomainName } from './domainname.ts';
+import { domainNameNoun, parseDomainName } from './clusterpeer.ts';
 
 const label = (length: number) => 'a'.repeat(length);
 

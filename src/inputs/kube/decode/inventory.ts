@@ -1,15 +1,70 @@
 /** The objects that policy never sees, for whoever asks about them by name. */
-import { parseAddress } from '../../../model/address.ts';
+import { FAMILIES, familyOf, parseAddress } from '../../../model/address.ts';
 import type { InventoryItem, PodHostPort } from '../../../model/inventory.ts';
+import type { Labelled } from '../../../model/labels.ts';
 import { PROTOCOLS, type Protocol } from '../../../model/policy.ts';
 import type { Problem } from '../../../model/problem.ts';
-import type { WorkloadKind } from '../../../model/workload.ts';
+import type { Endpoint, EndpointSlice } from '../../../model/service.ts';
+import { type Workload, type WorkloadKind, workloadId } from '../../../model/workload.ts';
 import { asMap, metadataOf, typeOf } from '../report/identity.ts';
-import { decodeEndpoints } from './endpoints.ts';
 import { Field, type Report } from './fields.ts';
+import { readLabelled, readName, readNamespace } from './metadata.ts';
 import { controllerOf } from './owner.ts';
-import { decodeEndpointSlice, decodeService } from './services.ts';
-import { decodeWorkload } from './workload.ts';
+import { readPorts } from './pod.ts';
+import {
+  decodeEndpointSlice,
+  decodeService,
+  endpointPod,
+  readSlicePort,
+  serviceAddresses,
+} from './services.ts';
+
+/** A workload by what its template says: only what policy would read of the pods that it makes. */
+function decodeWorkload(object: Field, kind: WorkloadKind): Workload | undefined {
+  const name = readName(object);
+  const namespace = readNamespace(object);
+  if (name === undefined || namespace === undefined) return undefined;
+  const template = templateOf(object.get('spec'), kind).withEffect(EFFECT);
+  const spec = template.get('spec');
+  const replicas = replicasOf(object, kind);
+  const owner = controllerOf(object.value);
+  return {
+    id: workloadId(kind, namespace, name),
+    kind,
+    namespace,
+    name,
+    ...withOwnLabels(readLabelled(template), kind, name),
+    ports: readPorts(spec),
+    hostNetwork: spec.get('hostNetwork').boolean() ?? false,
+    ...(replicas !== undefined && { replicas }),
+    ...(owner !== undefined && { owner }),
+  };
+}
+
+const EFFECT = 'pods that are not there yet are judged without it';
+
+function templateOf(spec: Field, kind: WorkloadKind): Field {
+  const job = kind === 'CronJob' ? spec.get('jobTemplate').get('spec') : spec;
+  return job.get('template');
+}
+
+/** The API server fills in 1. */
+function replicasOf(object: Field, kind: WorkloadKind): number | undefined {
+  if (kind === 'Job' || kind === 'CronJob' || kind === 'DaemonSet') return undefined;
+  return (
+    object
+      .get('spec')
+      .get('replicas')
+      .integer(0, 2 ** 31 - 1) ?? 1
+  );
+}
+
+/** A Job labels its pods with its own name; what the others add has a value that only the cluster knows. */
+function withOwnLabels(labelled: Labelled, kind: WorkloadKind, name: string): Labelled {
+  if (kind !== 'Job') return labelled;
+  const own = { 'job-name': name, 'batch.kubernetes.io/job-name': name };
+  return { ...labelled, labels: { ...own, ...labelled.labels } };
+}
 
 export interface DecodedItem {
   readonly item?: InventoryItem;
@@ -89,3 +144,39 @@ const ANY: readonly string[] = ['0.0.0.0', '::'];
 const isPort = (value: unknown): value is number =>
   Number.isInteger(value) && (value as number) >= 1 && (value as number) <= 65535;
 const isProtocol = (value: unknown): value is Protocol => PROTOCOLS.some(each => each === value);
+
+// Endpoints, which people write beside a Service without a selector; the cluster makes slices of them, a folder has none.
+
+/** A slice for each subset and family. */
+function decodeEndpoints(object: Field): readonly EndpointSlice[] {
+  const name = readName(object);
+  const namespace = readNamespace(object);
+  if (name === undefined || namespace === undefined) return [];
+  return object
+    .get('subsets')
+    .items()
+    .flatMap((subset, index) => {
+      const ports = subset.get('ports').items().flatMap(readSlicePort);
+      const endpoints = [
+        ...endpointsIn(subset.get('addresses'), namespace, true),
+        ...endpointsIn(subset.get('notReadyAddresses'), namespace, false),
+      ];
+      return FAMILIES.map(
+        (family): EndpointSlice => ({
+          key: `${namespace}/${name} (subset ${index}, ${family})`,
+          service: `${namespace}/${name}`,
+          family,
+          ports,
+          endpoints: endpoints.filter(({ addresses }) => addresses.some(each => familyOf(each) === family)),
+          isMirrored: true,
+        }),
+      );
+    });
+}
+
+function endpointsIn(list: Field, namespace: string, ready: boolean): Endpoint[] {
+  return list.items().map(field => {
+    const pod = endpointPod(field, namespace);
+    return { addresses: serviceAddresses([field.get('ip')]), ready, ...(pod && { pod }) };
+  });
+}

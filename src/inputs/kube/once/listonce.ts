@@ -7,7 +7,7 @@ import type { Api } from '../client/api.ts';
 import { ApiError } from '../client/apierror.ts';
 import { decodeDelivered, isOfType } from '../decode/delivered.ts';
 import { decodeInventory } from '../decode/inventory.ts';
-import { listPages } from '../watch/listpages.ts';
+import { listPages } from '../watch/listpage.ts';
 import { NAMESPACES, NETWORK_POLICIES, NODES, type Resource } from '../watch/resource.ts';
 import {
   namespacedResource,

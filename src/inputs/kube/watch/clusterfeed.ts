@@ -1,14 +1,13 @@
 import type { Timing } from '../../../lib/async/timing.ts';
 import type { ClusterEvent, PodKey } from '../../../model/cluster.ts';
 import { NamespaceBudget } from '../../../model/namespacebudget.ts';
-import type { Direction } from '../../../model/policy.ts';
+import type { Direction, Policy, PolicyId, Rule } from '../../../model/policy.ts';
 import type { Problem } from '../../../model/problem.ts';
 import { boundedProblems } from '../report/boundedproblems.ts';
 import { PolicyHold } from './hold.ts';
 import { Identities } from './identities.ts';
 import { type IsLiving, NamespaceQuestions } from './namespacequestions.ts';
 import { NETWORK_POLICIES, NODES, PODS } from './resource.ts';
-import { UnreadNodes } from './unreadnodes.ts';
 
 /** How it stands with one kind of object. */
 export interface SourceStatus {
@@ -112,4 +111,45 @@ function areSame(a: readonly Problem[], b: readonly Problem[]): boolean {
     a.length === b.length &&
     a.every((problem, at) => problem === b[at] || JSON.stringify(problem) === JSON.stringify(b[at]))
   );
+}
+
+/**
+ * Closes what is said of nodes as long as nobody knows them: any address may be a node's, so a rule that denies nodes, or
+ * passes them, denies everybody (N68). What accepts nodes matches nothing anyhow.
+ */
+export class UnreadNodes {
+  #areKnown = false;
+  /** Policies that speak of nodes, as they are. */
+  readonly #policies = new Map<PolicyId, ClusterEvent>();
+
+  /** From now on they are known; answers the policies that may be published as they are. */
+  setKnown(): readonly ClusterEvent[] {
+    if (this.#areKnown) return [];
+    this.#areKnown = true;
+    const waiting = [...this.#policies.values()];
+    this.#policies.clear();
+    return waiting;
+  }
+
+  pass(events: readonly ClusterEvent[]): readonly ClusterEvent[] {
+    return this.#areKnown ? events : events.map(event => this.#close(event));
+  }
+
+  #close(event: ClusterEvent): ClusterEvent {
+    if (event.type !== 'policy') return event;
+    this.#policies.delete(event.key);
+    if (event.value === undefined || !deniesNodes(event.value)) return event;
+    this.#policies.set(event.key, event);
+    return { ...event, value: { ...event.value, egress: event.value.egress!.map(closed) } };
+  }
+}
+
+function deniesNodes({ egress = [] }: Policy): boolean {
+  return egress.some(rule => closed(rule) !== rule);
+}
+
+function closed(rule: Rule): Rule {
+  const { action, peers } = rule;
+  if (action === 'accept' || peers === 'any' || !peers.some(({ kind }) => kind === 'nodes')) return rule;
+  return { ...rule, action: 'deny', peers: 'any' };
 }

@@ -7,8 +7,8 @@ import { ObjectSource } from './objectsource.ts';
 
 import { Reflector, type Store, type WatchChange } from './reflector.ts';
 import { type CustomPolicy, customResource, definitionOf } from './resource.ts';
-import { revisionOf } from './revision.ts';
 import { type Served, servedVersion, versionProblem, whyUnreadable } from './served.ts';
+import { revisionOf } from './watchevent.ts';
 import { WatchHealth } from './watchhealth.ts';
 
 /**

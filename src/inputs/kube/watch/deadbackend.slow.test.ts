@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { FakeApiServer } from '../../../../bench/fakeapiserver.ts';
 import type { ClusterEvent } from '../../../model/cluster.ts';
 import { watchCluster } from './source.ts';
-import { watchSeconds } from './watchlength.ts';
+import { watchSeconds } from './watchevent.ts';
 
 let server: FakeApiServer;
 let balancer: net.Server;

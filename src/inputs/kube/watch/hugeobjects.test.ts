@@ -4,7 +4,7 @@ import { FollowedCluster, until } from '../../../../test/support/api/clusterwatc
 import { apiNamespace, apiNetworkPolicy, apiPod } from '../../../../test/support/api/objects.ts';
 import { FakeApiServer } from '../../../../test/support/api/server.ts';
 import type { Pod } from '../../../model/cluster.ts';
-import { nextLimit } from './listpages.ts';
+import { nextLimit } from './listpage.ts';
 
 let server: FakeApiServer;
 let cluster: FollowedCluster;

@@ -2,9 +2,9 @@ import type { Api, Query } from '../client/api.ts';
 import { ApiError } from '../client/apierror.ts';
 import { Skimmer } from '../client/skim.ts';
 import { shapeOf } from '../decode/shapes.ts';
-import { asMap, objectKey } from '../report/identity.ts';
+import { asMap, objectKey, typeOf } from '../report/identity.ts';
 import { type Resource, selection } from './resource.ts';
-import { revisionOf } from './revision.ts';
+import { revisionOf } from './watchevent.ts';
 
 export interface ListedObject {
   readonly name: string;
@@ -72,4 +72,60 @@ function listed(item: unknown, { apiVersion, kind, path }: Resource): ListedObje
     name,
     object: { ...object, apiVersion: object.apiVersion ?? apiVersion, kind: object.kind ?? kind },
   };
+}
+
+/** The most objects of a page, and the most bytes: a page is no burden for the server either. */
+const MOST = { objects: 500, bytes: 16_000_000 };
+
+/** Reads a list page by page; all pages show one revision, which is what comes back. */
+export async function listPages(
+  api: Api,
+  resource: Resource,
+  take: TakeListed,
+  signal: AbortSignal,
+): Promise<string> {
+  let limit = MOST.objects;
+  let page = await readListPage(api, resource, { limit: String(limit) }, take, signal);
+  const { revision } = page;
+  while (page.next !== undefined) {
+    limit = nextLimit(limit, page.bytes);
+    page = await readListPage(api, resource, { limit: String(limit), continue: page.next }, take, signal);
+  }
+  return revision;
+}
+
+/** As many objects of the size of these as make a page; twice as many as before at most, for the next may be larger. */
+export function nextLimit(limit: number, bytes: number): number {
+  const fitting = Math.floor((limit * MOST.bytes) / Math.max(bytes, 1));
+  return Math.max(1, Math.min(MOST.objects, limit * 2, fitting));
+}
+
+/** One object of a document, and where in the document it stands: `` or `items[3]`. */
+interface Listed {
+  readonly object: unknown;
+  readonly path: string;
+}
+
+/** The objects of a `List`, `PodList` and so on, also of lists within lists; any other object is itself. */
+export function flattenLists(document: unknown, path = ''): readonly Listed[] {
+  const { apiVersion, kind } = typeOf(document);
+  const { items } = asMap(document);
+  if (!kind?.endsWith('List') || !Array.isArray(items) || path.length > DEEPEST_PATH)
+    return [{ object: document, path }];
+  // The items of a typed list need not repeat what its name says.
+  const itemType = kind === 'List' ? {} : { apiVersion, kind: kind.slice(0, -'List'.length) };
+  return items.flatMap((item, index) =>
+    flattenLists(isMap(item) ? { ...itemType, ...item } : item, join(path, `items[${index}]`)),
+  );
+}
+
+/** Lists are written by machines: nobody nests them deeply, but an alias can make one hold itself. */
+const DEEPEST_PATH = 80;
+
+function join(path: string, step: string): string {
+  return path === '' ? step : `${path}.${step}`;
+}
+
+function isMap(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

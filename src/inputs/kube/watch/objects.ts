@@ -4,7 +4,7 @@ import type { Problem } from '../../../model/problem.ts';
 import { decodeDelivered, isOfType } from '../decode/delivered.ts';
 import { asMap, referenceOf } from '../report/identity.ts';
 import { goneEvent, type Resource } from './resource.ts';
-import { isRolledBack, revisionOf } from './revision.ts';
+import { isRolledBack, revisionOf } from './watchevent.ts';
 
 /**
  * Which objects of one kind were published, and at which revision; of the objects themselves nothing is kept but a

@@ -18,12 +18,9 @@ import type { Api, Query } from '../client/api.ts';
 import { ApiError, isExpired, isNotUnderstood } from '../client/apierror.ts';
 import { jsonLines } from '../client/jsonlines.ts';
 import { shapeOf } from '../decode/shapes.ts';
-import { readListPage, type TakeListed } from './listpage.ts';
-import { listPages } from './listpages.ts';
+import { listPages, readListPage, type TakeListed } from './listpage.ts';
 import { type Resource, selection } from './resource.ts';
-import { isRolledBack } from './revision.ts';
-import { parseWatchEvent, type WatchEvent } from './watchevent.ts';
-import { byLot, LONGEST_S } from './watchlength.ts';
+import { byLot, isRolledBack, LONGEST_S, parseWatchEvent, type WatchEvent } from './watchevent.ts';
 
 export type WatchChange =
   | { readonly type: 'upsert' | 'delete'; readonly name: string; readonly object: unknown }

@@ -4,6 +4,7 @@ import type { Direction } from '../../../model/policy.ts';
 import type { LoadAccess } from '../client/access.ts';
 import type { Api } from '../client/api.ts';
 import { ApiServer, type Patience } from '../client/apiserver.ts';
+import { isOfType } from '../decode/delivered.ts';
 import { ConditionWriter } from '../report/conditionwriter.ts';
 import type { EventSpec } from '../report/event.ts';
 import { EventRecorder } from '../report/eventrecorder.ts';
@@ -12,14 +13,13 @@ import { ProblemEvents } from '../report/problemevents.ts';
 import { ClusterFeed, type ClusterListener } from './clusterfeed.ts';
 import { CustomSource } from './customsource.ts';
 import { Identities } from './identities.ts';
-import { askedOf } from './namespacequestions.ts';
-import { NamespaceSource } from './namespacesource.ts';
+import { askedOf, isTerminating } from './namespacequestions.ts';
 import { Objects } from './objects.ts';
 import { ObjectSource } from './objectsource.ts';
-import { Reflector } from './reflector.ts';
+import { Reflector, type WatchChange } from './reflector.ts';
 import { CUSTOM_POLICIES, NAMESPACES, NETWORK_POLICIES, NODES, PODS, type Resource } from './resource.ts';
 import { followServices, type ServiceListener } from './servicesource.ts';
-import { watchSeconds } from './watchlength.ts';
+import { watchSeconds } from './watchevent.ts';
 
 export type { ClusterListener, SourceStatus } from './clusterfeed.ts';
 
@@ -128,4 +128,23 @@ function makeSources(
     plain(PODS),
     ...CUSTOM_POLICIES.map(policy => new CustomSource(policy, api, feed, timing, seconds)),
   ];
+}
+
+/** Namespaces, whose end decides how long their policies stay. */
+class NamespaceSource extends ObjectSource {
+  readonly #feed: ClusterFeed;
+
+  constructor(feed: ClusterFeed) {
+    super(NAMESPACES.kind, new Objects(NAMESPACES), feed);
+    this.#feed = feed;
+  }
+
+  override apply(changes: readonly WatchChange[]): void {
+    super.apply(changes);
+    // In their order: of one that went and came again in one piece, the last word counts.
+    for (const change of changes)
+      if (change.type !== 'replaced' && isOfType(change.object, NAMESPACES))
+        this.#feed.hold.setActive(change.name, change.type === 'upsert' && !isTerminating(change.object));
+    this.#feed.publish([]);
+  }
 }

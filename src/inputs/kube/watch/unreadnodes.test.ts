@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { ClusterEvent } from '../../../model/cluster.ts';
 import type { Action, Policy } from '../../../model/policy.ts';
 import { EVERYTHING } from '../../../model/selector.ts';
-import { UnreadNodes } from './unreadnodes.ts';
+import { UnreadNodes } from './clusterfeed.ts';
 
 const NODES = [{ kind: 'nodes', selector: EVERYTHING }] as const;
 

@@ -1,12 +1,21 @@
 /** Op[] -> the bytes of one batch. */
 
 import { assertNever } from '../../../lib/text/assert.ts';
+import { errorText } from '../../../lib/text/errortext.ts';
 import { keyLength } from '../../../nft/fieldbytes.ts';
-import type { Generation } from '../../../nft/kernel.ts';
+import { type Generation, KernelError } from '../../../nft/kernel.ts';
 import { MAX_SET_SIZE } from '../../../nft/limits.ts';
 import type { Op } from '../../../nft/plan/op.ts';
-import { type BaseHook, type SetSpec, TABLE_NAME, type TableFamily } from '../../../nft/ruleset.ts';
-import { type AttributeWriter, MAX_ATTRIBUTE } from '../wire/attributes.ts';
+import { refusedText } from '../../../nft/plan/refusedtext.ts';
+import {
+  type BaseHook,
+  type ElementKey,
+  MEMBER,
+  type SetSpec,
+  TABLE_NAME,
+  type TableFamily,
+} from '../../../nft/ruleset.ts';
+import { AttributeWriter, MAX_ATTRIBUTE } from '../wire/attributes.ts';
 import { NLM_F } from '../wire/constants.ts';
 import type { AckOn, Batch } from './batch.ts';
 import {
@@ -28,7 +37,6 @@ import {
 import { MAX_ELEMENT, MEMBER_SIZE, writeElement, writeElements } from './elements.ts';
 import { writeExpr } from './expressions.ts';
 import { keyType } from './keys.ts';
-import { unencodable } from './unencodable.ts';
 import { commentUserdata, type Userdata, writeComment, writeUserdata } from './userdata.ts';
 
 /** A batch to be. */
@@ -267,4 +275,32 @@ function openList(to: AttributeWriter, set: SetSpec, count: number): number {
   to.string(ELEMENTS.TABLE, TABLE_NAME);
   to.string(ELEMENTS.SET, set.name);
   return to.open(ELEMENTS.ELEMENTS);
+}
+
+// A step that has no bytes: it never reaches the kernel, and is refused as the kernel refuses what is wrong.
+
+/** RangeError is for what is too large, and for text that means nothing; TypeError for what is of another kind. */
+function unencodable(error: unknown, op: Op): KernelError {
+  const code = error instanceof RangeError ? 'ERANGE' : 'EINVAL';
+  const key = firstUnencodable(op);
+  const reason = errorText(error);
+  const message = `${code}: ${refusedText(op, key)}: ${reason}; nothing was changed`;
+  return new KernelError(code, message, { op, key, cause: error });
+}
+
+function firstUnencodable(op: Op): ElementKey | undefined {
+  const to = new AttributeWriter();
+  if (op.op === 'addElements')
+    return op.elements.find(([key, value]) => fails(() => writeElement(to, op.set, key, value)))?.[0];
+  if (op.op === 'delElements') return op.keys.find(key => fails(() => writeElement(to, op.set, key, MEMBER)));
+  return undefined;
+}
+
+function fails(work: () => void): boolean {
+  try {
+    work();
+    return false;
+  } catch {
+    return true;
+  }
 }

@@ -1,22 +1,24 @@
 /** The nf_tables of one network namespace, over raw netlink. */
 
 import { EventLoopYield } from '../../../lib/async/eventloopyield.ts';
+import { FAMILIES } from '../../../model/address.ts';
 import type { PodLinks } from '../../../model/podlinks.ts';
 import { type Generation, type Kernel, KernelError, type Owner, type Snapshot } from '../../../nft/kernel.ts';
 import { type MissingFeature, NO_ACK_AT_END, NO_OWNERS } from '../../../nft/missingfeature.ts';
 import type { Op } from '../../../nft/plan/op.ts';
-import type { QueueBy } from '../../../nft/ruleset.ts';
+import type { QueueBy, TableFamily } from '../../../nft/ruleset.ts';
+import { readAttributes, readU32 } from '../wire/attributes.ts';
 import { Conversation, untilWhole } from '../wire/conversation.ts';
 import { Interrupted } from '../wire/dumpreader.ts';
+import type { Message } from '../wire/messages.ts';
 import { NetlinkSocket, SocketError } from '../wire/socket.ts';
 import { Committer } from './committer.ts';
-import { NETLINK_NETFILTER } from './constants.ts';
+import { NETLINK_NETFILTER, TABLE } from './constants.ts';
 import { Exchange } from './exchange.ts';
 import { ForeignWriters } from './foreignwriters.ts';
-import { readOwner } from './owner.ts';
 import { OWNED, Ownership, readTableFlags, type TableFlagsByFamily } from './ownership.ts';
 import { type Abilities, acknowledgesEnd, probeKernel, unusable } from './probe.ts';
-import { readRuleset } from './read-ruleset.ts';
+import { getTable, readRuleset } from './read-ruleset.ts';
 
 export interface NftKernelOptions {
   /** How long nobody else must have written before a small batch is sent on the event loop itself. */
@@ -148,4 +150,26 @@ function asKernelError(error: unknown): never {
   const size =
     error.code === 'EMSGSIZE' ? ': the batch is larger than the send buffer of the socket may be' : '';
   throw new KernelError(error.code, `${error.message}${size}; nothing was changed`, { cause: error });
+}
+
+// Asks the kernel who owns our tables: the port number of one netlink socket (NFTA_TABLE_OWNER), or none.
+
+/** `tableFlags` are those that we give our tables on this kernel; `existing` is known to exist. */
+function readOwner(
+  exchange: Exchange,
+  tableFlags: number,
+  existing: readonly { readonly family: TableFamily }[],
+): Owner {
+  if (tableFlags !== OWNED) return 'everybody';
+  // Policy needs the two of IP; the one of bridges is there where pods are on bridges.
+  const families = new Set([...FAMILIES, ...existing.map(({ family }) => family)]);
+  const owners = Array.from(families, family => ownerOf(getTable(exchange, family)));
+  if (owners.includes('another')) return 'another';
+  return owners.includes('nobody') ? 'nobody' : 'us';
+}
+
+function ownerOf(table: Message | undefined): 'us' | 'another' | 'nobody' {
+  const owner = table && readAttributes(table.attributes).get(TABLE.OWNER);
+  if (table === undefined || owner === undefined) return 'nobody';
+  return readU32(owner) === table.port ? 'us' : 'another';
 }

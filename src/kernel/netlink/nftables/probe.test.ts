@@ -7,8 +7,7 @@ import { type Message, readMessages } from '../wire/messages.ts';
 import type { Batch } from './batch.ts';
 import { MSG, TABLE } from './constants.ts';
 import type { BatchAnswers } from './exchange.ts';
-import { acknowledgesEnd, OLDEST_TESTED, probeKernel } from './probe.ts';
-import type { Asking } from './trial.ts';
+import { type Asking, acknowledgesEnd, OLDEST_TESTED, probeKernel } from './probe.ts';
 
 const EEXIST = 17;
 const EINVAL = 22;

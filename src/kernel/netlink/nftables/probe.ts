@@ -11,7 +11,7 @@ import {
   NO_OWNERS,
 } from '../../../nft/missingfeature.ts';
 import type { Op } from '../../../nft/plan/op.ts';
-import { QUEUE_FORMS, type QueueBy, TABLE_NAME, type TableFamily } from '../../../nft/ruleset.ts';
+import { type Expr, QUEUE_FORMS, type QueueBy, TABLE_NAME, type TableFamily } from '../../../nft/ruleset.ts';
 import {
   SAMPLE_OF_LAST,
   SAMPLE_OF_LOGS,
@@ -23,11 +23,12 @@ import { NLM_F } from '../wire/constants.ts';
 import { errnoName } from '../wire/errno.ts';
 import type { Reply } from '../wire/replies.ts';
 import { Batch } from './batch.ts';
-import { MSG, TABLE } from './constants.ts';
+import { CHAIN, MSG, RULE, TABLE } from './constants.ts';
+import { BatchEncoder } from './encode.ts';
+import type { Exchange } from './exchange.ts';
+import { writeExpr } from './expressions.ts';
 import { OWNED } from './ownership.ts';
-import { writeProbeRules } from './proberule.ts';
 import { refusal } from './refusal.ts';
-import { type Asking, type Trial, tryOut } from './trial.ts';
 
 /** The oldest that the contract of Kernel was seen to hold on (docs/kernels.md). Older ones are not refused for it. */
 export const OLDEST_TESTED = '6.1';
@@ -143,3 +144,76 @@ const SENTENCES: Readonly<Record<string, string>> = {
   EPROTONOSUPPORT: NO_NFTABLES,
   EAFNOSUPPORT: 'this kernel has no netlink sockets, so there is nothing to put rules into',
 };
+
+// A rule in a table that does not exist, of both families: to see whether this kernel takes what it is made of.
+
+/** `what` tells one try from another in the same batch. */
+function writeProbeRules(batch: Batch, what: string, exprs: readonly Expr[]): void {
+  const table = `${TABLE_NAME}-probe-${what}`;
+  for (const family of FAMILIES) {
+    batch.message(MSG.NEWTABLE, NLM_F.CREATE, family, to => to.string(TABLE.NAME, table));
+    batch.message(MSG.NEWCHAIN, NLM_F.CREATE, family, to => {
+      to.string(CHAIN.TABLE, table);
+      to.string(CHAIN.NAME, 'rules');
+    });
+    batch.message(MSG.NEWRULE, NLM_F.CREATE | NLM_F.APPEND, family, to => {
+      to.string(RULE.TABLE, table);
+      to.string(RULE.CHAIN, 'rules');
+      to.nest(RULE.EXPRESSIONS, () => {
+        for (const expr of exprs) writeExpr(to, expr);
+      });
+    });
+  }
+}
+
+// What is put to the kernel to see whether it is taken: a batch without an end, which is rolled back, and whose errors
+// are answered message by message. To roll it back the kernel waits for all packets under way, some ten milliseconds:
+// so everything is asked in one.
+
+/** What of an exchange it takes. */
+export type Asking = Pick<Exchange, 'nextSequence' | 'commit'>;
+
+/** Writes messages that no operation of ours makes. */
+type TrialMessages = (batch: Batch) => void;
+
+/** The steps of the batch are the operations, and behind them the questions. */
+interface Trial {
+  readonly batch: Batch;
+  /** What was refused of the steps from `from` up to `to`; of all of them, where the batch was refused as a whole. */
+  errorsOf(from: number, to: number): readonly Reply[];
+}
+
+async function tryOut(
+  exchange: Asking,
+  ops: readonly Op[],
+  questions: readonly TrialMessages[],
+): Promise<Trial> {
+  const batch = new Batch();
+  writeOps(batch, ops, exchange.nextSequence);
+  questions.forEach((write, index) => {
+    batch.beginStep(ops.length + index);
+    write(batch);
+  });
+  const { errors } = await exchange.commit(batch);
+  const errorsOf = (from: number, to: number) =>
+    errors.filter(({ sequence }) => isIn(batch.stepOf(sequence), from, to));
+  return { batch, errorsOf };
+}
+
+function isIn(step: number | undefined, from: number, to: number): boolean {
+  return step === undefined || (step >= from && step < to);
+}
+
+function writeOps(batch: Batch, ops: readonly Op[], firstSequence: number): void {
+  const encoder = new BatchEncoder(batch, {
+    ops,
+    firstSequence,
+    expected: 0,
+    ack: 'last',
+    tableFlags: 0,
+    tables: [],
+    echo: false,
+    additions: 'new',
+  });
+  for (const _ of ops) encoder.encode();
+}
