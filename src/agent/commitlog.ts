@@ -76,7 +76,8 @@ function startText(ops: readonly Op[]): string {
   if (ops.length === 0) return 'rules in force: those in the kernel were right';
   const layout = layoutChange(ops);
   if (layout === undefined) return 'rules in force';
-  return `rules in force: another agent left tables of layout ${layout.from}, which are of layout ${layout.to} now`;
+  const before = layout.from === undefined ? 'without the number of a layout' : `of layout ${layout.from}`;
+  return `rules in force: another agent left tables ${before}, which are of layout ${layout.to} now`;
 }
 
 /** `Pod shop/web (gone)`. */

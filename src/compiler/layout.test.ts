@@ -23,9 +23,9 @@ test('every table of ours says its layout', () => {
 });
 
 test.each([
-  ['without a number', left(undefined), { from: 1, to: LAYOUT }],
+  ['without a number', left(undefined), { from: undefined, to: LAYOUT }],
   ['of a newer agent', left('layout-99'), { from: 99, to: LAYOUT }],
-  ['with a chain of somebody else’s', left('layout-of-mine'), { from: 1, to: LAYOUT }],
+  ['with a chain of somebody else’s', left('layout-of-mine'), { from: undefined, to: LAYOUT }],
   ['of our own', OURS, undefined],
   ['that are missing', { tables: new Map() }, undefined],
 ] as const)('a batch that leads from tables %s tells the layouts', (_, actual, change) => {

@@ -13,9 +13,6 @@ import type { Chain } from '../nft/ruleset.ts';
 
 export const LAYOUT = 4;
 
-/** What was before the number was written down. */
-const UNNUMBERED = 1;
-
 const NAME = /^layout-([1-9]\d*)$/;
 
 export function layoutChain(): Chain {
@@ -28,7 +25,8 @@ export function isLayout(chain: string): boolean {
 }
 
 export interface LayoutChange {
-  readonly from: number;
+  /** Absent where the tables say no number: somebody has deleted the chain. */
+  readonly from: number | undefined;
   readonly to: number;
 }
 
@@ -38,7 +36,7 @@ export function layoutChange(ops: readonly Op[]): LayoutChange | undefined {
   if (made === undefined || ops.some(op => op.op === 'addTable' && op.family === made.family))
     return undefined;
   const from = ops.map(op => (op.op === 'delChain' ? numberOf(op.chain) : undefined)).find(isDefined);
-  return { from: from ?? UNNUMBERED, to: LAYOUT };
+  return { from, to: LAYOUT };
 }
 
 function numberOf(chain: string): number | undefined {

@@ -64,11 +64,9 @@ need_cluster_packages() {
   need_packages runc:runc nft:nftables ip:iproute2 openssl:openssl sysctl:procps busybox:busybox-static bash-static:bash-static
 }
 
-# The last commit of the previous layout of our tables, which test/layouts names.
+# The commit whose layout of our tables was recorded last (test/layouts).
 previous_layout() {
-  local layout
-  layout=$(sed -n 's/^export const LAYOUT = \([0-9]*\);/\1/p' "$here/src/compiler/layout.ts")
-  (cd "$here/test/layouts" && ls "$((layout - 1))"-*.json | sed -n 's/^[0-9]*-\([0-9a-f]*\)\.json$/\1/p')
+  (cd "$here/test/layouts" && ls -v *-*.json | tail -1 | sed -n 's/^[0-9]*-\([0-9a-f]*\)\.json$/\1/p')
 }
 
 # keep BUILT: marks it as used now, and removes of its kind all but the four used last, for checkouts that take turns,

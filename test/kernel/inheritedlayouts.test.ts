@@ -1,4 +1,4 @@
-/** What an agent reads of the rules that it finds, before it replaces them, it reads of every layout that one ever left. */
+/** What an agent reads of the rules that it finds, before it replaces them, it reads of every layout that was recorded. */
 import { expect, test } from 'vitest';
 import { compile } from '../../src/compiler/compile.ts';
 import { isolatedPodsIn } from '../../src/compiler/isolatedpods.ts';

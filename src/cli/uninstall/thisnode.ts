@@ -3,7 +3,6 @@
 import { isLayout } from '../../compiler/layout.ts';
 import { isMarkedRemoved } from '../../compiler/removedmark.ts';
 import { openNftKernel } from '../../kernel/netlink/nftables/nft-kernel.ts';
-import { OLD_POD_TABLE } from '../../kernel/netlink/nftables/oldpodtable.ts';
 import { type RemovedTables, removeOtherTables } from '../../kernel/netlink/nftables/othertables.ts';
 import { sleep } from '../../lib/async/sleep.ts';
 import { NodeInterfaces } from '../../network/attach/nodeinterfaces.ts';
@@ -86,7 +85,7 @@ async function removeLinks(): Promise<string[]> {
 async function removeTables(kernel: Kernel): Promise<RemovedTables> {
   const { ruleset, generation } = await kernel.dump();
   await kernel.commit(plan(ruleset, NOTHING), generation);
-  const others = await removeOtherTables(isLayout, [['inet', OLD_POD_TABLE]]);
+  const others = await removeOtherTables(isLayout);
   const own = [...ruleset.tables.keys()].map(family => `${family} ${TABLE_NAME}`);
   return { ...others, removed: [...own, ...others.removed] };
 }

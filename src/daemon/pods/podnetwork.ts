@@ -6,7 +6,6 @@ import type { CommitBarrier } from '../../agent/commitbarrier.ts';
 import type { StaleConntrack } from '../../agent/connections/staleconntrack.ts';
 import type { StatusKeeper } from '../../agent/status.ts';
 import { ownAddresses } from '../../kernel/host/read.ts';
-import { OLD_POD_TABLE, removeOldPodTable } from '../../kernel/netlink/nftables/oldpodtable.ts';
 import { sleep } from '../../lib/async/sleep.ts';
 import { type ClusterEvent, ClusterState, type PodKey } from '../../model/cluster.ts';
 import type { Flow } from '../../model/flow.ts';
@@ -86,11 +85,8 @@ function attaching(
 }
 
 /** What may change whether pods can be attached. */
-function follow(network: PodNetwork, { agent, status, log }: PodNetworkNeeds): void {
-  void status.firstProgrammed.then(() => {
-    network.recheck();
-    return removeEarlierTable(log);
-  });
+function follow(network: PodNetwork, { agent, status }: PodNetworkNeeds): void {
+  void status.firstProgrammed.then(() => network.recheck());
   agent.observe({
     noted: events => {
       if (events.some(({ type }) => type === 'node')) network.nodesChanged();
@@ -121,19 +117,6 @@ function admissionTo(
       staleConntrack.released(addresses);
     },
   };
-}
-
-/** Not before its host ports, which the agent has taken over, stand in our tables. */
-async function removeEarlierTable(log: Logger): Promise<void> {
-  try {
-    if (await removeOldPodTable())
-      log.info(
-        {},
-        `removed table inet ${OLD_POD_TABLE} of an earlier version: ip sluice and ip6 sluice hold it all`,
-      );
-  } catch (error) {
-    log.warn({}, `table inet ${OLD_POD_TABLE} of an earlier version stays: ${(error as Error).message}`);
-  }
 }
 
 /** Throws NetworkError where the kernel does not get in time what was noted. */

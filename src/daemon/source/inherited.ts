@@ -1,5 +1,5 @@
 /** What the rules tell of pods that an agent finds when it starts: nobody else remembers it. */
-import { hostPortsIn, mappingsOf } from '../../compiler/hostports.ts';
+import { hostPortsIn } from '../../compiler/hostports.ts';
 import { type IsolatedPods, isolatedPodsIn } from '../../compiler/isolatedpods.ts';
 import { nodeAddressesIn } from '../../compiler/podlinks.ts';
 import { allPodNetworksIn } from '../../compiler/podnetworks.ts';
@@ -35,7 +35,7 @@ export interface Inherited {
 export async function readInherited(kernel: Pick<Kernel, 'dump'>, podLinks: PodLinks): Promise<Inherited> {
   const { ruleset } = await kernel.dump();
   return {
-    hostPorts: podLinks === 'others' ? [] : [...(await oldHostPorts()), ...hostPortsIn(ruleset)],
+    hostPorts: podLinks === 'others' ? [] : hostPortsIn(ruleset),
     podPorts: podPortsIn(ruleset) ?? [],
     isolatedPods: isolatedPodsIn(ruleset),
     isMarkedRemoved: isMarkedRemoved(ruleset),
@@ -56,10 +56,4 @@ export function nodeBefore(name: string, inherited: Inherited): ClusterEvent[] {
   if (podCidrs.length + podPorts.length + nodesBefore.length + podNetworksBefore.length === 0) return [];
   const before = { nodesBefore, tunnelEndsBefore: inherited.tunnelEnds, podNetworksBefore };
   return [{ type: 'node', key: name, value: { name, labels: {}, addresses: [], podCidrs, ...before } }];
-}
-
-/** In the table of an earlier version. */
-async function oldHostPorts(): Promise<HostPortMapping[]> {
-  const { readOldHostPorts } = await import('../../kernel/netlink/nftables/oldpodtable.ts');
-  return [...(await readOldHostPorts()).values()].flatMap(mappingsOf);
 }

@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# Brings the nodes what ran before this layout of our tables: the image of the last commit of the previous layout, which
-# test/layouts names, as sluice:COMMIT, and its manifests as STATE/previous, for kubectl apply -k.
+# Brings the nodes what ran before: the image of the commit whose layout was recorded last (test/layouts), as sluice:COMMIT, and its manifests as STATE/previous, for kubectl apply -k.
 set -euo pipefail
 . "$(dirname "$0")/../env.sh"
 use_binaries

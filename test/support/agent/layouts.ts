@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseAllDocuments } from 'yaml';
 import { Netns } from '../../../bench/lab/unnamed.ts';
+import { LAYOUT } from '../../../src/compiler/layout.ts';
 import { decodeObject } from '../../../src/inputs/kube/decode/decode.ts';
 import { Batch } from '../../../src/kernel/netlink/nftables/batch.ts';
 import { NETLINK_NETFILTER } from '../../../src/kernel/netlink/nftables/constants.ts';
@@ -28,8 +29,6 @@ export const CLUSTER_FILE = join(LAYOUT_FOLDER, 'cluster.yaml');
 export interface RecordedLayout {
   readonly layout: number;
   readonly commit: string;
-  /** The pods of the node were linked with it by the agent. */
-  readonly attached?: boolean;
   /** Batches of nf_tables that put the tables up, owner and persist; base64. */
   readonly batches: readonly string[];
 }
@@ -99,13 +98,20 @@ export async function rulesetOf(layout: RecordedLayout): Promise<Ruleset> {
   }
 }
 
-/** A layout that differs from this one in its hooks, its chains and its number, and judges alike. */
+/** The next layout, as it could be: it differs from this one in its hooks, its chains and its number, and judges alike. */
 export function otherLayout(ruleset: Ruleset): Ruleset {
   return mapTables(ruleset, ({ sets, chains }) => ({
     sets,
-    chains: new Map([...chains.values()].filter(isKept).flatMap(renamed)),
+    chains: new Map([[NEXT.name, NEXT], ...[...chains.values()].filter(isKept).flatMap(renamed)]),
   }));
 }
+
+/** As an agent of the next layout would leave it. */
+export function nextLayout(today: Ruleset): RecordedLayout {
+  return encodeLayout(LAYOUT + 1, 'to come', otherLayout(today));
+}
+
+const NEXT: Chain = { name: `layout-${LAYOUT + 1}`, rules: [] };
 
 const isKept = ({ name }: Chain) => !name.startsWith('layout-');
 

@@ -28,19 +28,15 @@ export interface RemovedTables {
 }
 
 /**
- * Removes tables of ours that this layout does not have, those of them that exist: of the families in which a newer
- * layout may have them, where `isOurs` says of one of its chains that the table is ours and nobody else's of the same
- * name, and one of an earlier layout. What cannot be removed keeps no other from going.
+ * Removes tables of ours in families in which only a newer layout has them: where `isOurs` says of one of its chains that
+ * the table is ours and nobody else's of the same name. What cannot be removed keeps no other from going.
  */
-export async function removeOtherTables(
-  isOurs: (chain: string) => boolean,
-  earlier: readonly OtherTable[],
-): Promise<RemovedTables> {
+export async function removeOtherTables(isOurs: (chain: string) => boolean): Promise<RemovedTables> {
   const ours: OtherTable[] = [];
   for (const family of OTHER_FAMILIES)
     if ((await chainsOf(family, TABLE_NAME)).some(isOurs)) ours.push([family, TABLE_NAME]);
   const [removed, refused]: [string[], KernelError[]] = [[], []];
-  for (const [family, name] of [...ours, ...earlier]) {
+  for (const [family, name] of ours) {
     try {
       if (await removeTable(family, name)) removed.push(`${family} ${name}`);
     } catch (error) {

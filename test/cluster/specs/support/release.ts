@@ -9,7 +9,7 @@ export type Release = 'today' | 'previous';
 
 const FOLDERS: Record<Release, string> = {
   today: join(import.meta.dirname, '../../../../daemonset'),
-  /** Of the last commit of the previous layout: previous.sh. */
+  /** Of the commit whose layout was recorded last: previous.sh. */
   previous: join(state, 'previous'),
 };
 

@@ -167,7 +167,7 @@ export async function settles(
 
 /** Pods of Sluice, by their node. */
 export async function agents(): Promise<
-  Map<string, { name: string; pid: number; restarts: number; ready: boolean }>
+  Map<string, { name: string; image: string; pid: number; restarts: number; ready: boolean }>
 > {
   const { items } = await ask('GET', '/api/v1/namespaces/sluice/pods');
   return new Map(
@@ -176,6 +176,7 @@ export async function agents(): Promise<
       pod.spec.nodeName,
       {
         name: pod.metadata.name,
+        image: pod.spec.containers[0].image,
         pid: processOf(pod.metadata.uid),
         restarts: pod.status.containerStatuses?.[0]?.restartCount ?? 0,
         ready: isReady(pod),
