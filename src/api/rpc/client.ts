@@ -1,11 +1,5 @@
 /** Asks a running agent. */
-import {
-  type Client,
-  type ClientReadableStream,
-  credentials,
-  type ServiceError,
-  status,
-} from '@grpc/grpc-js';
+import { type Client, type ClientReadableStream, credentials, type ServiceError } from '@grpc/grpc-js';
 import type { Address } from '../../model/address.ts';
 import type { ToldFact } from '../../names/toldfacts.ts';
 import type { Denial } from '../../observe/denials/denial.ts';
@@ -29,7 +23,7 @@ const DEADLINE_MS = 10_000;
 export interface AgentClient {
   status(): Promise<StatusResponse>;
   state(): Promise<readonly StateObject[]>;
-  /** What pods were told that holds now; of one address also what held. None where the agent is too old to know. */
+  /** What pods were told that holds now; of one address also what held. */
   names(address?: Address): Promise<readonly ToldFact[]>;
   connections(): Promise<readonly OpenConnections[]>;
   /** Those that are recorded, and to `follow` them those that come, which ends with the agent. */
@@ -54,7 +48,7 @@ export interface FlowsMessage {
 export interface Drops {
   readonly facts?: DenialsFacts;
   readonly denial?: Denial;
-  /** All that was recorded came before it; agents of before say so of nothing. */
+  /** All that was recorded came before it. */
   readonly endsRecorded?: true;
   /** Came before it, faster than they were read. */
   readonly skipped: number;
@@ -90,7 +84,7 @@ export function connectAgent(socket: string): AgentClient {
       }),
     state: () => collect(client.State({}, deadline())),
     names: async (address = '' as Address) =>
-      (await collect(client.Names({ address }, deadline())).catch(noneWhereUnknown)).map(factOf),
+      (await collect(client.Names({ address }, deadline()))).map(factOf),
     connections: () => collect(client.Connections({}, deadline())),
     drops: follow => readDrops(client.Drops({ follow }, follow ? {} : deadline())),
     flows: end => readFlows(() => client.Flows({}), end),
@@ -99,18 +93,13 @@ export function connectAgent(socket: string): AgentClient {
 }
 
 async function* readDrops(stream: AsyncIterable<DropsResponse>): AsyncGenerator<Drops> {
-  try {
-    for await (const { facts, denial, skipped, ends_recorded } of stream)
-      yield {
-        ...(facts !== '' && { facts: JSON.parse(facts) as DenialsFacts }),
-        ...(denial !== '' && { denial: JSON.parse(denial) as Denial }),
-        ...(ends_recorded && { endsRecorded: true }),
-        skipped,
-      };
-  } catch (error) {
-    if ((error as ServiceError).code !== status.UNIMPLEMENTED) throw error;
-    throw new Error('it is of a version that names no denied connections');
-  }
+  for await (const { facts, denial, skipped, ends_recorded } of stream)
+    yield {
+      ...(facts !== '' && { facts: JSON.parse(facts) as DenialsFacts }),
+      ...(denial !== '' && { denial: JSON.parse(denial) as Denial }),
+      ...(ends_recorded && { endsRecorded: true }),
+      skipped,
+    };
 }
 
 async function* readFlows(
@@ -132,18 +121,11 @@ async function* readFlows(
         skipped,
       };
   } catch (error) {
-    if (end.aborted) return;
-    if ((error as ServiceError).code !== status.UNIMPLEMENTED) throw error;
-    throw new Error('its version does not report new connections');
+    if (!end.aborted) throw error;
   } finally {
     end.removeEventListener('abort', cancel);
     cancel();
   }
-}
-
-function noneWhereUnknown(error: ServiceError): [] {
-  if (error.code === status.UNIMPLEMENTED) return [];
-  throw error;
 }
 
 async function collect<T>(stream: AsyncIterable<T>): Promise<T[]> {

@@ -17,7 +17,7 @@ import { unknownOf } from './unknown.ts';
 
 export interface DropsOptions extends WhereOptions, OutputOptions, DropFilter {}
 
-/** Throws CommandError where no agent answers, or it is too old to know. */
+/** Throws CommandError where no agent answers. */
 export async function dropsCommand(options: DropsOptions): Promise<void> {
   const { namespace, pod, policy, remote = false } = options;
   const socket = await socketOf(options);

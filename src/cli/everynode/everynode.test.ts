@@ -287,24 +287,6 @@ test('a node that comes later and lets nobody in is away, and ends nothing', asy
   await over;
 });
 
-test('an agent that was too old and is replaced is not called too old any more', async () => {
-  const cluster = new Cluster();
-  cluster.add('n1');
-  const { notes, end, over } = asked(cluster);
-  await vi.waitFor(() => expect(cluster.told.size).toBe(1));
-  cluster.told.get('n1')!.heard.note("error: unknown option '--remote'");
-  cluster.told.get('n1')!.end('exit code 1');
-  await vi.waitFor(() => expect(notes.at(-1)).toBe('node n1 is back'));
-  cluster.told.get('n1')!.end('the connection was lost');
-  await vi.waitFor(() => expect(notes.filter(note => note.includes('is away'))).toHaveLength(2));
-  expect(notes.filter(note => note.includes('is away'))).toEqual([
-    'node n1 is away: its agent is of a version that cannot be asked from elsewhere',
-    'node n1 is away: the connection was lost',
-  ]);
-  end.abort();
-  await over;
-});
-
 test('however many nodes there are, no ten of them listen to one signal', async () => {
   const cluster = new Cluster();
   for (let n = 0; n < 20; n++) cluster.add(`n${n}`);

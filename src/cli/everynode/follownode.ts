@@ -29,7 +29,6 @@ export interface FollowOptions {
 }
 
 const AGAIN = { firstMs: 1_000, mostMs: 5_000 };
-const OLD = /unknown (option|command) '(--remote|flows|record)'/;
 
 /** Whether all that the node had to tell has come. Throws MissingRight where no node lets the caller in. */
 export async function followNode(options: FollowOptions): Promise<boolean> {
@@ -57,7 +56,6 @@ class Asking {
   /** In the latest try. */
   wasHeard = false;
   #isAway = false;
-  #isTooOld = false;
   #isGarbled = false;
 
   constructor(options: FollowOptions) {
@@ -69,14 +67,12 @@ class Asking {
   async once(): Promise<string | undefined> {
     const { agents, node, pod, words, end, finish, letIn } = this.#options;
     this.wasHeard = false;
-    this.#isTooOld = false;
     const asked = pod();
     if (asked === undefined) return 'it has no agent any more';
     if (asked.phase !== 'Running') return `its agent is ${asked.phase}`;
     const heard = { line: (text: string) => this.#line(text), note: (text: string) => this.#note(text) };
     try {
-      const why = await agents.run(asked, words, heard, { end, ...(finish && { finish }) });
-      return this.#isTooOld ? 'its agent is of a version that cannot be asked from elsewhere' : why;
+      return await agents.run(asked, words, heard, { end, ...(finish && { finish }) });
     } catch (error) {
       // Who is let in elsewhere has the right: an API server or a node that starts may say otherwise for a while.
       if (error instanceof MissingRight) await letIn.refused(node, error);
@@ -102,8 +98,7 @@ class Asking {
   }
 
   #note(text: string): void {
-    if (OLD.test(text)) this.#isTooOld = true;
-    else if (text !== '') this.#notes.take(text, performance.now());
+    if (text !== '') this.#notes.take(text, performance.now());
   }
 
   #heard(): void {
