@@ -6,18 +6,35 @@ import { setTimeout } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
 import { inNamespace } from '../../../bench/lab/netns.ts';
 import { KernelState } from '../../../src/agent/kernelstate.ts';
+import { compile } from '../../../src/compiler/compile.ts';
+import { LAYOUT } from '../../../src/compiler/layout.ts';
 import { openNftKernel } from '../../../src/kernel/netlink/nftables/nft-kernel.ts';
+import { ClusterState } from '../../../src/model/cluster.ts';
 import type { Ruleset } from '../../../src/nft/ruleset.ts';
-import { NAMES_LAYOUT_FOLDER, putUp, recordedLayouts, rulesetOf } from '../../support/agent/layouts.ts';
+import {
+  encodeLayout,
+  layoutEvents,
+  NAMES_LAYOUT_FOLDER,
+  putUp,
+  recordedLayouts,
+  rulesetOf,
+} from '../../support/agent/layouts.ts';
 import { NamesGround, SLOW } from '../../support/names/ground.ts';
 import { runs } from '../../support/seed.ts';
 
 const ROUNDS = runs(3, 2);
 const [NAMES] = recordedLayouts(NAMES_LAYOUT_FOLDER);
 const LAYOUTS = [
-  ['rules without names', recordedLayouts().at(-1)!],
+  ['rules without names', encodeLayout(LAYOUT, 'without names', withoutNames())],
   ['rules with names', NAMES!],
 ] as const;
+
+/** Of an agent that hears no answers of DNS. */
+function withoutNames(): Ruleset {
+  const state = new ClusterState();
+  for (const event of layoutEvents(NAMES_LAYOUT_FOLDER)) state.apply(event);
+  return compile(state, 'n1');
+}
 
 let ground: NamesGround | undefined;
 afterEach(() => ground?.remove());
