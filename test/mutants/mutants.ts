@@ -2685,9 +2685,9 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'denials: a policy that changed goes on to be the cause',
-    within: 'change(',
-    find: '    this.#made = undefined;\n',
-    replace: '',
+    within: 'change(): void {',
+    find: 'this.#changing = true;\n    this.#made = undefined;\n',
+    replace: 'this.#changing = true;\n',
     test: 'modelview.test.ts',
   },
   {

@@ -1,5 +1,5 @@
 /**
- * Where a planted fault is made: in the one file of src that has its text, wherever that file lies and however the text
+ * Where a planted fault is made: in the one file of src, or of the fake kernel, that has its text, wherever that file lies and however the text
  * is broken into lines. So files may move, and lines change, and no fault has to be touched.
  */
 import { globSync, readFileSync } from 'node:fs';
@@ -16,6 +16,9 @@ export interface Place {
   readonly faulty: string;
 }
 
+/** The kernel of unit tests, which has to refuse what a real one does. */
+const KERNEL = `test${sep}support${sep}kernel${sep}`;
+
 /** The tree in which faults are planted. */
 export class Places {
   readonly #sources: readonly (readonly [file: string, text: string])[];
@@ -23,9 +26,10 @@ export class Places {
 
   constructor(root: string) {
     const files = globSync('{src,test}/**/*.ts', { cwd: root }).sort();
+    const isSource = (file: string) => [`src${sep}`, KERNEL].some(folder => file.startsWith(folder));
     this.#tests = files.filter(file => file.endsWith('.test.ts'));
     this.#sources = files
-      .filter(file => file.startsWith(`src${sep}`) && !file.endsWith('.test.ts'))
+      .filter(file => isSource(file) && !file.endsWith('.test.ts'))
       .map(file => [file, readFileSync(join(root, file), 'utf8')]);
   }
 
