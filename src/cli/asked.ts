@@ -10,7 +10,7 @@ import type { State } from './sources/state.ts';
 export type Asked = Failure | { readonly answer: Answer };
 
 /** A question without an answer, and what is wrong with it. */
-export interface Failure {
+interface Failure {
   readonly question: Question | Unreadable;
   /** The question as it was asked. */
   readonly words: string;

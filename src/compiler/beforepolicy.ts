@@ -24,7 +24,7 @@ import { etherTypeIs } from '../nft/matchframe.ts';
 import { packetTypeIs } from '../nft/matchinterface.ts';
 import type { BaseHook, Expr, NftRule } from '../nft/ruleset.ts';
 
-export type ExemptHook = Extract<BaseHook['hook'], 'forward' | 'input' | 'output'>;
+type ExemptHook = Extract<BaseHook['hook'], 'forward' | 'input' | 'output'>;
 
 export interface Exemption {
   readonly families: readonly Family[];
@@ -38,7 +38,7 @@ export interface Exemption {
   readonly comment?: string;
 }
 
-export type ExemptMatch =
+type ExemptMatch =
   /** What conntrack says of the packet. */
   | { readonly kind: 'state'; readonly state: 'established' | 'related' }
   /** The packet's sender is this end of the connection that the packet belongs to. */
@@ -55,7 +55,7 @@ export interface ExemptPacket {
   readonly hops?: number;
 }
 
-export type ExemptContent =
+type ExemptContent =
   | { readonly protocol: 'udp'; readonly sourcePort: number; readonly port: number }
   /** Both ends are included. */
   | { readonly protocol: 'icmpv6'; readonly types: readonly [number, number] };
@@ -163,7 +163,7 @@ export function exempt(name: ExemptionName, family: Family): NftRule[] {
 }
 
 /** What these rules ask, one by one. */
-export function matchesOf(name: ExemptionName, family: Family): Expr[][] {
+function matchesOf(name: ExemptionName, family: Family): Expr[][] {
   const { families, matches }: Exemption = EXEMPTIONS[name];
   return families.includes(family) ? matches.map(match => matchOf(match, family)) : [];
 }

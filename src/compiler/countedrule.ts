@@ -6,7 +6,7 @@ import { isDenial } from './denied.ts';
 import { INGRESS_CHAIN } from './program.ts';
 import { isCounted } from './rulecounters.ts';
 
-export type CountedAction = 'accept' | 'drop' | 'pass';
+type CountedAction = 'accept' | 'drop' | 'pass';
 
 /** Rules of the same policies that do the same: the kernel has them several times, by family, port and class. */
 export interface CountedRule {

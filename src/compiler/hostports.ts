@@ -43,7 +43,7 @@ export function hostPortsIn({ tables }: Ruleset): HostPortMapping[] {
   });
 }
 
-export function mappingsOf({ elements }: NftSet): HostPortMapping[] {
+function mappingsOf({ elements }: NftSet): HostPortMapping[] {
   return [...elements].flatMap(mappingOf);
 }
 

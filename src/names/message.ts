@@ -15,7 +15,7 @@ export interface DnsAnswer {
   readonly addresses: readonly ToldAddress[];
 }
 
-export interface ToldAddress {
+interface ToldAddress {
   readonly address: Address;
   /** The least of its own and of the aliases that lead to it. */
   readonly ttlSeconds: number;

@@ -11,14 +11,14 @@ const POINTER = 0xc000;
 /** What more records say is not read. */
 export const MOST_RECORDS = 512;
 
-export interface AddressRecord {
+interface AddressRecord {
   readonly owner: string;
   /** 4 or 16. */
   readonly bytes: Uint8Array;
   readonly ttlSeconds: number;
 }
 
-export interface Alias {
+interface Alias {
   readonly target: string;
   readonly ttlSeconds: number;
 }

@@ -16,7 +16,7 @@ export interface Connection {
   readonly handle: ConnectionHandle;
 }
 
-export type ConnectionHandle = Uint8Array & { readonly __handle?: true };
+type ConnectionHandle = Uint8Array & { readonly __handle?: true };
 
 /** A read about more addresses walks the whole table once, and not once for each end of each of them. */
 export const FEW_ADDRESSES = 4;

@@ -50,7 +50,7 @@ export interface SetSpec {
 }
 
 /** Every element ends by itself. */
-export interface DynamicSet {
+interface DynamicSet {
   /** Room for so many elements; more are not taken in. */
   readonly size: number;
   /** Of elements that a rule puts in without a time of their own. */

@@ -126,7 +126,7 @@ function passes(view: View, packet: Packet): string | undefined {
   return undefined;
 }
 
-export function peerText(peer: 'any' | Peer): string {
+function peerText(peer: 'any' | Peer): string {
   if (peer === 'any') return 'any peer';
   switch (peer.kind) {
     case 'pods':

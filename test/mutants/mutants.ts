@@ -2575,12 +2575,6 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'cluster.test.ts',
   },
   {
-    name: 'telemetry: a collector is waited for without end',
-    find: '), answerMs).unref()',
-    replace: '), 1e9).unref()',
-    test: 'telemetry.test.ts',
-  },
-  {
     name: 'drops: what waits for a slow reader is lost at the end',
     find: 'if (this.#waiting.length === 0) this.#call.end();',
     replace: 'this.#call.end();',

@@ -51,7 +51,7 @@ export function recordingOf(cluster: Cluster, unknownPods: UnknownPods, flows: r
   };
 }
 
-export function throughFile(recording: Recording): Recording {
+function throughFile(recording: Recording): Recording {
   const reader = new RecordingReader();
   for (const line of recordingLines(recording)) reader.add(line);
   return reader.recording();

@@ -323,7 +323,7 @@ describe('scripts/test', () => {
     for (const folder of ['dist', 'node_modules']) mkdirSync(join(tree, folder));
     for (const file of ['package-lock.json', 'node_modules/.sluice-installed'])
       writeFileSync(join(tree, file), '{}');
-    for (const name of ['tsc', 'biome']) command(`bin/${name}`, '');
+    for (const name of ['tsc', 'biome', 'knip']) command(`bin/${name}`, '');
     command(
       'bin/npm',
       `[[ $* = *build ]] && exit\necho "npm $*, $SLUICE_LONG" >>${tree}/others\necho "3 passed, 0 failed"`,

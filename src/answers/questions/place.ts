@@ -39,7 +39,7 @@ export interface Place {
   readonly domain?: string;
 }
 
-export interface Unplaced {
+interface Unplaced {
   readonly within: readonly AddressRange[];
   /** What it will be, without an address; absent where it is nobody of the cluster. */
   readonly pod?: Pod;
@@ -59,7 +59,7 @@ export interface Target {
   readonly senders?: readonly Node[];
 }
 
-export interface NodePort {
+interface NodePort {
   readonly addresses: readonly Address[];
   readonly port: number;
   /** The pod is on another node: it always sees the node. */

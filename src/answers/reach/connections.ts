@@ -9,7 +9,7 @@ import { TUNNEL_PORTS, TUNNEL_PROTOCOLS } from '../../model/tunnels.ts';
 import { combine, DIFFERENCE, INTERSECTION, type Toggles, togglesOf, UNION } from './regions.ts';
 
 /** Destination ports, 1 to 65535. */
-export type PortSets = Readonly<Record<Protocol, Toggles>>;
+type PortSets = Readonly<Record<Protocol, Toggles>>;
 
 export interface Connections extends PortSets {
   /** In the order in which the pool made them; `none` is 0. */

@@ -54,7 +54,7 @@ function cellOfDirection(reach: Reach, direction: Direction, own: Ends, other: E
   return direction === 'ingress' ? cellOf(reach, other, own) : cellOf(reach, own, other);
 }
 
-export function isNone({ pool }: Reach, cell: Cell): boolean {
+function isNone({ pool }: Reach, cell: Cell): boolean {
   return FAMILIES.every(family => cell[family] === undefined || cell[family] === pool.none);
 }
 

@@ -63,7 +63,7 @@ export interface Landscape {
   readonly tunnelLinks: TunnelLinks;
 }
 
-export interface NodeSelection {
+interface NodeSelection {
   /** The node selectors that mean it, by their index in the vocabulary (C31: by status.addresses alone). */
   readonly nodeSelectors: readonly number[];
 }

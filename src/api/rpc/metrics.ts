@@ -17,7 +17,7 @@ export interface OtherTotals {
 }
 
 /** Of the start gate. */
-export interface GateTotals {
+interface GateTotals {
   readonly counts: { readonly inTime: number; readonly late: number; readonly withoutAddress: number };
   /** For how many milliseconds each pod waited that has started since the last call. */
   takeWaits(): readonly number[];

@@ -9,7 +9,7 @@ export interface NamesTotals {
   readonly counts?: NamesCounts;
 }
 
-export interface NamesCounts {
+interface NamesCounts {
   readonly learnt: number;
   readonly passed: number;
   readonly unread: number;

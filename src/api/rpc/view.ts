@@ -44,7 +44,7 @@ export interface CountedTotal {
   readonly isInForce: boolean;
 }
 
-export interface CountsTotals {
+interface CountsTotals {
   values(): Iterable<CountedTotal>;
   /** Chains that went before they could be read. */
   readonly unreadChains: number;

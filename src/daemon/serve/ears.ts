@@ -27,13 +27,11 @@ export function openEars(options: AgentCommandOptions, pipeline: Pipeline, log: 
   void Promise.all([status.firstProgrammed, serving]).then(giveMemoryBack);
   const attaching = Promise.all([status.firstProgrammed, serving, pipeline.podNetwork?.network?.ready]);
   const installing = install(options, attaching, log, closed.signal);
-  const sending = sendWhenServed(serving, options, pipeline, log);
   return {
     close: async () => {
       closed.abort();
       await installing;
       await (await serving)?.close();
-      await (await sending)?.close();
     },
   };
 }
@@ -52,19 +50,6 @@ async function serveWhenProgrammed(
     import('./serve.ts'),
   ]);
   return serve(options, await viewOf(options, pipeline), totalsOf(pipeline), log);
-}
-
-/** Where the variables of OpenTelemetry name a collector. */
-async function sendWhenServed(
-  serving: Promise<Serving | undefined>,
-  { node }: AgentCommandOptions,
-  { enforcement: { denials } }: Pipeline,
-  log: Logger,
-): Promise<Serving | undefined> {
-  const { OTEL_EXPORTER_OTLP_ENDPOINT: all, OTEL_EXPORTER_OTLP_LOGS_ENDPOINT: logs } = process.env;
-  if ((await serving) === undefined || !(logs || all)) return undefined;
-  const { sendDenials } = await import('../watching/telemetry.ts');
-  return sendDenials({ node, follow: follower => denials.follow(follower), log });
 }
 
 /** What metrics count that nobody else shows. */

@@ -74,7 +74,7 @@ export interface PodWay {
 }
 
 /** What keeps us from attaching pods. */
-export interface AttachFacts {
+interface AttachFacts {
   /** Why no further pod gets an address; absent while one does. */
   readonly refuses?: string;
   /** Pod networks of other nodes that nothing of ours leads to: `10.0.2.0/24 of node two`. */

@@ -166,7 +166,7 @@ function linkStep(device: DeviceName): RouteStep {
 }
 
 /** The way to an address from the socket's namespace; undefined where there is none. */
-export function wayTo(socket: RtnetlinkSocket, address: Address): Promise<Route | undefined> {
+function wayTo(socket: RtnetlinkSocket, address: Address): Promise<Route | undefined> {
   return socket.get(wayStep(address), readRoute);
 }
 

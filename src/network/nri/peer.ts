@@ -26,7 +26,7 @@ export class RpcError extends Error {
 }
 
 /** Answers a call with its response's bytes. */
-export type Serve = (service: string, method: string, payload: Uint8Array) => Promise<Buffer>;
+type Serve = (service: string, method: string, payload: Uint8Array) => Promise<Buffer>;
 
 export interface PeerOptions {
   readonly socket: Duplex;

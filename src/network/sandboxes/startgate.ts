@@ -25,7 +25,7 @@ export interface LateStart {
   readonly message: string;
 }
 
-export interface GateLog {
+interface GateLog {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
 }

@@ -14,7 +14,7 @@ import {
 import { formatRule, formatVerdict, quote } from './rule.ts';
 import { timeText } from './time.ts';
 
-export { formatRule, formatVerdict };
+export { formatRule };
 
 /** Ends with a newline, unless there is no table at all. */
 export function formatRuleset({ tables }: Ruleset): string {

@@ -10,7 +10,7 @@ import { bytesOf, compares, hostWord, kindBytes, maskAndXor } from './values.ts'
 
 export type CtState = keyof typeof CT_STATE;
 
-export interface VerdictHit {
+interface VerdictHit {
   readonly verdict: NftVerdict;
   readonly element?: { readonly set: string; readonly key: ElementKey; readonly comment?: string };
   readonly translation?: Translation;
@@ -22,7 +22,7 @@ export type Translation =
   | { readonly kind: 'masquerade' };
 
 /** What conntrack knows of a packet's connection; none where there is none. */
-export interface TracedConnection {
+interface TracedConnection {
   readonly isReply: boolean;
   /** Whether its destination was translated (DNAT). */
   readonly isTranslated?: boolean;

@@ -51,7 +51,7 @@ export interface DialledService {
  *   mid-stream   no first packet, of a connection that nobody knows
  *   unexplained  the rules denied it, and what the agent knows allows it
  */
-export type CauseKind = 'policy' | 'unknown-pod' | 'link' | 'mid-stream' | 'unexplained';
+type CauseKind = 'policy' | 'unknown-pod' | 'link' | 'mid-stream' | 'unexplained';
 
 export interface Cause {
   readonly kind: CauseKind;

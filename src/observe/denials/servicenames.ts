@@ -4,7 +4,7 @@ import type { FlowProtocol } from '../../model/flow.ts';
 import type { Service, ServiceKey } from '../../model/service.ts';
 
 /** Where a packet was sent before it was translated. */
-export interface Dialled {
+interface Dialled {
   readonly address: Address;
   readonly port?: number;
   readonly protocol: FlowProtocol;

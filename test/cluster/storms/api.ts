@@ -158,7 +158,7 @@ export function collection({ apiVersion, kind, metadata: { namespace } }: Manife
   return `${group}${namespace === undefined ? '' : `/namespaces/${namespace}`}/${plural}`;
 }
 
-export function pathOf(object: Manifest): string {
+function pathOf(object: Manifest): string {
   return `${collection(object)}/${object.metadata.name}`;
 }
 

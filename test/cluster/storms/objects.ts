@@ -7,7 +7,7 @@ import type { Manifest } from './api.ts';
 
 type LabelMap = Readonly<Record<string, string>>;
 
-export const POLICY_GROUP = 'policy.networking.k8s.io';
+const POLICY_GROUP = 'policy.networking.k8s.io';
 
 export function namespace(name: string, labels: LabelMap = {}): Manifest {
   return { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } };

@@ -164,10 +164,6 @@ const GROUPS: Partial<Record<Mac, string>> = {
   nobody: '02:00:00:00:0f:0f',
 };
 
-export function isGroup(mac: Mac): boolean {
-  return ['broadcast', 'multicast4', 'multicast6', 'lldp'].includes(mac);
-}
-
 /** The hardware address that a name means in a frame; `to` is the receiver by IP. */
 export function hardwareOf(mac: Mac, by: Frame['by'], to: Place | undefined, wiring: Wiring): string {
   const fixed = GROUPS[mac];

@@ -133,7 +133,7 @@ export function replay(steps: readonly Step[], how: Enforced, count: Count): str
 }
 
 /** Events come while a flush is under way: it makes what `compile` makes of those before it, and forgets none of the others. */
-export function replayInPieces(steps: readonly Step[], how: Enforced): string {
+function replayInPieces(steps: readonly Step[], how: Enforced): string {
   const engine = new Incremental(NODE, how.unknownPods, how.podLinks, how.hearing);
   const state = new ClusterState();
   const left = [...steps];
@@ -281,7 +281,7 @@ function whereAndHow(pod: Pod | undefined): string {
 const PREPARED = 3;
 
 /** The policies that come next are made ready: sets that nothing names are all the difference, and in the end there are none. */
-export function replayPrepared(steps: readonly Step[], how: Enforced, count: Count): string {
+function replayPrepared(steps: readonly Step[], how: Enforced, count: Count): string {
   const { mostEntries = LIMITS.mostEntries } = how;
   const engine = new Incremental(NODE, how.unknownPods, how.podLinks, how.hearing, { mostEntries });
   const state = new ClusterState();
@@ -355,7 +355,7 @@ function interrupted(engine: Incremental, more: () => void, late: readonly Clust
 }
 
 /** The last word about each object, in an order of its own: the same cluster. */
-export function squashed(steps: readonly Step[]): Step[] {
+function squashed(steps: readonly Step[]): Step[] {
   const last = new Map<string, ClusterEvent>();
   for (const { event } of steps) last.set(`${event.type} ${event.key}`, event);
   return [...last.values()].map(event => ({ event, flush: false }));

@@ -151,7 +151,7 @@ export const namespaceArbitrary = (name: string): fc.Arbitrary<Namespace> =>
     labels: { ...own, [NAMESPACE_NAME_LABEL]: name },
   }));
 
-export const nodeArbitrary = (name: string): fc.Arbitrary<Node> =>
+const nodeArbitrary = (name: string): fc.Arbitrary<Node> =>
   fc
     .tuple(labels(NODE_LABELS), fc.constantFrom(POD_CIDRS[name]!, POD_CIDRS[name]!, []))
     .map(([own, podCidrs]) => ({ name, labels: own, addresses: NODE_ADDRESSES[name]!, podCidrs }));
@@ -336,7 +336,7 @@ export const policyArbitrary = (name: string): fc.Arbitrary<Policy> =>
         });
     });
 
-export const auditedArbitrary = (name: string): fc.Arbitrary<Policy> =>
+const auditedArbitrary = (name: string): fc.Arbitrary<Policy> =>
   policyArbitrary(name).map(policy => ({ ...policy, audited: true }));
 
 export interface Situation {

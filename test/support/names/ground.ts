@@ -34,7 +34,7 @@ export interface ClientOrders {
 }
 
 /** From when to when something did not come about for a name; times since 1970. */
-export interface Window {
+interface Window {
   readonly name: string;
   readonly fromMs: number;
   readonly toMs: number;

@@ -2,7 +2,7 @@
 import type { Answer } from 'dns-packet';
 
 /** The address of a name by its number. */
-export function addressOf(number: number, type: 'A' | 'AAAA'): string {
+function addressOf(number: number, type: 'A' | 'AAAA'): string {
   return type === 'A'
     ? `10.98.${(number >> 8) & 255}.${number & 255}`
     : `fd00:98::${(number & 0xffff).toString(16)}`;

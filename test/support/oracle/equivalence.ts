@@ -27,7 +27,7 @@ export interface Tally {
 }
 
 /** One hook that the packet of a flow passes, and which directions are enforced there. */
-export interface Station {
+interface Station {
   readonly node: string;
   readonly hook: 'forward' | 'input';
   readonly egress: boolean;

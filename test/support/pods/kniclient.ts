@@ -94,7 +94,7 @@ export class KniClient {
   }
 }
 
-export interface IpConfig {
+interface IpConfig {
   readonly ip: readonly string[];
   readonly mac: string;
   readonly extradata: Readonly<Record<string, string>>;

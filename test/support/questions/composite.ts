@@ -20,7 +20,7 @@ interface Action {
   readonly runs: { readonly using: string; readonly steps: readonly Step[] };
 }
 
-export interface Ran {
+interface Ran {
   readonly step: string;
   readonly code: number;
   readonly output: string;

@@ -28,7 +28,7 @@ export interface Scenario {
   readonly reported: readonly Problem[];
 }
 
-export interface ScenarioStep {
+interface ScenarioStep {
   readonly title: string;
   /** What happens before the flows; of the first step also all manifests. */
   readonly events: readonly ClusterEvent[];
@@ -36,7 +36,7 @@ export interface ScenarioStep {
   readonly matrices: readonly ExpectedMatrix[];
 }
 
-export interface FlowLine {
+interface FlowLine {
   readonly flow: string;
   readonly verdict: Verdict;
   readonly by?: string;
@@ -60,7 +60,7 @@ export interface Expectation {
   readonly by?: string;
 }
 
-export const SCENARIO_FOLDER = fileURLToPath(new URL('../../scenarios', import.meta.url));
+const SCENARIO_FOLDER = fileURLToPath(new URL('../../scenarios', import.meta.url));
 
 /** All scenarios, or those of one file or folder below test/scenarios. */
 export function loadScenarios(within = ''): Scenario[] {

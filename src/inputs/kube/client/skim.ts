@@ -23,7 +23,7 @@ export interface Each {
 export const TOO_LARGE = 'too large to be read';
 
 /** So many bytes of one value are kept, `spec.ingress` for one; twice as many of all of `spec`. */
-export const MOST_BYTES = 2_000_000;
+const MOST_BYTES = 2_000_000;
 const LONGEST_KEY = 1_000;
 
 interface Frame {

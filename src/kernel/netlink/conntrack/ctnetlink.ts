@@ -186,7 +186,7 @@ export function writeHandleMessage(
  * An end of connections, as policy sees them: who opens them, or who answers. Of IPv4: by an IPv6 address the kernel
  * dumps those that do not have it (ctnetlink_filter_match_tuple, up to 6.18 at least).
  */
-export interface ConnectionEnd {
+interface ConnectionEnd {
   readonly address: Address;
   readonly role: 'opens' | 'answers';
 }

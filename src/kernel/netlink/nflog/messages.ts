@@ -85,7 +85,7 @@ export interface LoggedPacket {
   readonly dialled?: OriginalDestination;
 }
 
-export interface OriginalDestination {
+interface OriginalDestination {
   readonly address: Address;
   readonly port?: number;
 }

@@ -37,7 +37,7 @@ export const MSG = subsystem({
 export const NFPROTO: Readonly<Record<TableFamily, number>> = { ip: 2, ip6: 10, bridge: 7 };
 
 /** Tables of both families at once: none of ours is one. */
-export const NFPROTO_INET = 1;
+const NFPROTO_INET = 1;
 /** Families that no table of this layout has: NFPROTO_ARP, NFPROTO_NETDEV. */
 const OTHERS = { inet: NFPROTO_INET, arp: 3, netdev: 5 } as const;
 export type OtherFamily = keyof typeof OTHERS;

@@ -18,7 +18,7 @@ import {
 } from './constants.ts';
 import { Exchange } from './exchange.ts';
 
-export type OtherTable = readonly [family: OtherFamily, name: string];
+type OtherTable = readonly [family: OtherFamily, name: string];
 
 export interface RemovedTables {
   /** `inet sluice` of each that existed and is gone. */
@@ -66,7 +66,7 @@ function chainsOf(family: OtherFamily, table: string): Promise<string[]> {
 }
 
 /** With all that is in it. Whether it existed. Throws KernelError. */
-export function removeTable(family: OtherFamily, name: string): Promise<boolean> {
+function removeTable(family: OtherFamily, name: string): Promise<boolean> {
   return asking(async exchange => {
     const batch = new Batch();
     batch.begin(exchange.nextSequence, 0);

@@ -52,7 +52,7 @@ export interface Link {
   readonly tunnel?: Tunnels;
 }
 
-export interface VethPeer {
+interface VethPeer {
   readonly namespace: NamespaceId;
   /** Over there. */
   readonly index: number;

@@ -9,7 +9,7 @@ export const MAIN = join(import.meta.dirname, '../../../../src/cli/main.ts');
 /** Whom the administrator asks. */
 export const ADMIN = ['--kubeconfig', join(state, 'pki/admin.conf')];
 
-export interface Told {
+interface Told {
   readonly object: {
     readonly kind: string;
     readonly node: string;

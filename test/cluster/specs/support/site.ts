@@ -19,7 +19,7 @@ export interface RunningPod extends KubeObject {
   readonly pid: number;
 }
 
-export interface PodOptions {
+interface PodOptions {
   readonly labels?: Record<string, string>;
   readonly node?: string;
   readonly port?: number;
