@@ -16,7 +16,7 @@ import type { Ruleset } from '../nft/ruleset.ts';
 import { commitLog } from './commitlog.ts';
 import type { Committed, RoundCause } from './committed.ts';
 import { DesiredState } from './desiredstate.ts';
-import type { MakeEngine } from './engine.ts';
+import type { EngineFollower, MakeEngine, RulePass } from './engine.ts';
 import { KernelState } from './kernelstate.ts';
 import type { Log } from './log.ts';
 import { every, type Observer } from './observer.ts';
@@ -28,6 +28,11 @@ export interface AgentOptions {
   readonly open: () => Promise<Kernel>;
   /** Makes an engine that knows nothing: at the start, and whenever the one in use has broken. */
   readonly engine: MakeEngine;
+  /** What becomes of the engine's rules, one behind the other. */
+  readonly passes?: readonly RulePass[];
+  readonly follower?: EngineFollower;
+  /** Waited for before each batch. */
+  readonly beforeCommit?: (ops: readonly Op[]) => Promise<void>;
   readonly log: Log;
   /** The node whose pods are local; where none is named, all are. */
   readonly node?: string;
@@ -69,10 +74,12 @@ export class Agent {
       open: options.open,
       onDrift: repair => this.#drift(repair),
       now: timing.now,
+      beforeCommit: options.beforeCommit,
       portion: options.portion,
     });
     this.#scheduler = new Scheduler(timing, options.resyncIntervalMs ?? RESYNC_INTERVAL_MS);
-    this.#desired = new DesiredState(options.engine, options.node, timing);
+    const { engine: makeEngine, passes, follower, node } = options;
+    this.#desired = new DesiredState({ makeEngine, passes, follower, node, timing });
   }
 
   /** One more who watches from now on. */

@@ -17,7 +17,7 @@ import { KernelError } from '../nft/kernel.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
 import { FAIRNESS } from './changes/fairness.ts';
 import { DesiredState } from './desiredstate.ts';
-import { type Engine, withRules } from './engine.ts';
+import type { Engine } from './engine.ts';
 import { RoundBatch } from './scheduler.ts';
 
 const NODE = 'n1';
@@ -25,27 +25,22 @@ const EMPTY: Ruleset = { tables: new Map([['ip', { chains: new Map(), sets: new 
 
 /** An engine to whose flushes something happens as soon as they have begun. */
 function interrupted(): { engine: Engine; during: () => void; told: boolean[] } {
-  const engine = withRules(new Incremental(NODE), ruleset => ruleset);
-  const site = {
-    told: [] as boolean[],
-    during: () => {},
-    engine: {
-      ...engine,
-      *flushing(leisure = ALL_TIME) {
-        site.told = [leisure.isAwaited()];
-        site.during();
-        site.told.push(leisure.isAwaited());
-        return yield* engine.flushing(leisure);
-      },
-    },
-  };
+  class Interrupted extends Incremental {
+    override *flushing(leisure = ALL_TIME) {
+      site.told = [leisure.isAwaited()];
+      site.during();
+      site.told.push(leisure.isAwaited());
+      return yield* super.flushing(leisure);
+    }
+  }
+  const site = { told: [] as boolean[], during: () => {}, engine: new Interrupted(NODE) };
   return site;
 }
 
 /** What a flush is told of those who wait for the next one: as it begins, and after an event that comes meanwhile. */
 async function told(event: ClusterEvent, inForce: readonly ClusterEvent[] = []): Promise<boolean[]> {
   const site = interrupted();
-  const state = new DesiredState(() => site.engine, NODE, realTiming);
+  const state = new DesiredState({ makeEngine: () => site.engine, node: NODE, timing: realTiming });
   for (const each of inForce) state.note(each);
   await state.flush(EMPTY, new RoundBatch(true));
   state.committed(1);
@@ -70,7 +65,7 @@ test('a large policy that is written again, or a pod of another node, is in no h
 test('a flush that has taken long leaves what can wait, whoever comes', async () => {
   const site = interrupted();
   let nowMs = 0;
-  const state = new DesiredState(() => site.engine, NODE, { now: () => nowMs });
+  const state = new DesiredState({ makeEngine: () => site.engine, node: NODE, timing: { now: () => nowMs } });
   site.during = () => {
     nowMs += FAIRNESS.leisureMs + 1;
   };
@@ -82,7 +77,7 @@ test('a policy without room is told of, isolates for everybody who asks, and is 
   let nowMs = 0;
   const room = { ofNamespace: 50, ofAll: 100 };
   const engine = () => new Incremental(NODE, 'allow', 'others', undefined, { room });
-  const state = new DesiredState(engine, NODE, { now: () => nowMs });
+  const state = new DesiredState({ makeEngine: engine, node: NODE, timing: { now: () => nowMs } });
   const flush = async (isFirst = false) => {
     await state.flush(EMPTY, new RoundBatch(isFirst));
     const { names } = state;
@@ -111,7 +106,7 @@ test('a policy without room comes back whole, although the kernel refused a batc
   let nowMs = 0;
   const room = { ofNamespace: 50, ofAll: 100 };
   const engine = () => new Incremental(NODE, 'allow', 'others', undefined, { room });
-  const state = new DesiredState(engine, NODE, { now: () => nowMs });
+  const state = new DesiredState({ makeEngine: engine, node: NODE, timing: { now: () => nowMs } });
   const flush = (isFirst = false) => state.flush(EMPTY, new RoundBatch(isFirst));
   const policy = policyEvent(ingressPolicy('tenant/web', [from('tenant')]));
   const pods = crowd('tenant', 60, 'red');
@@ -144,6 +139,6 @@ test('an engine that is made anew puts nothing ahead any more', () => {
     goesAhead.push(its);
     return new Incremental(NODE);
   };
-  new DesiredState(make, NODE, realTiming).renewEngine();
+  new DesiredState({ makeEngine: make, node: NODE, timing: realTiming }).renewEngine();
   expect(goesAhead).toEqual([true, false]);
 });

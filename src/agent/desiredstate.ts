@@ -19,12 +19,31 @@ import type { WaitingPolicy } from './changes/pending.ts';
 import type { Quarantined } from './changes/quarantine.ts';
 import { Roomless } from './changes/roomless.ts';
 import { eventText } from './commitlog.ts';
-import type { Engine, MakeEngine, PodInForce } from './engine.ts';
+import {
+  type Engine,
+  type EngineFollower,
+  inTurn,
+  type MakeEngine,
+  type PodInForce,
+  type RulePass,
+} from './engine.ts';
 import { PodsInForce } from './podsinforce.ts';
 import type { RoundBatch, WaitingChange } from './scheduler.ts';
 
+export interface DesiredStateOptions {
+  readonly makeEngine: MakeEngine;
+  /** What becomes of the engine's rules. */
+  readonly passes?: readonly RulePass[] | undefined;
+  readonly follower?: EngineFollower | undefined;
+  /** The pods of this node are local; where none is named, all are. */
+  readonly node: string | undefined;
+  readonly timing: Pick<Timing, 'now'>;
+}
+
 export class DesiredState {
   readonly #makeEngine: MakeEngine;
+  readonly #passed: RulePass;
+  readonly #follower: EngineFollower | undefined;
   readonly #node: string | undefined;
   readonly #timing: Pick<Timing, 'now'>;
   readonly #intake = new PolicyIntake({
@@ -42,12 +61,14 @@ export class DesiredState {
   /** Somebody has come since the flush under way began, and need not wait but for its end. */
   #isAwaited = false;
 
-  /** The pods of `node` are local; where none is named, all are. */
-  constructor(makeEngine: MakeEngine, node: string | undefined, timing: Pick<Timing, 'now'>) {
+  constructor({ makeEngine, passes = [], follower, node, timing }: DesiredStateOptions) {
     this.#makeEngine = makeEngine;
+    this.#passed = inTurn(passes);
+    this.#follower = follower;
     this.#node = node;
     this.#timing = timing;
     this.#engine = makeEngine(true);
+    follower?.follow(this.#engine.cluster);
   }
 
   /** As far as events have come; of policies, as far as batches have taken them in. */
@@ -96,7 +117,7 @@ export class DesiredState {
       return;
     }
     if (event.type === 'pod') this.#notePod(event.key, event.value);
-    this.#engine.note(event);
+    this.#tell(event);
     this.#pending.set(eventText(event), event.type === 'pod' ? event.key : undefined);
   }
 
@@ -125,7 +146,8 @@ export class DesiredState {
     this.#pending.clear();
     this.#podsInForce.take();
     this.#isAwaited = false;
-    const flushed = await inSlices(this.#engine.flushing(this.#leisure()));
+    const flushed = this.#passed(await inSlices(this.#engine.flushing(this.#leisure())));
+    this.#follower?.flushed();
     this.#waitingPods = this.#engine.waitingPods();
     this.#followRefused(changes);
     return flushed;
@@ -239,13 +261,19 @@ export class DesiredState {
 
   /** Another engine, of the same cluster. What broke once may have been what went ahead: from now on nothing does. */
   renewEngine(): void {
-    const engine = this.#makeEngine(false);
-    for (const event of clusterEvents(this.cluster)) engine.note(event);
-    this.#engine = engine;
+    const events = clusterEvents(this.cluster);
+    this.#engine = this.#makeEngine(false);
+    this.#follower?.follow(this.#engine.cluster);
+    for (const event of events) this.#tell(event);
   }
 
   #notePolicies(changes: readonly PolicyChange[]): void {
-    for (const change of changes) this.#engine.note(eventOf(change));
+    for (const change of changes) this.#tell(eventOf(change));
+  }
+
+  #tell(event: ClusterEvent): void {
+    this.#follower?.note(event);
+    this.#engine.note(event);
   }
 }
 

@@ -54,31 +54,27 @@ export interface Engine {
   policiesBehind(op: Op): readonly PolicyId[];
 }
 
-/** The function, which answers the same object for the one that it was given last. */
-function sameForSame<A extends object, B>(make: (from: A) => B): (from: A) => B {
-  let last: { readonly from: A; readonly made: B } | undefined;
+/** Makes of an engine's rules those that are programmed. */
+export type RulePass = (ruleset: Ruleset) => Ruleset;
+
+/** All of these, one behind the other: what did not change since the last time stays the same object. */
+export function inTurn(passes: readonly RulePass[]): RulePass {
+  const once = passes.map(onceEach);
+  return ruleset => once.reduce((made, pass) => pass(made), ruleset);
+}
+
+function onceEach(pass: RulePass): RulePass {
+  let last: { readonly from: Ruleset; readonly made: Ruleset } | undefined;
   return from => {
-    if (last?.from !== from) last = { from, made: make(from) };
+    if (last?.from !== from) last = { from, made: pass(from) };
     return last.made;
   };
 }
 
-/** The same engine, of whose rules `make` makes others. */
-export function withRules(engine: Engine, make: (ruleset: Ruleset) => Ruleset): Engine {
-  const made = sameForSame(make);
-  return {
-    cluster: engine.cluster,
-    note: event => engine.note(event),
-    waitingPods: () => engine.waitingPods(),
-    prepare: changes => engine.prepare(changes),
-    asks: change => engine.asks(change),
-    isCrowded: namespace => engine.isCrowded(namespace),
-    isPrepared: change => engine.isPrepared(change),
-    takeRefused: () => engine.takeRefused(),
-    isAhead: op => engine.isAhead(op),
-    policiesBehind: op => engine.policiesBehind(op),
-    *flushing(leisure) {
-      return made(yield* engine.flushing(leisure));
-    },
-  };
+/** Knows what the engine knows: each event before it, and every state that it has made. */
+export interface EngineFollower {
+  /** A new engine, with its cluster. */
+  follow(model: Cluster): void;
+  note(event: ClusterEvent): void;
+  flushed(): void;
 }

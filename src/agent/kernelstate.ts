@@ -22,6 +22,8 @@ export interface KernelStateOptions {
   /** Hears what must be put right when somebody changed our tables. */
   readonly onDrift: (repair: readonly Op[]) => void;
   readonly now: () => number;
+  /** Waited for before each batch. */
+  readonly beforeCommit?: ((ops: readonly Op[]) => Promise<void>) | undefined;
   /** The weight of a batch of what goes ahead. */
   readonly portion?: number | undefined;
 }
@@ -153,8 +155,13 @@ export class KernelState {
     return generation;
   }
 
+  async #commit(kernel: Kernel, ops: readonly Op[], expected?: Generation): Promise<Generation> {
+    await this.#options.beforeCommit?.(ops);
+    return kernel.commit(ops, expected);
+  }
+
   async #commitStage(kernel: Kernel, ops: readonly Op[], expected?: Generation): Promise<Generation> {
-    const generation = await kernel.commit(ops, expected);
+    const generation = await this.#commit(kernel, ops, expected);
     for (const op of ops) this.#unreported.push(op);
     return generation;
   }
@@ -201,7 +208,7 @@ export class KernelState {
       family,
     }));
     ops.push(...plan(NOTHING, desired));
-    const generation = await kernel.commit(ops, actual.generation);
+    const generation = await this.#commit(kernel, ops, actual.generation);
     this.#known = { ruleset: applied(NOTHING, desired), generation, verified: false };
     this.#ours = (await kernel.owner()) === 'us';
     return ops;

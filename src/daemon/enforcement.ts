@@ -9,8 +9,9 @@ import { StaleConntrack } from '../agent/connections/staleconntrack.ts';
 import { KernelFeatures } from '../agent/kernelfeatures.ts';
 import type { Observer } from '../agent/observer.ts';
 import { StatusKeeper } from '../agent/status.ts';
-import { withoutMidStreamGuard } from '../agent/withoutmidstreamguard.ts';
 import { Incremental } from '../compiler/live/incremental.ts';
+import { withoutGuard } from '../compiler/midstreamguard.ts';
+import { withRuleCounters } from '../compiler/rulecounters.ts';
 import { ownAddresses } from '../kernel/host/read.ts';
 import { openConntrack } from '../kernel/netlink/conntrack/conntrack.ts';
 import { openNftKernel } from '../kernel/netlink/nftables/nft-kernel.ts';
@@ -25,6 +26,7 @@ import type { LocalPods } from '../network/sandboxes/localpods.ts';
 import type { Conntrack } from '../nft/conntrack.ts';
 import type { Kernel } from '../nft/kernel.ts';
 import { NO_LAST, NO_LOGS } from '../nft/missingfeature.ts';
+import type { Ruleset } from '../nft/ruleset.ts';
 import { DnsAnswers } from './dns/answers.ts';
 import { readResolvers } from './dns/resolvers.ts';
 import { type Inherited, nodeBefore, readInherited } from './source/inherited.ts';
@@ -84,16 +86,23 @@ export async function openEnforcement(
   if (inherited.isMarkedRemoved && options.unknownPods === 'deny') await denyAgain(log);
   const conntrack = () => kernelFeatures.opened(openConntrack());
   const counts = options.countsRules ? new RuleCounts() : undefined;
-  const { engine, answers, denials } = policyOf(options, kernel, conntrack, counts, log);
+  const { engine, passes, answers, denials } = policyOf(options, kernel, conntrack, counts, log);
   const liveConnections = options.cutsConnections
     ? new LiveConnections({ conntrack: conntrack(), ownAddresses, log, node, names: answers })
     : undefined;
   const [status, barrier] = [new StatusKeeper(node), new CommitBarrier()];
   // Who is heard is known before open connections are judged by it.
   const observers = [answers, ...(liveConnections ? [cutter(liveConnections)] : []), status, barrier];
-  const opening = startingWith(kernel, open);
-  const watching = counts && (async () => counts.watched(await opening()));
-  const agent = new Agent({ node, open: watching ?? opening, engine, log, observers });
+  const agent = new Agent({
+    node,
+    open: startingWith(kernel, open),
+    engine,
+    passes,
+    follower: denials.view,
+    ...(counts && { beforeCommit: ops => counts.before(ops) }),
+    log,
+    observers,
+  });
   agent.note([...nodeBefore(node, inherited), ...hostPortEvents([], inherited.hostPorts)]);
   const vacant = () => vacantAddresses(agent.cluster, node, localPods);
   const staleConntrack = new StaleConntrack(conntrack(), vacant, log);
@@ -138,8 +147,7 @@ function policyOf(
   let incremental: Incremental | undefined;
   const engine = (goesAhead: boolean) => {
     incremental = new Incremental(node, unknownPods, podLinks, hearing, { goesAhead });
-    const made = cutsConnections ? incremental : withoutMidStreamGuard(incremental);
-    return denials.followed(counts?.counted(made, kept) ?? made);
+    return incremental;
   };
   const subjects = () => incremental?.namesSubjects ?? NO_SUBJECTS;
   const isNaming = () => incremental?.isNaming ?? false;
@@ -147,7 +155,12 @@ function policyOf(
   const told = () => answers.facts?.asOf(Date.now());
   const isPossible = !missingFeatures.includes(NO_LOGS);
   const denials = new Denials({ ...options.denials, isPossible, node, unknownPods, told, log });
-  return { engine, answers, denials };
+  const passes = [
+    ...(cutsConnections ? [] : [withoutGuard]),
+    ...(counts === undefined ? [] : [(ruleset: Ruleset) => withRuleCounters(ruleset, kept)]),
+    denials.pass,
+  ];
+  return { engine, passes, answers, denials };
 }
 
 function cutter(live: LiveConnections): Pick<Observer, 'committed'> {

@@ -12,7 +12,6 @@ import { address, topologyOf } from '../../bench/lab/topology.ts';
 import { track } from '../../bench/trackedconnection.ts';
 import { Agent } from '../../src/agent/agent.ts';
 import { LiveConnections } from '../../src/agent/connections/liveconnections.ts';
-import { withoutMidStreamGuard } from '../../src/agent/withoutmidstreamguard.ts';
 import { compile } from '../../src/compiler/compile.ts';
 import { Incremental } from '../../src/compiler/live/incremental.ts';
 import { withoutGuard } from '../../src/compiler/midstreamguard.ts';
@@ -483,7 +482,8 @@ class Following {
         : undefined;
     this.#agent = new Agent({
       open: () => onNode(() => openNftKernel()),
-      engine: () => (what === 'cut' ? new Incremental('n1') : withoutMidStreamGuard(new Incremental('n1'))),
+      engine: () => new Incremental('n1'),
+      passes: what === 'cut' ? [] : [withoutGuard],
       log,
       observers: [{ committed: committed => this.live?.follow(committed) }],
     });

@@ -106,14 +106,16 @@ test('the kernel goes on counting while agents end and start', async () => {
 test('totals outlive the rules that were replaced', async () => {
   const counts = inNamespace(site.lab.nodeNamespace(NODE), () => new RuleCounts(new RuleCountReader()));
   site.closeAfter(() => counts.close());
-  const kernel = counts.watched(await openIn(site.lab));
+  const kernel = await openIn(site.lab);
   site.closeAfter(() => kernel.close());
   const state = new ClusterState();
   for (const event of firmEvents()) state.apply(event);
   let { ruleset } = await kernel.dump();
   const become = async () => {
     const desired = withRuleCounters(compile(state, NODE), 'times and last');
-    await kernel.commit(plan(ruleset, desired));
+    const ops = plan(ruleset, desired);
+    await counts.before(ops);
+    await kernel.commit(ops);
     ruleset = desired;
   };
   const allowed = () =>

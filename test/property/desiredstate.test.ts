@@ -78,7 +78,11 @@ class Play {
       this.#engine = new Incremental(NODE, unknownPods, podLinks, hearing, its);
       return this.#engine;
     };
-    this.#state = new DesiredState(make, NODE, { now: () => (this.#nowMs += this.#isSlow ? 4 : 0) });
+    this.#state = new DesiredState({
+      makeEngine: make,
+      node: NODE,
+      timing: { now: () => (this.#nowMs += this.#isSlow ? 4 : 0) },
+    });
   }
 
   get state(): DesiredState {

@@ -2,9 +2,7 @@
  * Denied connections by name: the packets that the rules hand over, read some twenty times a second, named by what the
  * agent knows, and recorded. Never in the way of the rules: what is denied is denied, whether or not anybody reads.
  */
-import type { Engine } from '../../agent/engine.ts';
 import type { Log } from '../../agent/log.ts';
-import { withDenials } from '../../agent/withdenials.ts';
 import type { DenialsFacts, ServicesFacts } from '../../api/health/agentchecks.ts';
 import {
   DENIED_CHAIN,
@@ -14,12 +12,14 @@ import {
   LIMITED_CHAIN,
   LINK_CHAIN,
   LINK_PREFIX,
+  withDenialLimits,
 } from '../../compiler/denied.ts';
 import { type LogCounts, LogSocket } from '../../kernel/netlink/nflog/logsocket.ts';
 import type { LoggedPacket } from '../../kernel/netlink/nflog/messages.ts';
 import { readCounters } from '../../kernel/netlink/nftables/counters.ts';
 import { ClusterState, type ToldNames } from '../../model/cluster.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
+import type { Ruleset } from '../../nft/ruleset.ts';
 import type { Denial } from '../../observe/denials/denial.ts';
 import { connectionText, type LogMode, logFields, Sampler } from '../../observe/denials/lines.ts';
 import { ModelView } from '../../observe/denials/modelview.ts';
@@ -88,11 +88,9 @@ export class Denials {
     });
   }
 
-  /** The same engine, whose rules hand over what they deny, and whose events are known here too. */
-  followed(engine: Engine): Engine {
-    this.view.follow(engine.cluster);
-    return withDenials(engine, this.#limits, this.view);
-  }
+  /** Has rules hand over what they deny, within limits. */
+  readonly pass = (ruleset: Ruleset): Ruleset =>
+    this.#limits === undefined ? ruleset : withDenialLimits(ruleset, this.#limits);
 
   /** In the network namespace of this thread. Never throws. */
   start(): void {

@@ -32,7 +32,17 @@ function site(of: (chains: readonly { chain: string }[]) => Promise<RuleCount[]>
     close: () => undefined,
   };
   const counts = new RuleCounts(reader);
-  return { counts, asked, kernel: counts.watched(new FakeKernel()) };
+  return { counts, asked, kernel: counted(counts, new FakeKernel()) };
+}
+
+/** As the agent commits. */
+function counted(counts: RuleCounts, kernel: FakeKernel) {
+  return {
+    commit: async (ops: readonly Op[]) => {
+      await counts.before(ops);
+      await kernel.commit(ops);
+    },
+  };
 }
 
 test('the counts of a chain are read before a commit takes its rules away, and of no other', async () => {
@@ -75,7 +85,7 @@ test('a commit does not wait for a scrape, and what both read is counted once, w
       const some = Promise.withResolvers<RuleCount[]>();
       const reader = { all: () => scrape.promise, of: () => some.promise, close: () => undefined };
       const counts = new RuleCounts(reader);
-      const kernel = counts.watched(new FakeKernel());
+      const kernel = counted(counts, new FakeKernel());
       await kernel.commit(SETUP);
       const reading = counts.read();
       const commit = kernel.commit([flush(CHAIN)]);

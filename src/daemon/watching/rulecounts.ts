@@ -3,10 +3,8 @@
  * its counts are read before it goes. What comes between that and the commit is lost, some tenths of a millisecond; what
  * of many chains at once could not be read is said.
  */
-import { type Engine, withRules } from '../../agent/engine.ts';
-import { isCounted, type Kept, withRuleCounters } from '../../compiler/rulecounters.ts';
+import { isCounted } from '../../compiler/rulecounters.ts';
 import { type ChainOf, RuleCountReader } from '../../kernel/netlink/nftables/rulecounts.ts';
-import type { Kernel } from '../../nft/kernel.ts';
 import type { Op } from '../../nft/plan/op.ts';
 import type { RuleCount } from '../../nft/rulecount.ts';
 import { RuleTotals, ruleIdOf } from './ruletotals.ts';
@@ -35,26 +33,10 @@ export class RuleCounts {
     this.#reader = reader;
   }
 
-  /** The same engine, whose rules count. */
-  counted(engine: Engine, kept: Kept): Engine {
-    return withRules(engine, ruleset => withRuleCounters(ruleset, kept));
-  }
-
-  /** The same kernel, which is asked for the counts of what a batch takes away. To count never fails a commit. */
-  watched(kernel: Kernel): Kernel {
-    return {
-      missingFeatures: kernel.missingFeatures,
-      queue: kernel.queue,
-      dump: () => kernel.dump(),
-      generation: () => kernel.generation(),
-      owner: () => kernel.owner(),
-      close: () => kernel.close(),
-      commit: async (ops, expected) => {
-        const going = goingIn(ops);
-        if (going.length > 0) await this.#readBefore(going);
-        return kernel.commit(ops, expected);
-      },
-    };
+  /** Reads the counts of what a batch takes away, before it does. Never throws: to count fails no commit. */
+  async before(ops: readonly Op[]): Promise<void> {
+    const going = goingIn(ops);
+    if (going.length > 0) await this.#readBefore(going);
   }
 
   /** Totals as of now, or of some seconds ago. */

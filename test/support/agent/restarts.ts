@@ -3,7 +3,6 @@
  * packets meet, whatever is denied before changes, after them and after any part of them is denied.
  */
 import { Agent } from '../../../src/agent/agent.ts';
-import { withRules } from '../../../src/agent/engine.ts';
 import { compile } from '../../../src/compiler/compile.ts';
 import { type DenialLimits, withDenialLimits } from '../../../src/compiler/denied.ts';
 import { Incremental } from '../../../src/compiler/live/incremental.ts';
@@ -119,9 +118,11 @@ export class RestartedNode {
     this.#batchesLeft = Number.POSITIVE_INFINITY;
     this.#ends = [(await this.#fake.another().dump()).ruleset, this.#desired()];
     this.#stop = new AbortController();
+    const manner = this.#manner;
     this.#agent = new Agent({
       open: async () => this.#watched(),
       engine: () => this.#engine(),
+      passes: [ruleset => inManner(ruleset, manner)],
       node: NODE,
       log: SILENT,
       timing: this.#time,
@@ -183,9 +184,7 @@ export class RestartedNode {
 
   #engine() {
     const { unknownPods, podLinks, hearing } = this.#manner;
-    const engine = new Incremental(NODE, unknownPods, podLinks, hearing, { mostAsked: SMALL.mostAsked });
-    const manner = this.#manner;
-    return withRules(engine, ruleset => inManner(ruleset, manner));
+    return new Incremental(NODE, unknownPods, podLinks, hearing, { mostAsked: SMALL.mostAsked });
   }
 
   #desired(cluster: Cluster = this.#cluster): Ruleset {
