@@ -9,7 +9,7 @@
  */
 
 import { getOrMake } from '../lib/collections/getormake.ts';
-import { richest } from '../lib/fairness/tenants.ts';
+import { largestHolding } from '../lib/fairness/quota.ts';
 import type { Address } from '../model/address.ts';
 import type { PodKey } from '../model/cluster.ts';
 import { KnownTexts } from './knowntexts.ts';
@@ -248,7 +248,7 @@ export class Leases {
     if (this.#size <= this.#limits.perNode) return [];
     this.#size--;
     this.#evicted++;
-    return richest(this.#pods.values())!.evictOldest();
+    return largestHolding(this.#pods.values())!.evictOldest();
   }
 
   #end(pod: PodLeases, lease: Lease): LeaseChange[] {

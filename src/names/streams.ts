@@ -1,6 +1,6 @@
 /** The TCP connections over which answers come, as many as are kept: what goes beyond is delivered, and not learnt. */
 
-import { richest } from '../lib/fairness/tenants.ts';
+import { largestHolding } from '../lib/fairness/quota.ts';
 import { namespaceOfPod, type PodKey } from '../model/cluster.ts';
 import type { Transport } from './packet.ts';
 import { AnswerStream } from './stream.ts';
@@ -91,7 +91,7 @@ export class AnswerStreams {
 
   #makeRoom(): void {
     while (this.#size > MOST_KEPT) {
-      const most = richest(this.#pods.values())!;
+      const most = largestHolding(this.#pods.values())!;
       this.#size -= most.size;
       most.endOldest();
       this.#size += most.size;

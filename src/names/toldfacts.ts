@@ -1,7 +1,7 @@
 /** What pods were told, as the agent's own thread knows it: for verdicts, for open connections, for people. */
 
 import { getOrMake } from '../lib/collections/getormake.ts';
-import { richest } from '../lib/fairness/tenants.ts';
+import { largestHolding } from '../lib/fairness/quota.ts';
 import type { Address } from '../model/address.ts';
 import { namespaceOfPod, type PodKey, type ToldNames } from '../model/cluster.ts';
 import { DomainNameIndex, matchesDomainName } from '../model/domainname.ts';
@@ -159,7 +159,7 @@ export class ToldFacts {
   }
 
   #makeRoom(): void {
-    richest(this.#pods.values())!.dropOldest();
+    largestHolding(this.#pods.values())!.dropOldest();
     this.#size--;
   }
 }

@@ -175,8 +175,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'names: of a full node the pod with most loses, however many its neighbours are',
-    find: 'if (most === undefined || each.sum > most.sum) most = each;',
-    replace: 'if (most === undefined || each.largest.size > most.largest.size) most = each;',
+    find: 'pods => pods.reduce((sum, pod) => sum + pod.size, 0)',
+    replace: 'pods => Math.max(...pods.map(({ size }) => size))',
     test: 'leases.test.ts',
   },
   {
@@ -193,7 +193,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'names: a namespace has as much work made as it has pods',
-    find: ' && this.#ofNamespace(pod).level(nowMs) > 0',
+    find: ' && this.#namespaces.level(this.#namespaceOf(pod), nowMs) > 0',
     replace: '',
     test: 'turns.test.ts',
   },
@@ -497,7 +497,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'scrape: every connection costs a handshake',
-    find: 'if (own.level(nowMs) < 1 || this.#all.level(nowMs) < 1) return false;',
+    find: 'if (this.#each.level(source, nowMs) < 1 || this.#all.level(nowMs) < 1) return false;',
     replace: '',
     test: 'scrape.test.ts',
   },
@@ -972,8 +972,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'events: where there are too many, whoever comes last loses',
-    find: 'its.size > most.size ? its : most',
-    replace: 'its',
+    find: 'largest(this.#namespaces.values(), ({ size }) => size)!',
+    replace: '[...this.#namespaces.values()].at(-1)!',
     test: 'waitingevents.test.ts',
   },
   {
@@ -2432,8 +2432,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'counts: policies that are gone keep their series',
-    find: 'sharedByNamespace(inForce, this.#own, this.#most)',
-    replace: 'sharedByNamespace(new Set([...this.#own, ...inForce]), this.#own, this.#most)',
+    find: 'this.#chosen(inForce)',
+    replace: 'this.#chosen(new Set([...this.#own, ...inForce]))',
     test: 'policyseries.test.ts',
   },
   {
@@ -2444,8 +2444,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'counts: which policies have series depends on the order in which they are read',
-    find: 'rankOf(a, holders) - rankOf(b, holders) || (a < b ? -1 : 1)',
-    replace: 'rankOf(a, holders) - rankOf(b, holders)',
+    find: 'rank(a) - rank(b) || (a < b ? -1 : 1)',
+    replace: 'rank(a) - rank(b)',
     test: 'policyseries.test.ts',
   },
   {
@@ -2728,15 +2728,15 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'rates: a source has what is for all',
-    find: 'own.level(nowMs) < 1 || ',
+    find: 'this.#each.level(source, nowMs) < 1 || ',
     replace: '',
-    test: 'sourcerates.test.ts',
+    test: 'keyedrates.test.ts',
   },
   {
     name: 'rates: who comes all the time is forgotten before who came once',
-    find: '    this.#sources.delete(source);\n',
-    replace: '',
-    test: 'sourcerates.test.ts',
+    find: '    this.#buckets.delete(key);\n    this.#buckets.set(key, bucket);\n',
+    replace: '    this.#buckets.set(key, bucket);\n',
+    test: 'keyedrates.test.ts',
   },
   {
     name: 'names: resolvers behind another port are not read back from the rules',
@@ -3234,5 +3234,17 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'const byService = [...isUdp, ...isTranslated(), ...toOwnPort];',
     replace: 'const byService = [...isUdp, ...toOwnPort];',
     test: 'compiler/tunnels.test.ts',
+  },
+  {
+    name: 'fairness: of a full list whoever comes loses its oldest',
+    find: 'largest(this.#groups, ([, { length }]) => length)!',
+    replace: '[...this.#groups].at(-1)!',
+    test: 'fairness/fairness.test.ts',
+  },
+  {
+    name: 'fairness: who has many has more than one of each turn',
+    find: 'groups.flatMap(group => group.slice(turn, turn + 1))',
+    replace: 'groups.flatMap(group => group.slice(turn, turn + 2))',
+    test: 'fairness/fairness.test.ts',
   },
 ];

@@ -11,7 +11,8 @@
  * its previous version, so that every batch is what `compile` makes of a cluster that once was, or could have been.
  */
 
-import { type Rate, TokenBucket } from '../../lib/fairness/tokenbucket.ts';
+import { KeyedRates } from '../../lib/fairness/keyedrates.ts';
+import type { Rate } from '../../lib/fairness/tokenbucket.ts';
 import type { Policy, PolicyId } from '../../model/policy.ts';
 import type { PolicyChange } from '../../model/policychange.ts';
 import type { WaitingChange } from '../scheduler.ts';
@@ -226,12 +227,12 @@ const MOST_TURNS = 10_000;
  * that tightens without end waits like everybody else, and does not use up what is there for the others.
  */
 export const RATION: Rate = { burst: 5, perSecond: 3 };
-/** Rations that are whole again need not be remembered. */
+/** Of so many namespaces it is known what they have left. */
 const MOST_REMEMBERED = 1000;
 
 class HastyChanges {
   readonly #waiting = new Map<string, Set<PolicyId>>();
-  readonly #rations = new Map<string, TokenBucket>();
+  readonly #rations = new KeyedRates(RATION, MOST_REMEMBERED);
 
   add(namespace: string, id: PolicyId): void {
     this.#waiting.set(namespace, (this.#waiting.get(namespace) ?? new Set()).add(id));
@@ -250,22 +251,10 @@ class HastyChanges {
   /** A batch takes them in. */
   taken(nowMs: number): void {
     for (const namespace of this.#waiting.keys())
-      if (this.#isLeft(namespace, nowMs)) this.#take(namespace, nowMs);
-    if (this.#rations.size > MOST_REMEMBERED) this.#forget(nowMs);
+      if (this.#isLeft(namespace, nowMs)) this.#rations.take(namespace, nowMs);
   }
 
   #isLeft(namespace: string, nowMs: number): boolean {
-    return (this.#rations.get(namespace)?.level(nowMs) ?? RATION.burst) >= 1;
-  }
-
-  #take(namespace: string, nowMs: number): void {
-    const ration = this.#rations.get(namespace) ?? new TokenBucket(RATION);
-    ration.take(nowMs);
-    this.#rations.set(namespace, ration);
-  }
-
-  #forget(nowMs: number): void {
-    for (const [namespace, ration] of this.#rations)
-      if (ration.level(nowMs) >= RATION.burst) this.#rations.delete(namespace);
+    return this.#rations.level(namespace, nowMs) >= 1;
   }
 }

@@ -1,11 +1,12 @@
 /**
  * What the rules of each policy have matched, as series: with as many labels as somebody can look at. A policy that is in
  * force has a series of its own as long as there is room; where there is none, those that are gone make some, and then
- * those of the namespaces that have most (seriesshares.ts). What all others matched is one series, which takes in what
- * is new of theirs and gives nothing back: a series never falls because a policy came into it or left it.
+ * those of the namespaces that have most. Of a namespace those that have one keep it, then the names in order: after a
+ * restart it is the same policies, as long as none came or went between. What all others matched is one series, which takes
+ * in what is new of theirs and gives nothing back: a series never falls because a policy came into it or left it.
  */
 import { COMMENT_BYTES } from '../../compiler/names.ts';
-import { namespaceOfLabel, sharedByNamespace } from '../../lib/fairness/seriesshares.ts';
+import { firstOfEach } from '../../lib/fairness/firstofeach.ts';
 import type { CountedTotal } from './view.ts';
 
 /** Policies with series of their own. */
@@ -57,7 +58,7 @@ export class PolicySeries {
   /** Who is gone keeps its series until somebody who is in force needs its place: the oldest gives way first. */
   #share(sources: ReadonlySet<string>): void {
     const inForce = new Set([...sources].filter(policy => policy !== OTHERS));
-    const chosen = sharedByNamespace(inForce, this.#own, this.#most);
+    const chosen = this.#chosen(inForce);
     const gone = [...this.#own].filter(policy => !inForce.has(policy));
     const room = this.#most - chosen.size;
     const kept = [...this.#own].filter(policy => chosen.has(policy));
@@ -67,6 +68,24 @@ export class PolicySeries {
       Array.from(Map.groupBy(without, namespaceOfLabel), ([namespace, { length }]) => [namespace, length]),
     );
   }
+
+  #chosen(inForce: ReadonlySet<string>): ReadonlySet<string> {
+    const rank = (policy: string) => (this.#own.has(policy) ? 0 : 1);
+    const ranked = [...inForce].sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
+    const groups = [...Map.groupBy(ranked, namespaceOfLabel)].sort(([a], [b]) => (a < b ? -1 : 1));
+    return new Set(
+      firstOfEach(
+        groups.map(([, its]) => its),
+        this.#most,
+        rank,
+      ),
+    );
+  }
+}
+
+/** Empty for policies of the whole cluster; as rules name them: `shop/web`, `cnp:guard`. */
+export function namespaceOfLabel(policy: string): string {
+  return policy.includes(':') ? '' : policy.slice(0, Math.max(0, policy.indexOf('/')));
 }
 
 /** A total that is smaller than before began anew. */

@@ -8,7 +8,7 @@ import type { Log } from '../../agent/log.ts';
 import type { Observer } from '../../agent/observer.ts';
 import type { AuditsView } from '../../api/rpc/view.ts';
 import type { EventSpec } from '../../inputs/kube/report/event.ts';
-import { SourceRates } from '../../lib/fairness/sourcerates.ts';
+import { SourceRates } from '../../lib/fairness/keyedrates.ts';
 import type { Rate } from '../../lib/fairness/tokenbucket.ts';
 import { namespaceOfPolicy, type Policy, type PolicyId } from '../../model/policy.ts';
 import type { Denial } from '../../observe/denials/denial.ts';

@@ -1,9 +1,8 @@
 /** Totals of what rules have counted, by policy rule: they only rise, whatever becomes of the rules. Bounded. */
 
-import { policiesIn } from '../../api/rpc/policyseries.ts';
+import { namespaceOfLabel, policiesIn } from '../../api/rpc/policyseries.ts';
 import { type CountedRule, countedRule, countKey } from '../../compiler/countedrule.ts';
 import { getOrMake } from '../../lib/collections/getormake.ts';
-import { namespaceOfLabel } from '../../lib/fairness/seriesshares.ts';
 import type { RuleCount } from '../../nft/rulecount.ts';
 
 export interface RuleTotal extends CountedRule {

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { namespaceOfPod, type PodKey } from '../../model/cluster.ts';
-import { richest } from './tenants.ts';
 import { MOST_WAITING_OF_POD, Turns } from './turns.ts';
 import { WorkBudget } from './workbudget.ts';
 
@@ -82,11 +81,4 @@ describe('WorkBudget', () => {
     budget.retainOnly(new Set(['evil/a']));
     expect([budget.allows('evil/a', 0), budget.allows('gone/a', 0)]).toEqual([false, true]);
   });
-});
-
-it('richest() is of the namespace with most, its pod with most: many pods are no way to take from others', () => {
-  const holding = (namespace: string, size: number) => ({ namespace, size });
-  const many = Array.from({ length: 100 }, (_, i) => holding('evil', 300 + i));
-  expect(richest([holding('shop', 4_000), ...many])).toEqual(holding('evil', 399));
-  expect(richest([])).toBeUndefined();
 });

@@ -2,7 +2,8 @@
  * How much work answers may make, for each pod and each namespace: what is beyond it goes on without being read. The
  * unit is a record that is read, or an element that is told: some microseconds each.
  */
-import { type Rate, TokenBucket } from './tokenbucket.ts';
+import { KeyedRates } from './keyedrates.ts';
+import type { Rate } from './tokenbucket.ts';
 
 export interface WorkRates {
   readonly pod: Rate;
@@ -17,42 +18,28 @@ const WORK_RATES: WorkRates = {
 
 export class WorkBudget<Pod extends string> {
   readonly #namespaceOf: (pod: Pod) => string;
-  readonly #rates: WorkRates;
-  readonly #accounts = new Map<string, TokenBucket>();
+  readonly #pods: KeyedRates;
+  readonly #namespaces: KeyedRates;
 
-  constructor(namespaceOf: (pod: Pod) => string, rates: WorkRates = WORK_RATES) {
+  constructor(namespaceOf: (pod: Pod) => string, { pod, namespace }: WorkRates = WORK_RATES) {
     this.#namespaceOf = namespaceOf;
-    this.#rates = rates;
+    this.#pods = new KeyedRates(pod);
+    this.#namespaces = new KeyedRates(namespace);
   }
 
   /** Whether an answer of the pod may be read now, whatever it costs. */
   allows(pod: Pod, nowMs: number): boolean {
-    return this.#ofPod(pod).level(nowMs) > 0 && this.#ofNamespace(pod).level(nowMs) > 0;
+    return this.#pods.level(pod, nowMs) > 0 && this.#namespaces.level(this.#namespaceOf(pod), nowMs) > 0;
   }
 
   /** What it cost may be more than what was left. */
   spend(pod: Pod, units: number, nowMs: number): void {
-    this.#ofPod(pod).take(nowMs, units);
-    this.#ofNamespace(pod).take(nowMs, units);
+    this.#pods.take(pod, nowMs, units);
+    this.#namespaces.take(this.#namespaceOf(pod), nowMs, units);
   }
 
   retainOnly(pods: ReadonlySet<Pod>): void {
-    const kept = new Set<string>([...pods].flatMap(pod => [pod, this.#namespaceOf(pod)]));
-    for (const key of this.#accounts.keys()) if (!kept.has(key)) this.#accounts.delete(key);
-  }
-
-  #ofPod(pod: Pod): TokenBucket {
-    return this.#accounts.get(pod) ?? this.#open(pod, this.#rates.pod);
-  }
-
-  #ofNamespace(pod: Pod): TokenBucket {
-    const namespace = this.#namespaceOf(pod);
-    return this.#accounts.get(namespace) ?? this.#open(namespace, this.#rates.namespace);
-  }
-
-  #open(key: string, rate: Rate): TokenBucket {
-    const account = new TokenBucket(rate);
-    this.#accounts.set(key, account);
-    return account;
+    this.#pods.retainOnly(pods);
+    this.#namespaces.retainOnly(new Set([...pods].map(this.#namespaceOf)));
   }
 }

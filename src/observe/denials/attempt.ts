@@ -1,6 +1,6 @@
 /** Which packets belong to one attempt, and whose it is: nobody has his attempt counted with another's. */
 
-import type { Origin } from '../../lib/fairness/fairlist.ts';
+import type { Origin } from '../../lib/fairness/quota.ts';
 import type { Address } from '../../model/address.ts';
 import type { Pod } from '../../model/cluster.ts';
 import type { DeniedPacket } from './cause.ts';

@@ -3,7 +3,7 @@
  * fills it, and shared: who is denied most loses his oldest first.
  */
 
-import { FairList } from '../../lib/fairness/fairlist.ts';
+import { QuotaList } from '../../lib/fairness/quota.ts';
 import type { DeniedAttempt } from './attempt.ts';
 import type { Denial } from './denial.ts';
 import type { NamedDenial } from './name.ts';
@@ -25,12 +25,12 @@ interface Recorded {
 export class Journal {
   /** By their keys. */
   readonly #attempts = new Map<string, Recorded>();
-  readonly #recorded: FairList<Recorded>;
+  readonly #recorded: QuotaList<Recorded>;
   readonly #followers = new Set<Follower>();
   #number = 0;
 
   constructor(most = MOST_DENIALS) {
-    this.#recorded = new FairList(most);
+    this.#recorded = new QuotaList(most);
   }
 
   /** How many attempts there were since the start, kept or not. */

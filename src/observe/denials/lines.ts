@@ -1,5 +1,5 @@
 /** Denials as lines of a log: all of them, or of each kind one a minute, of each source few, and of all few at a time. */
-import { SourceRates } from '../../lib/fairness/sourcerates.ts';
+import { SourceRates } from '../../lib/fairness/keyedrates.ts';
 import type { Rate } from '../../lib/fairness/tokenbucket.ts';
 import { flowText } from '../../semantics/flowtext.ts';
 import { type Denial, type DenialEnd, type DialledService, deniersOf } from './denial.ts';

@@ -10,6 +10,7 @@
  */
 
 import { getOrMake } from '../../lib/collections/getormake.ts';
+import { largest } from '../../lib/fairness/quota.ts';
 import { namespaceOfPod } from '../../model/cluster.ts';
 import { countOf, type RecordedFlow, recordedFlowKey, sum } from './recording.ts';
 
@@ -94,9 +95,7 @@ export class Recorder {
   }
 
   #giveUpOne(): void {
-    const [namespace, { flows }] = [...this.#namespaces].reduce((most, each) =>
-      each[1].flows.size > most[1].flows.size ? each : most,
-    );
+    const [namespace, { flows }] = largest(this.#namespaces, ([, { flows }]) => flows.size)!;
     const [key, counted] = flows.entries().next().value!;
     this.#drop(namespace, key, counted);
     this.leaveOut(namespace, countOf(counted));

@@ -3,6 +3,7 @@
  * tenant that has thousands to be told of keeps no other from hearing of his.
  */
 import { getOrMake } from '../../../lib/collections/getormake.ts';
+import { largest } from '../../../lib/fairness/quota.ts';
 import type { EventSpec } from './event.ts';
 
 export interface WaitingEvent {
@@ -58,9 +59,8 @@ export class WaitingEvents {
   }
 
   #dropOne(): void {
-    const groups = [...this.#namespaces.values()];
-    const largest = groups.reduce((most, its) => (its.size > most.size ? its : most));
-    this.delete([...largest.keys()].at(-1)!);
+    const its = largest(this.#namespaces.values(), ({ size }) => size)!;
+    this.delete([...its.keys()].at(-1)!);
   }
 }
 

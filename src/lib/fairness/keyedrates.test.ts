@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { SourceRates } from './sourcerates.ts';
+import { SourceRates } from './keyedrates.ts';
 
 const EACH = { burst: 2, perSecond: 1 };
 const ALL = { burst: 5, perSecond: 2 };

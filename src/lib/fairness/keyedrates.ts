@@ -1,0 +1,55 @@
+/** A rate for each key, so that whoever comes too often takes nothing of others. */
+import { type Rate, TokenBucket } from './tokenbucket.ts';
+
+export class KeyedRates {
+  readonly #rate: Rate;
+  readonly #most: number;
+  /** The key that was asked for longest ago comes first, and is forgotten where there are more. */
+  readonly #buckets = new Map<string, TokenBucket>();
+
+  constructor(rate: Rate, most = Number.POSITIVE_INFINITY) {
+    this.#rate = rate;
+    this.#most = most;
+  }
+
+  /** What the key has left: its burst, where it is not known. */
+  level(key: string, nowMs: number): number {
+    return this.#bucketOf(key).level(nowMs);
+  }
+
+  /** More than it has left is a debt. */
+  take(key: string, nowMs: number, tokens = 1): void {
+    this.#bucketOf(key).take(nowMs, tokens);
+  }
+
+  retainOnly(keys: ReadonlySet<string>): void {
+    for (const key of this.#buckets.keys()) if (!keys.has(key)) this.#buckets.delete(key);
+  }
+
+  #bucketOf(key: string): TokenBucket {
+    const bucket = this.#buckets.get(key) ?? new TokenBucket(this.#rate);
+    this.#buckets.delete(key);
+    this.#buckets.set(key, bucket);
+    if (this.#buckets.size > this.#most) this.#buckets.delete(this.#buckets.keys().next().value!);
+    return bucket;
+  }
+}
+
+/** A rate for each source, and one for all of them together. */
+export class SourceRates {
+  readonly #each: KeyedRates;
+  readonly #all: TokenBucket;
+
+  constructor(each: Rate, all: Rate, mostSources: number) {
+    this.#each = new KeyedRates(each, mostSources);
+    this.#all = new TokenBucket(all);
+  }
+
+  /** Whether one more of this source is within both rates; only then it counts. */
+  take(source: string, nowMs: number): boolean {
+    if (this.#each.level(source, nowMs) < 1 || this.#all.level(nowMs) < 1) return false;
+    this.#each.take(source, nowMs);
+    this.#all.take(nowMs);
+    return true;
+  }
+}
