@@ -2522,8 +2522,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'drops: what comes is told to be recorded',
-    find: 'if (this.#isFull) this.#waiting.push(MARK);',
-    replace: 'if (this.#isFull) this.#isLast = false;',
+    find: 'this.#put({ ends_recorded: true }, 0);',
+    replace: 'setTimeout(() => this.#put({ ends_recorded: true }, 0));',
     test: 'drops.test.ts',
   },
   {

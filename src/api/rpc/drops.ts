@@ -2,6 +2,7 @@
 import type { ServerWritableStream } from '@grpc/grpc-js';
 import type { Denial } from '../../observe/denials/denial.ts';
 import type { DropsRequest, DropsResponse } from './messages.ts';
+import { SlowReader } from './slowreader.ts';
 import type { AgentView } from './view.ts';
 
 type Call = ServerWritableStream<DropsRequest, DropsResponse>;
@@ -24,57 +25,37 @@ export async function sendDrops(call: Call, { denials }: AgentView): Promise<voi
 }
 
 const NOTHING: DropsResponse = { facts: '', denial: '', skipped: 0, ends_recorded: false };
-/** Stands between what was recorded and what comes. */
-const MARK = Symbol('all that was recorded is told');
 
 /** Writes as fast as it is read. */
 class Reader {
-  readonly #call: Call;
-  readonly #waiting: (Denial | typeof MARK)[] = [];
-  #isFull = false;
-  #isLast = false;
+  readonly #reader: SlowReader<DropsResponse>;
   #skipped = 0;
   #last = 0;
 
   constructor(call: Call) {
-    this.#call = call;
-    call.on('drain', () => this.#resume());
+    this.#reader = new SlowReader(call, { count: MOST_WAITING, text: Number.POSITIVE_INFINITY });
   }
 
   /** Each denial once, in the order of their numbers. */
   take(denial: Denial): void {
     if (denial.number <= this.#last) return;
     this.#last = denial.number;
-    if (!this.#isFull) this.#write(denial);
-    else if (this.#waiting.length < MOST_WAITING) this.#waiting.push(denial);
-    else this.#skipped++;
+    if (!this.#reader.hasRoom(1, 0)) this.#skipped++;
+    else this.#put({ denial: JSON.stringify(denial) }, 1);
   }
 
-  /** Behind all that waits. */
   endRecorded(): void {
-    if (this.#isFull) this.#waiting.push(MARK);
-    else this.#write(MARK);
+    this.#put({ ends_recorded: true }, 0);
   }
 
-  /** Behind all that waits. */
   end(): void {
-    this.#isLast = true;
-    if (this.#waiting.length === 0) this.#call.end();
+    this.#reader.end();
   }
 
-  #write(next: Denial | typeof MARK): void {
+  /** With how many were left out before it. */
+  #put(told: Partial<DropsResponse>, count: number): void {
     const skipped = this.#skipped;
     this.#skipped = 0;
-    const told = next === MARK ? { ends_recorded: true } : { denial: JSON.stringify(next) };
-    this.#isFull = !this.#call.write({ ...NOTHING, ...told, skipped });
-  }
-
-  #resume(): void {
-    this.#isFull = false;
-    for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
-      this.#write(next);
-      if (this.#isFull && this.#waiting.length > 0) return;
-    }
-    if (this.#isLast) this.#call.end();
+    this.#reader.put({ ...NOTHING, ...told, skipped }, count);
   }
 }

@@ -1,6 +1,7 @@
 /** New connections on the wire, and denied ones among them: from now on, for as long as somebody reads. */
 import type { ServerWritableStream } from '@grpc/grpc-js';
 import type { FlowsResponse } from './messages.ts';
+import { SlowReader } from './slowreader.ts';
 import type { AgentView } from './view.ts';
 
 type Call = ServerWritableStream<object, FlowsResponse>;
@@ -38,10 +39,6 @@ interface Part {
   readonly count: number;
 }
 
-interface Waiting extends Part {
-  readonly message: FlowsResponse;
-}
-
 /** Made as they are taken. */
 function* partsOf(all: readonly object[]): Generator<Part> {
   let texts: string[] = [];
@@ -61,37 +58,25 @@ function* partsOf(all: readonly object[]): Generator<Part> {
 
 /** Writes as fast as it is read. */
 class Reader {
-  readonly #call: Call;
-  #waiting: Waiting[] = [];
-  #count = 0;
-  #size = 0;
-  #isFull = false;
+  readonly #reader: SlowReader<FlowsResponse>;
   #lost = 0;
   #skipped = 0;
 
   constructor(call: Call) {
-    this.#call = call;
-    call.on('drain', () => this.#resume());
+    const room = { count: MOST_WAITING, text: MOST_WAITING_TEXT };
+    this.#reader = new SlowReader(call, room, () => this.#leftOut());
   }
 
   take(kind: 'flows' | 'denials', all: readonly object[], lost = 0): void {
     this.#lost += lost;
     let taken = 0;
-    for (const part of partsOf(all)) {
-      if (this.#count + part.count > MOST_WAITING || this.#size + part.text.length > MOST_WAITING_TEXT) break;
-      this.#put(kind, part);
-      taken += part.count;
+    for (const { text, count } of partsOf(all)) {
+      if (!this.#reader.hasRoom(count, text.length)) break;
+      this.#reader.put(this.#counted({ flows: '', denials: '', [kind]: text }), count, text.length);
+      taken += count;
     }
     this.#skipped += all.length - taken;
-    if (!this.#isFull) this.#resume();
-  }
-
-  #put(kind: 'flows' | 'denials', { text, count }: Part): void {
-    const message = this.#counted({ flows: '', denials: '', [kind]: text });
-    this.#waiting.push({ message, text, count });
-    this.#count += count;
-    this.#size += text.length;
-    if (!this.#isFull) this.#resume();
+    this.#reader.rest();
   }
 
   /** With what was left out before it. */
@@ -101,16 +86,8 @@ class Reader {
     return { facts: '', ...message, lost, skipped };
   }
 
-  #resume(): void {
-    this.#isFull = false;
-    while (!this.#isFull && this.#waiting.length > 0) {
-      const { message, text, count } = this.#waiting.shift()!;
-      this.#count -= count;
-      this.#size -= text.length;
-      this.#isFull = !this.#call.write(message);
-    }
-    // Where nothing else comes it is said all the same.
-    if (!this.#isFull && this.#lost + this.#skipped > 0)
-      this.#isFull = !this.#call.write(this.#counted({ flows: '', denials: '' }));
+  /** Where nothing else comes it is said all the same. */
+  #leftOut(): FlowsResponse | undefined {
+    return this.#lost + this.#skipped > 0 ? this.#counted({ flows: '', denials: '' }) : undefined;
   }
 }

@@ -7,6 +7,7 @@ import { longWord, word } from '../../lib/text/words.ts';
 import { type Address, addressFromBytes } from '../../model/address.ts';
 import type { FlowProtocol } from '../../model/flow.ts';
 import { isIcmpError } from '../../model/icmperrors.ts';
+import { type IpPacket, readIpPacket } from '../../model/ippacket.ts';
 import { flowProtocol, PROTOCOL_NUMBER } from '../../model/ipprotocol.ts';
 
 export interface PacketHead {
@@ -27,16 +28,10 @@ export interface PacketHead {
     /** The packet that an error is about. */
     readonly about?: PacketHead;
   };
-  /** A part of a packet: the first, or one that has no ports in it. */
-  readonly fragment?: 'first' | 'later';
+  readonly fragment?: IpPacket['fragment'];
   /** It has more headers than were copied: nobody knows its protocol, which is that of the last that was read. */
   readonly cut?: true;
 }
-
-/** IANA numbers of IPv6 extension headers. */
-const HEADER = { hopByHop: 0, routing: 43, fragment: 44, ah: 51, destinationOptions: 60 } as const;
-/** As many as are in what the rules hand over. */
-const MOST_EXTENSIONS = 16;
 
 /** Undefined where it is neither IPv4 nor IPv6, or ends before its addresses. */
 export function readHead(bytes: Uint8Array): PacketHead | undefined {
@@ -45,10 +40,9 @@ export function readHead(bytes: Uint8Array): PacketHead | undefined {
 
 /** `outer`: a packet of which an error tells is not looked into for another. */
 function readPacket(bytes: Uint8Array, outer: boolean): PacketHead | undefined {
-  const version = (bytes[0] ?? 0) >> 4;
-  const found = version === 4 ? readV4(bytes) : version === 6 ? readV6(bytes) : undefined;
+  const found = readIpPacket(bytes);
   if (found === undefined) return undefined;
-  const { from, to, number, body, fragment, isCut } = found;
+  const { from, to, number, at, fragment, isCut } = found;
   const protocol = flowProtocol(number);
   const ends = {
     from: addressFromBytes(from),
@@ -58,69 +52,8 @@ function readPacket(bytes: Uint8Array, outer: boolean): PacketHead | undefined {
   };
   if (fragment === 'later') return ends;
   if (isCut) return { ...ends, cut: true };
-  return { ...ends, ...transport(number, body, outer) };
+  return { ...ends, ...transport(number, bytes.subarray(at), outer) };
 }
-
-interface Found {
-  readonly from: Uint8Array;
-  readonly to: Uint8Array;
-  /** Of the protocol. */
-  readonly number: number;
-  /** From the transport header on, as far as it was copied. */
-  readonly body: Uint8Array;
-  readonly fragment: PacketHead['fragment'];
-  /** The transport header is behind what was copied. */
-  readonly isCut: boolean;
-}
-
-function readV4(bytes: Uint8Array): Found | undefined {
-  if (bytes.length < 20) return undefined;
-  const header = Math.max(20, (bytes[0]! & 15) * 4);
-  return {
-    from: bytes.subarray(12, 16),
-    to: bytes.subarray(16, 20),
-    number: bytes[9]!,
-    body: bytes.subarray(header),
-    fragment: fragmentOf(word(bytes, 6), 0x1fff, 0x2000),
-    isCut: false,
-  };
-}
-
-/** RFC 8200 4; AH (RFC 4302) counts its length in words of four bytes. */
-function readV6(bytes: Uint8Array): Found | undefined {
-  if (bytes.length < 40) return undefined;
-  let number = bytes[6]!;
-  let at = 40;
-  let fragment: PacketHead['fragment'];
-  for (let i = 0; i < MOST_EXTENSIONS && isExtension(number) && at + 8 <= bytes.length; i++) {
-    const length = bytes[at + 1]!;
-    if (number === HEADER.fragment) fragment = fragmentOf(word(bytes, at + 2), 0xfff8, 1);
-    const size = number === HEADER.fragment ? 8 : number === HEADER.ah ? (length + 2) * 4 : (length + 1) * 8;
-    number = bytes[at]!;
-    at += size;
-    if (fragment === 'later') break;
-  }
-  return {
-    from: bytes.subarray(8, 24),
-    to: bytes.subarray(24, 40),
-    number,
-    body: bytes.subarray(at),
-    fragment,
-    isCut: isExtension(number),
-  };
-}
-
-/** A packet of which this is the beginning and all is whole. */
-function fragmentOf(field: number, offset: number, more: number): PacketHead['fragment'] {
-  if ((field & offset) !== 0) return 'later';
-  return (field & more) === 0 ? undefined : 'first';
-}
-
-function isExtension(number: number): boolean {
-  return EXTENSIONS.has(number);
-}
-
-const EXTENSIONS: ReadonlySet<number> = new Set(Object.values(HEADER));
 
 const { icmp, icmpv6, tcp, udp, sctp } = PROTOCOL_NUMBER;
 

@@ -1,0 +1,80 @@
+/** The headers of an IPv4 or IPv6 packet. Reads what hostile hosts send, and as much of it as was copied: never throws. */
+import { word } from '../lib/text/words.ts';
+
+export interface IpPacket {
+  readonly from: Uint8Array;
+  readonly to: Uint8Array;
+  /** The protocol behind the IPv6 extension headers that were read. */
+  readonly number: number;
+  /** Where that begins. */
+  readonly at: number;
+  /** Where the packet says that it ends; it may be behind what was copied. */
+  readonly end: number;
+  /** A part of a packet: the first, or one that has no ports in it. */
+  readonly fragment: 'first' | 'later' | undefined;
+  /** The transport header is behind what was copied: `number` is that of the next extension header. */
+  readonly isCut: boolean;
+}
+
+/** IANA numbers of IPv6 extension headers. */
+const HEADER = { hopByHop: 0, routing: 43, fragment: 44, ah: 51, destinationOptions: 60 } as const;
+/** As many as are in what the rules hand over. */
+const MOST_EXTENSIONS = 16;
+
+/** Undefined where it is neither IPv4 nor IPv6, or ends before its addresses. */
+export function readIpPacket(bytes: Uint8Array): IpPacket | undefined {
+  const version = (bytes[0] ?? 0) >> 4;
+  if (version === 4) return readV4(bytes);
+  return version === 6 ? readV6(bytes) : undefined;
+}
+
+function readV4(bytes: Uint8Array): IpPacket | undefined {
+  if (bytes.length < 20) return undefined;
+  return {
+    from: bytes.subarray(12, 16),
+    to: bytes.subarray(16, 20),
+    number: bytes[9]!,
+    at: Math.max(20, (bytes[0]! & 15) * 4),
+    end: word(bytes, 2),
+    fragment: fragmentOf(word(bytes, 6), 0x1fff, 0x2000),
+    isCut: false,
+  };
+}
+
+/** RFC 8200 4; AH (RFC 4302) counts its length in words of four bytes. */
+function readV6(bytes: Uint8Array): IpPacket | undefined {
+  if (bytes.length < 40) return undefined;
+  const length = word(bytes, 4); // none where it is one of many segments (GSO)
+  let number = bytes[6]!;
+  let at = 40;
+  let fragment: IpPacket['fragment'];
+  for (let i = 0; i < MOST_EXTENSIONS && isExtension(number) && at + 8 <= bytes.length; i++) {
+    const length = bytes[at + 1]!;
+    if (number === HEADER.fragment) fragment = fragmentOf(word(bytes, at + 2), 0xfff8, 1);
+    const size = number === HEADER.fragment ? 8 : number === HEADER.ah ? (length + 2) * 4 : (length + 1) * 8;
+    number = bytes[at]!;
+    at += size;
+    if (fragment === 'later') break;
+  }
+  return {
+    from: bytes.subarray(8, 24),
+    to: bytes.subarray(24, 40),
+    number,
+    at,
+    end: length === 0 ? bytes.length : 40 + length,
+    fragment,
+    isCut: isExtension(number),
+  };
+}
+
+/** A packet of which this is the beginning and all is whole. */
+function fragmentOf(field: number, offset: number, more: number): IpPacket['fragment'] {
+  if ((field & offset) !== 0) return 'later';
+  return (field & more) === 0 ? undefined : 'first';
+}
+
+function isExtension(number: number): boolean {
+  return EXTENSIONS.has(number);
+}
+
+const EXTENSIONS: ReadonlySet<number> = new Set(Object.values(HEADER));
