@@ -1,4 +1,16 @@
-/** What keeps the kernel equal to policy: the agent, everybody who watches it, and those who forget connections. */
+/**
+ * What keeps the kernel equal to policy: the agent, everybody who watches it, and those who forget connections.
+ *
+ *     events ──▶ Agent ──▶ Incremental ──▶ passes: guard, counters, denials ──▶ kernel
+ *                  │           │                                                  │ beforeCommit
+ *                  │           └── follower: Denials.view                         └─▶ RuleCounts
+ *                  │ each commit
+ *                  ├─▶ DnsAnswers        which names matter, whose answers are read
+ *                  ├─▶ LiveConnections   cuts what policy has come to deny; asks DnsAnswers
+ *                  ├─▶ StatusKeeper      status, metrics
+ *                  ├─▶ CommitBarrier     who waits for the rules of a pod
+ *                  └─▶ Audits            what audited policies would do; reads FlowReader, Denials.view
+ */
 
 import { release } from 'node:os';
 import type { Logger } from 'pino';

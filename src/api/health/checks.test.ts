@@ -541,9 +541,11 @@ const OF_THE_HOST = new Set<string>([
   'foreign-enforcer',
 ]);
 
+const FACTS = { work: WORK, host: HOST, ours: OURS, nowMs: NOW };
+
 describe('health()', () => {
   test('has every check once, in order', () => {
-    expect(health(WORK, HOST, OURS, NOW).checks.map(({ name }) => name)).toEqual(CHECK_NAMES);
+    expect(health(FACTS).checks.map(({ name }) => name)).toEqual(CHECK_NAMES);
   });
 
   test('speaks of one network and of several', () => {
@@ -554,11 +556,11 @@ describe('health()', () => {
   });
 
   test('is ready where all is well', () => {
-    expect(health(WORK, HOST, OURS, NOW).ready).toBe(true);
+    expect(health(FACTS).ready).toBe(true);
   });
 
   test('is not ready before the kernel was compared, although nothing fails', () => {
-    const found = health({ ...without('equalAtMs'), commits: [] }, HOST, OURS, NOW);
+    const found = health({ ...FACTS, work: { ...without('equalAtMs'), commits: [] } });
     expect(found.checks.filter(({ state }) => state === 'fail')).toEqual([]);
     expect(found.ready).toBe(false);
   });
@@ -579,7 +581,7 @@ describe('health()', () => {
       'policies that wait for their turn: 1 (NetworkPolicy shop/large), the longest for 29 s',
     ],
   ])('stays ready while %s wait for their turn, however long, and says so', (_, waiting, said) => {
-    const { ready, checks } = health(work(waiting), HOST, OURS, NOW);
+    const { ready, checks } = health({ ...FACTS, work: work(waiting) });
     const found = checks.find(({ name }) => name === 'kernel-equals-desired');
     expect([ready, found?.reason]).toEqual([
       true,
@@ -589,7 +591,7 @@ describe('health()', () => {
 
   test('stays ready with warnings and with what cannot be read', () => {
     const blind = host({ bridges: unreadable, conntrack: unreadable, processes: unreadable });
-    expect(health(WORK, blind, OURS, NOW).ready).toBe(true);
+    expect(health({ ...FACTS, host: blind }).ready).toBe(true);
   });
 
   test('never says ok where nothing can be read', () => {
@@ -607,19 +609,19 @@ describe('health()', () => {
       localnet: unreadable,
       sourceRoutes: unreadable,
     };
-    const states = health(WORK, blind, OURS, NOW)
+    const states = health({ ...FACTS, host: blind })
       .checks.filter(({ name }) => OF_THE_HOST.has(name))
       .map(({ state }) => state);
     expect(new Set(states)).toEqual(new Set(['unknown']));
   });
 
   test('says what to do wherever something warns or fails', () => {
-    const broken = health(
-      work({ synced: false, failuresInARow: 1, lostSources: ['pods'] }),
-      host({ conntrack: value({ count: 1000, max: 1000 }), processes: value(['kube-router']) }),
-      OURS,
-      NOW + 100_000,
-    );
+    const broken = health({
+      work: work({ synced: false, failuresInARow: 1, lostSources: ['pods'] }),
+      host: host({ conntrack: value({ count: 1000, max: 1000 }), processes: value(['kube-router']) }),
+      ours: OURS,
+      nowMs: NOW + 100_000,
+    });
     const silent = broken.checks.filter(({ state, remedy }) => /warn|fail/.test(state) && remedy === '');
     expect(broken.ready).toBe(false);
     expect(silent).toEqual([]);

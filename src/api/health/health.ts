@@ -28,17 +28,34 @@ export interface Health {
   readonly checks: readonly Check[];
 }
 
+/** What the checks are made from. */
+export interface HealthFacts {
+  readonly work: Work;
+  readonly host: Host;
+  readonly ours: Ours;
+  /** Milliseconds since 1970. */
+  readonly nowMs: number;
+  /** Default: no gate. */
+  readonly starts?: PodStarts;
+  /** Default: a kernel that lacks nothing. */
+  readonly kernel?: KernelFacts;
+  /** Default: no pod has a rule by name. */
+  readonly told?: NamesFacts;
+  /** Default: none is named. */
+  readonly denied?: DenialsFacts;
+}
+
 /** Whether the node's pod network is right, check by check. */
-export function health(
-  work: Work,
-  host: Host,
-  ours: Ours,
-  nowMs: number,
-  starts: PodStarts = NO_GATE,
-  kernel: KernelFacts = NOTHING_MISSING,
-  told: NamesFacts = NO_NAMES,
-  denied: DenialsFacts = NO_DENIALS,
-): Health {
+export function health({
+  work,
+  host,
+  ours,
+  nowMs,
+  starts = NO_GATE,
+  kernel = NOTHING_MISSING,
+  told = NO_NAMES,
+  denied = NO_DENIALS,
+}: HealthFacts): Health {
   const checks = [
     sourcesSynced(work),
     kernelEqualsDesired(work, nowMs),

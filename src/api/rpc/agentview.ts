@@ -84,16 +84,21 @@ export function agentView({
     health: async (): Promise<Health> => {
       const read = await host();
       const opened = openers(isNearlyFull(read));
-      return health(
-        keeper.status(),
-        read,
-        { ...(await own()), ...(await ways()), ...(await attached()), ...(opened && { openers: opened }) },
-        Date.now(),
-        starts(),
+      return health({
+        work: keeper.status(),
+        host: read,
+        ours: {
+          ...(await own()),
+          ...(await ways()),
+          ...(await attached()),
+          ...(opened && { openers: opened }),
+        },
+        nowMs: Date.now(),
+        starts: starts(),
         kernel,
-        names.status(),
-        await denials.facts(),
-      );
+        told: names.status(),
+        denied: await denials.facts(),
+      });
     },
     starts,
     names,

@@ -6,7 +6,15 @@
  *     flush()       marked pods move between groups and classes; what did not change stays the same object
  *
  * A flush may be done in pieces, between which others use the event loop. It is about the cluster as it was when it
- * began: what is noted meanwhile waits for its end.
+ * began: what is noted meanwhile waits for its end. What one flush asks, in this order:
+ *
+ *     policies ─▶ LivePlacements ───────────────┐ which classes pods belong to
+ *     pods ─────▶ LivePods ─▶ PodIndex ─▶ LiveGroups, the sets of peers
+ *                    │ changed pods             ▼
+ *                    └─────────────▶ LocalMoves ─▶ LiveClasses, the chains
+ *     nodes ────▶ LiveBases, LiveLinkPart, LiveStrays, podPortsTable: what every node has
+ *     names ────▶ LiveNames
+ *     then ─────▶ LivePreparations: what comes next, as far as there is time
  */
 
 import { type Pieces, wholeOf } from '../../lib/collections/pieces.ts';
