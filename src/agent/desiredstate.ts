@@ -9,7 +9,7 @@ import type { Timing } from '../lib/async/timing.ts';
 import { errorText } from '../lib/text/errortext.ts';
 import type { Cluster, ClusterEvent, Pod, PodKey } from '../model/cluster.ts';
 import { clusterEvents } from '../model/clusterevents.ts';
-import type { Policy, PolicyId } from '../model/policy.ts';
+import type { PolicyId } from '../model/policy.ts';
 import type { PolicyChange } from '../model/policychange.ts';
 import { KernelError } from '../nft/kernel.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
@@ -17,7 +17,6 @@ import { FAIRNESS } from './changes/fairness.ts';
 import { PolicyIntake } from './changes/intake.ts';
 import type { WaitingPolicy } from './changes/pending.ts';
 import type { Quarantined } from './changes/quarantine.ts';
-import { Roomless } from './changes/roomless.ts';
 import { eventText } from './commitlog.ts';
 import {
   type Engine,
@@ -54,7 +53,6 @@ export class DesiredState {
   readonly #pending = new Map<string, PodKey | undefined>();
   readonly #taken = new Map<string, PodKey | undefined>();
   readonly #podsInForce = new PodsInForce();
-  readonly #roomless = new Roomless();
   /** As of the last flush that came to its end. */
   #waitingPods: ReadonlyMap<PodKey, PodInForce | undefined> = new Map();
   #engine: Engine;
@@ -77,7 +75,7 @@ export class DesiredState {
   }
 
   get quarantined(): readonly Quarantined[] {
-    return [...this.#intake.quarantined, ...this.#roomless.list];
+    return this.#intake.quarantined;
   }
 
   /** Names of what has changed with the last flush. */
@@ -123,7 +121,7 @@ export class DesiredState {
 
   #noteIntake(change: PolicyChange): boolean {
     const programmed = this.cluster.policies.get(change.id);
-    return this.#intake.note(change, programmed, this.#timing.now(), this.#engine.asks(change));
+    return this.#intake.note(change, programmed, this.#timing.now());
   }
 
   #notePod(key: PodKey, now: Pod | undefined): void {
@@ -168,8 +166,6 @@ export class DesiredState {
   /** Answers the changes of policies that the batch takes in. */
   #takePolicies(all: boolean): readonly PolicyChange[] {
     const nowMs = this.#timing.now();
-    const again = this.#roomless.takeDue(nowMs, id => this.#intake.waitsFor(id));
-    if (again !== undefined) this.#noteIntake(again);
     const isReady = (change: PolicyChange) => this.#engine.isPrepared(change);
     const changes = this.#intake.take(this.cluster.policies, nowMs, all, isReady);
     this.#takeIn(changes);
@@ -179,7 +175,7 @@ export class DesiredState {
 
   #followRefused(changes: readonly PolicyChange[]): void {
     const refused = this.#engine.takeRefused();
-    this.#roomless.flushed(changes, refused, this.#timing.now());
+    this.#intake.flushed(changes, refused, this.#timing.now());
     this.#noteTaken(refused.map(value => ({ id: value.id, value })));
   }
 
@@ -237,10 +233,7 @@ export class DesiredState {
     const reason = errorText(error);
     const refusal = { reason, named: this.#behind(error) };
     const { policies, audited = [] } = this.cluster;
-    // Of those without room the cluster has what isolates: they are tried as they were asked for.
-    const roomless = this.#roomless.wanted().map((policy): [PolicyId, Policy] => [policy.id, policy]);
-    const all = new Map([...policies, ...audited, ...roomless]);
-    const changes = this.#intake.refused(refusal, all, this.#timing.now());
+    const changes = this.#intake.refused(refusal, new Map([...policies, ...audited]), this.#timing.now());
     this.#notePolicies(changes);
     return changes.length > 0;
   }

@@ -1117,8 +1117,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'fair queue: the agent does not ask how many pods a policy asks',
-    find: 'this.#timing.now(), this.#engine.asks(change)',
-    replace: 'this.#timing.now(), 0',
+    find: 'programmed, nowMs, this.#foresight.asks(change)',
+    replace: 'programmed, nowMs, 0',
     test: 'fairness.test.ts',
   },
   {
@@ -3090,13 +3090,13 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'room: whoever has none loses its rules where the kernel refuses somebody',
-    find: 'new Map([...policies, ...audited, ...roomless])',
-    replace: 'new Map([...policies, ...audited])',
+    find: 'new Map([...inForce, ...roomless])',
+    replace: 'inForce',
     test: 'property/desiredstate.test.ts',
   },
   {
     name: 'room: whoever was refused once is never tried again',
-    find: 'if (again !== undefined) this.#noteIntake(again);',
+    find: 'if (again !== undefined) this.note(again, policies.get(again.id), nowMs);',
     replace: '',
     test: 'desiredstate.test.ts',
   },

@@ -16,7 +16,7 @@ test('an edit that waits when its policy is suspected is what is tried later, an
   const [before, edit] = [policy(500), policy(400)];
   const policies = new Map([[before.id, before]]);
   const intake = new PolicyIntake();
-  intake.note(change(edit), before, 0, 0);
+  intake.note(change(edit), before, 0);
   expect(intake.take(policies, 0, false, NOBODY_READY)).toEqual([]);
   intake.refused({ reason: 'EINVAL', named: [before.id] }, policies, 0);
   expect(intake.isEmpty).toBe(true);
@@ -29,7 +29,7 @@ test('the fallback of a new policy is what isolates, and it is not called its la
   const value = policy(400);
   const policies = new Map<Policy['id'], Policy>();
   const intake = new PolicyIntake();
-  intake.note(change(value), undefined, 0, 0);
+  intake.note(change(value), undefined, 0);
   const [isolating] = intake.take(policies, 0, false, NOBODY_READY);
   expect(isolating).toEqual(change({ ...value, ingress: [], awaitsAllowances: true }));
   policies.set(value.id, isolating!.value!);

@@ -2,17 +2,19 @@
  * Which policies the next batch takes in. Other events are in the engine as soon as they come; a policy waits here for
  * its turn, and one that the kernel refuses is held here, so that the engine never knows of it:
  *
- *     note ─▶ fair queue ──take──▶ batch ─▶ committed
- *                ▲                  │ refused
- *                └─ released ─ quarantine ─▶ fallbacks ─▶ next batch
+ *     note ─▶ fair queue ──take──▶ batch ─▶ flushed ─▶ committed
+ *              ▲  ▲                 │ refused   │ no room
+ *              │  └ released ─ quarantine ─▶ fallbacks ─▶ next batch
+ *              └─── tried again ─────── roomless: it isolates already
  */
 import type { Policy, PolicyId } from '../../model/policy.ts';
 import type { PolicyChange } from '../../model/policychange.ts';
 import type { WaitingChange } from '../scheduler.ts';
 import { FairQueue } from './fairqueue.ts';
 import type { WaitingPolicy } from './pending.ts';
-import type { Foresight, IsReady } from './prepare.ts';
+import { type Foresight, type IsReady, NOTHING_FORESEEN } from './prepare.ts';
 import { Quarantine, type Quarantined } from './quarantine.ts';
+import { Roomless } from './roomless.ts';
 
 /** What a refusal says of its cause. */
 export interface RefusalCause {
@@ -23,18 +25,22 @@ export interface RefusalCause {
 
 export class PolicyIntake {
   readonly #queue: FairQueue;
+  readonly #foresight: Foresight;
   readonly #quarantine = new Quarantine();
+  readonly #roomless = new Roomless();
   /** Of policies in the batch under way, and of those in batches that were refused before it: what was in force before. */
   readonly #lastGood = new Map<PolicyId, Policy | undefined>();
   /** The quarantine had the last turn. */
   #triedLast = false;
 
-  constructor(foresight?: Foresight) {
+  constructor(foresight = NOTHING_FORESEEN) {
+    this.#foresight = foresight;
     this.#queue = new FairQueue(foresight);
   }
 
+  /** Those that the kernel refuses, and those for which there is no room. */
   get quarantined(): readonly Quarantined[] {
-    return this.#quarantine.list;
+    return [...this.#quarantine.list, ...this.#roomless.list];
   }
 
   /** Nothing waits for a batch. */
@@ -52,18 +58,16 @@ export class PolicyIntake {
     return this.#queue.isolating;
   }
 
-  /**
-   * A change whose peers ask so many pods, of a policy that is programmed as that. Answers whether some of it may be in
-   * the next batch, whatever it needs.
-   */
-  note(change: PolicyChange, programmed: Policy | undefined, nowMs: number, asks: number): boolean {
-    if (!this.#quarantine.holds(change.id)) return this.#queue.note(change, programmed, nowMs, asks);
+  /** A change of a policy that is programmed as that. Answers whether some of it may be in the next batch, whatever it needs. */
+  note(change: PolicyChange, programmed: Policy | undefined, nowMs: number): boolean {
+    if (!this.#quarantine.holds(change.id))
+      return this.#queue.note(change, programmed, nowMs, this.#foresight.asks(change));
     this.#quarantine.note(change);
     return false;
   }
 
   /** A change of it is to come, or it is held for what the kernel says. */
-  waitsFor(id: PolicyId): boolean {
+  #waitsFor(id: PolicyId): boolean {
     return this.#queue.has(id) || this.#quarantine.holds(id);
   }
 
@@ -86,12 +90,19 @@ export class PolicyIntake {
     all: boolean,
     isReady: IsReady,
   ): readonly PolicyChange[] {
+    const again = this.#roomless.takeDue(nowMs, id => this.#waitsFor(id));
+    if (again !== undefined) this.note(again, policies.get(again.id), nowMs);
     if (this.#quarantine.isSettling) return [];
     const { isolating } = this; // No version of theirs was ever in force whole.
     const changes = this.#turn(nowMs, all, isReady);
     for (const { id } of changes)
       if (!this.#lastGood.has(id)) this.#lastGood.set(id, isolating.has(id) ? undefined : policies.get(id));
     return changes;
+  }
+
+  /** A flush has taken these changes in, and found no room for those policies, which it or older ones took in. */
+  flushed(taken: readonly PolicyChange[], refused: readonly Policy[], nowMs: number): void {
+    this.#roomless.flushed(taken, refused, nowMs);
   }
 
   /** What later batches may take in only when it is ready. */
@@ -127,9 +138,12 @@ export class PolicyIntake {
    */
   refused(
     { reason, named }: RefusalCause,
-    policies: ReadonlyMap<PolicyId, Policy>,
+    inForce: ReadonlyMap<PolicyId, Policy>,
     nowMs: number,
   ): readonly PolicyChange[] {
+    // Of those without room what isolates is in force: they are tried as they were asked for.
+    const roomless = this.#roomless.wanted().map((policy): [PolicyId, Policy] => [policy.id, policy]);
+    const policies = new Map([...inForce, ...roomless]);
     if (this.#quarantine.isTrying) return this.#quarantine.refused(reason, nowMs);
     const lastGoodToo = named.filter(id => this.#quarantine.keepsLastVersion(id));
     if (lastGoodToo.length > 0) return this.#quarantine.isolate(lastGoodToo, reason);
