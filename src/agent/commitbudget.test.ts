@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { TokenBucket } from '../lib/fairness/tokenbucket.ts';
+import { TokenBucket } from '../lib/fairness/rates.ts';
 import { COMMIT_LIMITS, waitMs } from './scheduler.ts';
 
 /** How many commits are made in a time in which somebody always wants one; `urgentOf` each n-th is urgent. */

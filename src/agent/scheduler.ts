@@ -3,7 +3,7 @@
  * tenth of a second where it has none, and from time to time although nothing happened.
  */
 import type { Timing } from '../lib/async/timing.ts';
-import { type Rate, TokenBucket } from '../lib/fairness/tokenbucket.ts';
+import { type Rate, TokenBucket } from '../lib/fairness/rates.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
 import type { RoundCause } from './committed.ts';
 import type { Look } from './kernelstate.ts';

@@ -23,7 +23,7 @@
  * naming on or off, or sets other limits, is these chains alone. They never let anything pass, whoever listens.
  */
 
-import type { Rate } from '../lib/fairness/tokenbucket.ts';
+import type { Rate } from '../lib/fairness/rates.ts';
 import type { Family } from '../model/address.ts';
 import { mapTables } from '../nft/maptables.ts';
 import { addressType, inSet, limitOver, loadLink, loadSource, logTo, update, verdict } from '../nft/match.ts';

@@ -1,6 +1,6 @@
 /** Builders for the expressions that our rules are made of. One builder, one nft match; each uses registers afresh. */
 
-import type { Rate } from '../lib/fairness/tokenbucket.ts';
+import type { Rate } from '../lib/fairness/rates.ts';
 import { addressBits, addressBytes, type Cidr } from '../model/address.ts';
 import { ICMP_OF, PROTOCOL_NUMBER } from '../model/ipprotocol.ts';
 import type { CmpOp, Expr, Family, FieldType, Hex, NftVerdict, Register } from './ruleset.ts';

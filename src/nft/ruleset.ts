@@ -3,7 +3,7 @@
  * bytes on a socket. Expressions are the kernel's own, so that a trace executes what the kernel executes.
  */
 
-import type { Rate } from '../lib/fairness/tokenbucket.ts';
+import type { Rate } from '../lib/fairness/rates.ts';
 import type { Family } from '../model/address.ts';
 
 export type { Family };

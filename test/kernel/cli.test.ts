@@ -375,12 +375,10 @@ test('`sluice inspect` and `sluice trace` say what a kernel lacks that the agent
   }
 });
 
-test('`sluice uninstall` takes the table of attached pods away too, and nobody else’s', () => {
-  netns.exec('nft', [
-    'add table inet sluice-pods; add table inet sluice-pods-of-others; add table ip sluice',
-  ]);
+test('`sluice uninstall` takes our table away, and nobody else’s', () => {
+  netns.exec('nft', ['add table inet sluice-pods-of-others; add table ip sluice']);
   const uninstall = () => sluiceIn(netns, ['uninstall']).stdout;
-  expect(uninstall()).toBe('removed table ip sluice, table inet sluice-pods\n');
+  expect(uninstall()).toBe('removed table ip sluice\n');
   expect(netns.exec('nft', ['list tables'])).toBe('table inet sluice-pods-of-others\n');
   netns.exec('nft', ['delete table inet sluice-pods-of-others']);
   expect(uninstall()).toBe('nothing to remove\n');
@@ -430,15 +428,13 @@ test('`sluice uninstall` leaves tables of the same name that others made in fami
 test('`sluice uninstall` removes what it may where a table of a newer layout has an owner, and says which', async () => {
   for (const family of ['inet', 'netdev'])
     netns.exec('nft', [`add table ${family} sluice; add chain ${family} sluice layout-99`]);
-  netns.exec('nft', ['add table ip sluice; add table inet sluice-pods']);
+  netns.exec('nft', ['add table ip sluice']);
   const owner = netns.run(() => spawn('nft', ['-i'], { stdio: ['pipe', 'pipe', 'inherit'] }));
   const list = () => netns.exec('nft', ['list tables']);
   owner.stdin.write('add table arp sluice { flags owner; }; add chain arp sluice layout-99\n');
   await vi.waitFor(() => expect(list()).toContain('arp'), 30_000);
   const { status, stdout, stderr } = sluiceIn(netns, ['uninstall']);
-  expect(stdout).toBe(
-    'removed table ip sluice, table inet sluice, table netdev sluice, table inet sluice-pods\n',
-  );
+  expect(stdout).toBe('removed table ip sluice, table inet sluice, table netdev sluice\n');
   expect([status, stderr]).toEqual([expect.any(Number), expect.stringContaining('table arp sluice')]);
   expect([status === 0, list()]).toEqual([false, 'table arp sluice\n']);
   owner.stdin.end();

@@ -9,6 +9,7 @@ import { buildLab, type Lab } from '../../bench/lab/lab.ts';
 import { inNamespace } from '../../bench/lab/netns.ts';
 import { installServices } from '../../bench/lab/services.ts';
 import { address, topologyOf } from '../../bench/lab/topology.ts';
+import { Netns } from '../../bench/lab/unnamed.ts';
 import { track } from '../../bench/trackedconnection.ts';
 import { Agent } from '../../src/agent/agent.ts';
 import { LiveConnections } from '../../src/agent/connections/liveconnections.ts';
@@ -227,7 +228,7 @@ describe('conntrack over netlink', () => {
     await enforce(rulesFor().tables);
     const [web6, db6] = [address('fd01::1'), address('fd01::3')];
     await phones.udp({ from: web6, to: db6, port: 53 });
-    expect(await ends([web6])).toEqual([`${web6} ${db6}`]);
+    expect(await ends([address('fd01::1')])).toEqual([`${web6} ${db6}`]);
     expect(await ends([db6])).toEqual([`${web6} ${db6}`]);
     expect(await ends([address('fd01::2')])).toEqual([]);
   });
@@ -262,6 +263,45 @@ describe('conntrack over netlink', () => {
     );
     conntrack.close();
     expect(found).toEqual([`${web} ${db}`]);
+  });
+
+  test('walks the table no more often than it must, and not where nothing is tracked', async () => {
+    const netns = new Netns();
+    const conntrack = netns.run(() => openConntrack());
+    const walks = async (about: readonly Address[] | 'all') => {
+      const before = conntrack.walks;
+      const found: string[] = [];
+      await conntrack.read(
+        about,
+        () => true,
+        ({ flow }) => found.push(`${flow.from} ${flow.to}`),
+      );
+      return [conntrack.walks - before, found.length];
+    };
+    const trackFrom = (first: number, count: number) =>
+      netns.run(() =>
+        track(
+          Array.from({ length: count }, (_, i) => ({
+            from: api,
+            sourcePort: first + i,
+            to: far,
+            port: 80,
+            protocol: 'TCP' as const,
+          })),
+        ),
+      );
+    try {
+      expect(await walks('all')).toEqual([0, 0]);
+      expect(await walks([web, db, address('fd01::1')])).toEqual([0, 0]);
+      trackFrom(1, 1);
+      expect(await walks('all')).toEqual([1, 1]);
+      expect(await walks([web, api, address('fd01::1')])).toEqual([1, 1]);
+      trackFrom(2, 6_100); // more than is read in the time of four walks
+      expect(await walks([web, db, address('fd01::1')])).toEqual([5, 0]);
+    } finally {
+      conntrack.close();
+      netns.close();
+    }
   });
 
   test('deletes what it has read, once', async () => {

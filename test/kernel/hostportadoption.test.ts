@@ -1,4 +1,4 @@
-/** Host ports outlive their agent: the next one takes them over from the kernel, also from an earlier version's table. */
+/** Host ports outlive their agent: the next one takes them over from the kernel. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -39,7 +39,6 @@ afterEach(async () => {
 });
 
 const socket = () => join(folder, 'sluice.sock');
-const nft = (...words: string[]) => site.exec(site.node, 'nft', words);
 
 async function start(): Promise<KniClient> {
   const manifests = join(folder, 'all.json');
@@ -85,25 +84,4 @@ test('`sluice inspect` finds equal what an agent with attached pods has programm
   const { status, stdout } = inNamespace(site.node, () => sluice('inspect', '--socket', socket()));
   expect(status).toBe(0);
   expect(stdout).toMatch(/\nequal: /);
-});
-
-test('the table of an earlier version gives its host ports to ours, and goes', async () => {
-  await attachWithPort();
-  await agent.kill();
-  for (const family of ['ip', 'ip6']) nft('flush', 'map', family, 'sluice', 'host-ports');
-  nft(`table inet sluice-pods {
-    map host-ports-ip {
-      type inet_proto . inet_service : ipv4_addr . inet_service
-      elements = { tcp . 80 comment "shop/web" : 10.84.0.2 . 8080, udp . 9 comment "shop/gone" : 10.84.0.9 . 9 }
-    }
-    map host-ports-ip6 {
-      type inet_proto . inet_service : ipv6_addr . inet_service
-      elements = { tcp . 80 comment "shop/web" : fd84::2 . 8080 }
-    }
-  }`);
-  (await start()).close();
-  await expect.poll(() => nft('list', 'tables')).toBe('table ip sluice\ntable ip6 sluice\n');
-  // The port of a pod that is gone is collected, as it always was.
-  await expect.poll(() => hostPortsOf(site)).toEqual(WEB);
-  expect(agent.output).toContain('removed table inet sluice-pods of an earlier version');
 });

@@ -2724,19 +2724,19 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'rates: a clock that goes back takes away what there was',
     find: 'Math.max(0, nowMs - this.#atMs)',
     replace: '(nowMs - this.#atMs)',
-    test: 'tokenbucket.test.ts',
+    test: 'rates.test.ts',
   },
   {
     name: 'rates: a source has what is for all',
     find: 'this.#each.level(source, nowMs) < 1 || ',
     replace: '',
-    test: 'keyedrates.test.ts',
+    test: 'rates.test.ts',
   },
   {
     name: 'rates: who comes all the time is forgotten before who came once',
     find: '    this.#buckets.delete(key);\n    this.#buckets.set(key, bucket);\n',
     replace: '    this.#buckets.set(key, bucket);\n',
-    test: 'keyedrates.test.ts',
+    test: 'rates.test.ts',
   },
   {
     name: 'names: resolvers behind another port are not read back from the rules',

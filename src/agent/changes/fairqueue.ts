@@ -11,8 +11,8 @@
  * its previous version, so that every batch is what `compile` makes of a cluster that once was, or could have been.
  */
 
-import { KeyedRates } from '../../lib/fairness/keyedrates.ts';
-import type { Rate } from '../../lib/fairness/tokenbucket.ts';
+import type { Rate } from '../../lib/fairness/rates.ts';
+import { KeyedRates } from '../../lib/fairness/rates.ts';
 import type { Policy, PolicyId } from '../../model/policy.ts';
 import type { PolicyChange } from '../../model/policychange.ts';
 import type { WaitingChange } from '../scheduler.ts';

@@ -6,7 +6,7 @@
  *                     ┌ few addresses ──▶ short looks ─┬▶ cut
  *     commit ──affected                      │ crowded │
  *                ▲    └ many, or crowded ──▶ long looks ┘
- *                └── a second later, once more
+ *                └── a second later, once more; commits of a quarter of a second share that look
  *
  * A look at few addresses takes the kernel milliseconds, one at very many connections takes seconds of reading, judging and
  * cutting: neither waits for the other, and a short look leaves whoever has a crowd of them to a long one.
@@ -60,6 +60,8 @@ export interface CutCounts {
 
 const AGAIN_MS = 1_000;
 const RETRY_MS = 1_000;
+/** Commits within that part of the time before a later look share it. */
+const TOGETHER = 1 / 4;
 /** Connections of a short look: some tens of milliseconds. */
 const MOST_OF_SHORT = 10_000;
 /** What is denied takes memory until it is cut. */
@@ -82,6 +84,8 @@ export class LiveConnections {
   /** Looked at before anybody knew what pods were told. */
   #blind: AffectedAddresses = 'nobody';
   readonly #timers = new Set<NodeJS.Timeout>();
+  /** What is looked at once more, and until when others come to it. */
+  #again: { affected: AffectedAddresses; readonly untilMs: number } = { affected: 'nobody', untilMs: 0 };
   readonly #awaiting: AwaitingAllowances;
   /** Left out of the looks until now. */
   #held: ReadonlySet<Address> = new Set();
@@ -99,7 +103,7 @@ export class LiveConnections {
     this.#last = programmed;
     const affected = isFirst ? 'everybody' : affectedAddresses(before, programmed.ruleset, programmed.ops);
     this.#lookAt(this.#withoutHeld(programmed, affected));
-    if (affected !== 'nobody') this.#lookLater(affected, this.#options.againMs);
+    if (affected !== 'nobody') this.#lookAgain(affected);
   }
 
   /** Whoever awaits allowances has the later look, and one when they are there. */
@@ -140,11 +144,24 @@ export class LiveConnections {
     this.#long.add(isShort ? addresses(this.#crowdedOf(affected)) : affected);
   }
 
-  #lookLater(affected: AffectedAddresses, ms: number): void {
+  /** Whoever comes within a part of the time before it shares the look. */
+  #lookAgain(affected: AffectedAddresses): void {
+    const { againMs } = this.#options;
+    const nowMs = performance.now();
+    if (nowMs < this.#again.untilMs) {
+      this.#again.affected = merge(this.#again.affected, affected);
+      return;
+    }
+    const again = { affected, untilMs: nowMs + TOGETHER * againMs };
+    this.#again = again;
+    this.#lookLater(() => again.affected, againMs + TOGETHER * againMs);
+  }
+
+  #lookLater(affected: () => AffectedAddresses, ms: number): void {
     if (this.#closed.signal.aborted) return;
     const timer = setTimeout(() => {
       this.#timers.delete(timer);
-      this.#lookAt(affected);
+      this.#lookAt(affected());
     }, ms);
     this.#timers.add(timer.unref());
   }
@@ -153,7 +170,7 @@ export class LiveConnections {
   #retry(error: Error): void {
     if (this.#closed.signal.aborted) return;
     this.#long.hold('everybody'); // with the next commit, or by ourselves
-    this.#lookLater('everybody', RETRY_MS);
+    this.#lookLater(() => 'everybody', RETRY_MS);
     const fields = { error, retryMs: RETRY_MS };
     this.#options.log.error(fields, `live connections could not be judged: ${error.message}`);
   }

@@ -1,7 +1,7 @@
 /** Checks of the agent itself: does it hear the cluster, and does the kernel hold what it heard? */
 
 import type { Ours } from '../../kernel/host/facts.ts';
-import type { Rate } from '../../lib/fairness/tokenbucket.ts';
+import type { Rate } from '../../lib/fairness/rates.ts';
 import { firstOf } from '../../lib/text/firstof.ts';
 import { type Check, finding } from './check.ts';
 

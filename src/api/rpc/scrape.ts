@@ -9,7 +9,7 @@ import type { Server } from 'node:https';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Registry } from 'prom-client';
-import { SourceRates } from '../../lib/fairness/keyedrates.ts';
+import { SourceRates } from '../../lib/fairness/rates.ts';
 import { sendText } from './http.ts';
 import { HTTP_LIMITS, type HttpLimits, type HttpServer, listenHttp, timeouts } from './listener.ts';
 

@@ -1,7 +1,7 @@
 /** One node's agent, asked again and again: a node that is away is said once, and so is that it is back. */
 import { backoffMs } from '../../lib/async/backoff.ts';
 import { sleep } from '../../lib/async/sleep.ts';
-import { type Rate, TokenBucket } from '../../lib/fairness/tokenbucket.ts';
+import { type Rate, TokenBucket } from '../../lib/fairness/rates.ts';
 import { plural } from '../../terminal/plural.ts';
 import { type AgentPod, type Agents, MissingRight } from './agents.ts';
 import type { LetIn } from './letin.ts';

@@ -2,9 +2,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { firstOfEach } from './firstofeach.ts';
-import { KeyedRates } from './keyedrates.ts';
 import { largest, largestHolding, QuotaList } from './quota.ts';
-import { TokenBucket } from './tokenbucket.ts';
+import { KeyedRates, TokenBucket } from './rates.ts';
 
 const KEYS = ['a', 'b', 'c', 'd'] as const;
 const key = fc.constantFrom(...KEYS);

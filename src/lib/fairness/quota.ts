@@ -22,10 +22,10 @@ export interface Holding {
 
 /** Of the namespace that has most, the pod that has most: many pods are no way to take from others. */
 export function largestHolding<T extends Holding>(holdings: Iterable<T>): T | undefined {
-  const sizeOf = ({ size }: T) => size;
-  const namespaces = Map.groupBy(holdings, ({ namespace }) => namespace).values();
-  const its = largest(namespaces, pods => pods.reduce((sum, pod) => sum + pod.size, 0));
-  return its && largest(its, sizeOf);
+  const namespaces = new Map<string, T[]>();
+  for (const holding of holdings) getOrMake(namespaces, holding.namespace, () => []).push(holding);
+  const its = largest(namespaces.values(), pods => pods.reduce((sum, pod) => sum + pod.size, 0));
+  return its && largest(its, ({ size }) => size);
 }
 
 /** Whose a thing is. */

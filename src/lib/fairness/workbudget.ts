@@ -2,8 +2,9 @@
  * How much work answers may make, for each pod and each namespace: what is beyond it goes on without being read. The
  * unit is a record that is read, or an element that is told: some microseconds each.
  */
-import { KeyedRates } from './keyedrates.ts';
-import type { Rate } from './tokenbucket.ts';
+
+import type { Rate } from './rates.ts';
+import { KeyedRates } from './rates.ts';
 
 export interface WorkRates {
   readonly pod: Rate;

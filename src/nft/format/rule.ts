@@ -5,7 +5,7 @@
  *     [payload network+12 => 0] [lookup 0 in peers]   ->   ip saddr @peers
  */
 
-import type { Rate } from '../../lib/fairness/tokenbucket.ts';
+import type { Rate } from '../../lib/fairness/rates.ts';
 import type { Expr, Hex, NftRule, NftVerdict, Register, TableFamily } from '../ruleset.ts';
 import {
   addressPrefix,

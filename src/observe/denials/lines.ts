@@ -1,6 +1,7 @@
 /** Denials as lines of a log: all of them, or of each kind one a minute, of each source few, and of all few at a time. */
-import { SourceRates } from '../../lib/fairness/keyedrates.ts';
-import type { Rate } from '../../lib/fairness/tokenbucket.ts';
+
+import type { Rate } from '../../lib/fairness/rates.ts';
+import { SourceRates } from '../../lib/fairness/rates.ts';
 import { flowText } from '../../semantics/flowtext.ts';
 import { type Denial, type DenialEnd, type DialledService, deniersOf } from './denial.ts';
 

@@ -23,6 +23,7 @@ export const CT_MSG = {
   NEW: NFNL_SUBSYS_CTNETLINK << 8,
   GET: (NFNL_SUBSYS_CTNETLINK << 8) | 1,
   DELETE: (NFNL_SUBSYS_CTNETLINK << 8) | 2,
+  GET_STATS: (NFNL_SUBSYS_CTNETLINK << 8) | 5,
 } as const;
 
 /** CTA_*. */
@@ -39,6 +40,8 @@ export const CTA = {
 export const CTA_TUPLE = { IP: 1, PROTO: 2 } as const;
 export const CTA_IP = { V4_SRC: 1, V4_DST: 2, V6_SRC: 3, V6_DST: 4 } as const;
 export const CTA_PROTO = { NUM: 1, SRC_PORT: 2, DST_PORT: 3 } as const;
+/** CTA_STATS_GLOBAL_ENTRIES. */
+const GLOBAL_ENTRIES = 1;
 const CTA_FILTER = { ORIG_FLAGS: 1, REPLY_FLAGS: 2 } as const;
 const CTA_FILTER_F_IP_SRC = 1;
 
@@ -164,6 +167,17 @@ function handleOf(nfproto: number, spans: readonly (Span | undefined)[]): Uint8A
 
 function sizeOf({ start, end }: Span): number {
   return align(end - start);
+}
+
+/** Asks how many connections there are. */
+export function writeCount(to: AttributeWriter, sequence: number): void {
+  endMessage(to, beginMessage(to, CT_MSG.GET_STATS, NLM_F.REQUEST, sequence, 0));
+}
+
+/** The answer to it; undefined where the message is another. */
+export function readCount({ type, attributes }: Message): number | undefined {
+  const entries = type === CT_MSG.GET_STATS ? find(attributes, GLOBAL_ENTRIES) : undefined;
+  return entries && readU32(entries);
 }
 
 /** A message about the connection with this handle. */
