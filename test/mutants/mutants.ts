@@ -1530,7 +1530,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'open connections: a first packet that was on its way is not looked for',
-    find: 'this.#lookLater(affected, this.#options.againMs);',
+    find: 'this.#lookAgain(affected);',
     replace: '',
     test: 'liveconnections.test.ts',
   },
