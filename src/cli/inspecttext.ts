@@ -10,6 +10,7 @@ import type {
 } from '../answers/readback/inspection.ts';
 import { ageText, waitingTexts } from '../api/health/agentchecks.ts';
 import { getOrMake } from '../lib/collections/getormake.ts';
+import { thousands } from '../lib/text/thousands.ts';
 import { FAMILY_NAME } from '../model/address.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import { type Op, opText } from '../nft/plan/op.ts';
@@ -124,7 +125,7 @@ function ruleText(rule: RuleInspection, most: number): string {
 function matchedText({ matched, lastMatchedMsAgo: msAgo }: RuleInspection): string {
   if (matched === undefined) return '';
   if (matched === 0) return `  ${pc.yellow('never matched')}`;
-  const times = matched === 1 ? 'once' : `${matched.toLocaleString('en')} times`;
+  const times = matched === 1 ? 'once' : `${thousands(matched)} times`;
   const last = msAgo === undefined ? '' : `, ${matched === 1 ? '' : 'last '}${ageText(msAgo)} ago`;
   return `  ${pc.dim(`matched ${times}${last}`)}`;
 }

@@ -1,5 +1,6 @@
 /** What `sluice agent` has in memory for months: nothing that it does not use. */
 import { execFileSync } from 'node:child_process';
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
@@ -35,4 +36,13 @@ test('the agent loads no library that only another command, source or log format
     'internal/deps/undici/undici',
   ];
   expect(loaded.filter(name => unused.includes(name))).toEqual([]);
+});
+
+test('nothing of the agent asks ICU, which would read megabytes for it', () => {
+  const sources = globSync('**/*.ts', { cwd: SRC, exclude: ['**/*.test.ts', 'cli/**'] });
+  expect(sources.length).toBeGreaterThan(300);
+  const asking = sources.filter(file =>
+    /\.(?:toLocale|localeCompare|normalize\()|\bIntl\./.test(readFileSync(join(SRC, file), 'utf8')),
+  );
+  expect(asking).toEqual([]);
 });

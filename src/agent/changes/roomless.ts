@@ -5,6 +5,7 @@
 
 import { MEMBER_ROOM } from '../../compiler/live/groups/memberroom.ts';
 import { backoffMs } from '../../lib/async/backoff.ts';
+import { thousands } from '../../lib/text/thousands.ts';
 import type { Policy, PolicyId } from '../../model/policy.ts';
 import type { PolicyChange } from '../../model/policychange.ts';
 import { type Quarantined, UNCHANGED } from './quarantine.ts';
@@ -18,7 +19,7 @@ interface Held {
 /** However many there are: to make one ready is work, and mostly for nothing. */
 const PAUSE_MS = 5_000;
 
-const REASON = `the peers of its namespace's NetworkPolicies mean more addresses than a node has room for (in sets, ${count(MEMBER_ROOM.ofNamespace)} of one namespace and ${count(MEMBER_ROOM.ofAll)} of all): fewer or wider selectors need less`;
+const REASON = `the peers of its namespace's NetworkPolicies mean more addresses than a node has room for (in sets, ${thousands(MEMBER_ROOM.ofNamespace)} of one namespace and ${thousands(MEMBER_ROOM.ofAll)} of all): fewer or wider selectors need less`;
 
 export class Roomless {
   /** Those that were tried longest ago come first. */
@@ -63,8 +64,4 @@ export class Roomless {
     }
     return undefined;
   }
-}
-
-function count(members: number): string {
-  return members.toLocaleString('en');
 }

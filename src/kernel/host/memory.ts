@@ -1,5 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { libc } from '../netlink/wire/libc.ts';
 
 /**
  * For a process that runs for months on every node: new objects get the space that they have at the start and no
@@ -35,4 +36,14 @@ export function giveMemoryBack(): void {
   setFlagsFromString('--expose-gc');
   const collect: (options: object) => void = runInNewContext('gc');
   collect({ type: 'major', flavor: 'last-resort' });
+  trimMalloc();
+}
+
+/** What malloc keeps of what was freed: some twelve megabytes after a start with 15,000 pods. Only glibc has the call. */
+function trimMalloc(): void {
+  try {
+    libc.func('int malloc_trim(size_t pad)')(0);
+  } catch {
+    // Another libc gives it back by itself, or not at all.
+  }
 }

@@ -2,6 +2,7 @@
  * What a question reads at most: whoever asks has no use for more, and an answer without end would take all memory and
  * tell nobody why.
  */
+import { thousands } from '../../../lib/text/thousands.ts';
 import type { Api, Query } from '../client/api.ts';
 import { ApiError } from '../client/apierror.ts';
 
@@ -31,7 +32,7 @@ export class MeasuredApi implements Api {
     this.#objects += objects;
     const { objects: most } = this.#most;
     if (this.#objects > most)
-      throw tooLarge(`${path}: what is listed has more than ${most.toLocaleString('en')} objects`);
+      throw tooLarge(`${path}: what is listed has more than ${thousands(most)} objects`);
   }
 
   async *#measured(path: string, body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
