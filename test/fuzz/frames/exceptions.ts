@@ -55,11 +55,11 @@ const EXCEPTIONS: readonly Exception[] = [
       hearer === 'n1',
   },
   {
-    why: 'that a packet is too big or has no way the node says before its sender is asked (docs/security.md)',
+    why: 'that a packet is too big or has no way the node says before its sender is asked (docs/hardening.md)',
     holds: ({ hearer, data, wiring }) => wiring === 'ptp' && isErrorOfWay(data, hearer),
   },
   {
-    why: 'packets of a connection that is open are believed by their addresses where pods are linked by a veth each (docs/security.md)',
+    why: 'packets of a connection that is open are believed by their addresses where pods are linked by a veth each (docs/hardening.md)',
     holds: ({ frame: { content }, others, wiring }) =>
       wiring === 'ptp' &&
       content.kind === 'packet' &&
@@ -77,7 +77,7 @@ const EXCEPTIONS: readonly Exception[] = [
       isPod(hearer),
   },
   {
-    why: 'a pod reaches its own address (N40); a bridge delivers it to whose hardware address it has (docs/security.md)',
+    why: 'a pod reaches its own address (N40); a bridge delivers it to whose hardware address it has (docs/hardening.md)',
     holds: ({ frame, hearer }) =>
       frame.content.kind === 'packet' && isOwn(frame, frame.content.packet.to.name) && isPod(hearer),
   },
@@ -108,7 +108,7 @@ function isOfWay(version: 4 | 6, message: Buffer): boolean {
 export function isExpected(heard: Heard, game: Game): boolean {
   if (EXCEPTIONS.some(each => each.holds(heard))) return true;
   const { frame, hearer, data } = heard;
-  // Pods of one bridge that conspire (docs/security.md): to somebody whom policy allows, at another's hardware address.
+  // Pods of one bridge that conspire (docs/hardening.md): to somebody whom policy allows, at another's hardware address.
   const isDeniedAll = game.denies(frame.by, 'outside') && game.denies(frame.by, 'friend');
   return !isDeniedAll && isPod(hearer) && !isAddressedTo(data, hearer);
 }

@@ -47,7 +47,7 @@ const source = (family: Family) =>
     fc.constantFrom(...HOSTS.map(host => host[family])),
     fc.constantFrom(...ODD[family]),
   );
-/** Not to itself (N40): on a bridge that reaches whoever listens for whole frames, as docs/security.md says. */
+/** Not to itself (N40): on a bridge that reaches whoever listens for whole frames, as docs/hardening.md says. */
 const destination = (family: Family) =>
   fc.oneof(
     { weight: 3, arbitrary: fc.constantFrom(...OTHERS.map(host => host[family])) },
