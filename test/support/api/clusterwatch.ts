@@ -19,6 +19,13 @@ export class FollowedCluster {
   /** Called when the state has changed. */
   onChange = () => {};
 
+  #laterMs = 0;
+
+  /** So much time has passed at once, by the clock that tells how long a watch has lasted. */
+  later(ms: number): void {
+    this.#laterMs += ms;
+  }
+
   /** Why Events could not be written. */
   readonly troubles: string[] = [];
 
@@ -34,10 +41,11 @@ export class FollowedCluster {
       },
       onSource: (status: SourceStatus) => void this.statuses.push(status),
     };
+    const timing = { ...HASTY, now: () => HASTY.now() + this.#laterMs };
     const patience = { answerMs: silenceMs, silenceMs };
     const onEventTrouble = (reason: string) => void this.troubles.push(reason);
     const ours = { ...(node && { node, onEventTrouble }), ...(isolated && { isolated }) };
-    const watch = watchCluster(server.access, listener, { timing: HASTY, patience, ...ours });
+    const watch = watchCluster(server.access, listener, { timing, patience, ...ours });
     this.ready = watch.ready.then(() => {
       this.isReady = true;
     });

@@ -1,5 +1,4 @@
 /** A policy's deletion is heard of before its namespace's: whoever it isolated stays so, whatever the watches say and when. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { FollowedCluster, isSameState, stateOf, until } from '../../../../test/support/api/clusterwatch.ts';
 import { apiNamespace, apiNetworkPolicy, apiNode } from '../../../../test/support/api/objects.ts';
@@ -10,7 +9,7 @@ import type { Direction, Policy } from '../../../model/policy.ts';
 
 const ISOLATED = new Map<PodKey, ReadonlySet<Direction>>([['shop/web', new Set(['ingress'])]]);
 /** A watch that ends before that has failed, by the clock of `FollowedCluster`. */
-const LONG_WATCH_MS = 110;
+const LONG_WATCH_MS = 1_100;
 
 let server: FakeApiServer;
 let cluster: FollowedCluster;
@@ -64,7 +63,7 @@ test.each<[string, Fault]>([
 ])('while the next watch of namespaces %s', async (_, fault) => {
   await synced();
   server.fault = request => (ofNamespaces(request) && isWatch(request) ? fault : undefined);
-  await sleep(LONG_WATCH_MS);
+  cluster.later(LONG_WATCH_MS);
   server.endWatches();
   await until('another watch', () => server.requests.filter(ofNamespaces).length > 1);
   endNamespace();
