@@ -1,5 +1,5 @@
 import { getEventListeners } from 'node:events';
-import { expect, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { type AgentOutput, type AgentPod, type Agents, MissingRight, type Until } from './agents.ts';
 import { askEveryNode } from './everynode.ts';
 
@@ -9,6 +9,8 @@ class Cluster implements Agents {
   readonly told = new Map<string, { heard: AgentOutput; end: (why?: string) => void }>();
   readonly down = new Set<string>();
   readonly ends = new Set<AbortSignal>();
+  /** The node of each attempt to run something, in order. */
+  readonly attempts: string[] = [];
   right = true;
   /** Of these the caller may not run anything. */
   readonly forbidden = new Set<string>();
@@ -31,6 +33,7 @@ class Cluster implements Agents {
     heard: AgentOutput,
     { end }: Until,
   ): Promise<string | undefined> {
+    this.attempts.push(node);
     if (!this.right || this.forbidden.has(node))
       return Promise.reject(new MissingRight('the right to create pods/exec is missing'));
     if (this.down.has(node)) return Promise.reject(new Error('no route'));
@@ -40,6 +43,13 @@ class Cluster implements Agents {
       this.told.set(node, { heard, end: resolve });
       if (this.beats) heard.line('');
     });
+  }
+
+  /** Comes when the node was tried so many times more. */
+  async triedAgain(node: string, times: number): Promise<void> {
+    const tries = () => this.attempts.filter(each => each === node).length;
+    const before = tries();
+    await vi.waitFor(() => expect(tries()).toBeGreaterThanOrEqual(before + times));
   }
 
   tell(node: string, atMs: number, kind = 'Denial'): void {
@@ -96,7 +106,7 @@ test('a node that is away is said once, comes back by itself, and tells nothing 
   cluster.down.add('n2');
   cluster.told.get('n2')!.end('the connection was lost');
   await vi.waitFor(() => expect(notes).toEqual(['node n2 is away: the connection was lost']));
-  await new Promise(resolve => setTimeout(resolve, 100));
+  await cluster.triedAgain('n2', 3);
   cluster.tell('n1', 2);
   cluster.down.delete('n2');
   await vi.waitFor(() => expect(notes.at(-1)).toBe('node n2 is back'));
@@ -145,7 +155,7 @@ test('a right that is missing for a while, of a node that was heard, ends nothin
     cluster.right = false;
     cluster.told.get('n1')!.end(why);
     await vi.waitFor(() => expect(notes.at(-1)).toBe(`node n1 is away: ${why}`));
-    await new Promise(resolve => setTimeout(resolve, 50));
+    await cluster.triedAgain('n1', 2);
     cluster.right = true;
     await vi.waitFor(() => expect(notes.at(-1)).toBe('node n1 is back'));
   }
@@ -190,7 +200,7 @@ test.each([true, false])(
     cluster.down.add('n2');
     const { shown, notes, end, over } = asked(cluster, follow);
     await vi.waitFor(() => expect(notes).toEqual(['node n2 is away: no route']));
-    await new Promise(resolve => setTimeout(resolve, 50));
+    if (follow) await cluster.triedAgain('n2', 2);
     cluster.tell('n3', 1);
     const refused = 'node n1 is away: the right to create pods/exec is missing';
     await vi.waitFor(() => expect(notes.at(-1)).toBe(refused));
@@ -250,6 +260,8 @@ test('what an agent says that is no object is said once, and hostile notes stay 
 });
 
 test('what nodes have recorded goes before what comes, whoever tells of it first', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
   const cluster = new Cluster();
   cluster.beats = false;
   for (const node of ['n1', 'n2']) cluster.add(node);
@@ -260,7 +272,7 @@ test('what nodes have recorded goes before what comes, whoever tells of it first
   cluster.tell('n1', 9);
   cluster.tell('n2', 3);
   // Longer than lines are held for once all have told what they have recorded.
-  await new Promise(resolve => setTimeout(resolve, 200));
+  await vi.advanceTimersByTimeAsync(200);
   expect(shown).toEqual([]);
   cluster.tell('n2', 1);
   cluster.told.get('n2')!.heard.line('');

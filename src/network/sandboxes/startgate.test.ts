@@ -19,6 +19,7 @@ let programmed: () => Promise<void>;
 /** Of the connections of who had an address before. */
 let told: string[];
 let late: LateStart[];
+let connects: number;
 let log: string[];
 
 const web = sandbox('shop/web', ['10.0.0.1'], { labels: { app: 'web', 'io.kubernetes.pod.name': 'web' } });
@@ -27,7 +28,7 @@ const never = () => new Promise<void>(() => {});
 beforeEach(async () => {
   told = [];
   folder = mkdtempSync(join(tmpdir(), 'sluice-gate-'));
-  [connections, late, log, state] = [[], [], [], new ClusterState()];
+  [connections, late, log, state, connects] = [[], [], [], new ClusterState(), 0];
   programmed = async () => {};
   stop = new AbortController();
 });
@@ -47,7 +48,10 @@ function open(timeoutMs = 20_000): void {
   };
   const say = (_: object, message: string) => void log.push(message);
   gate = new StartGate({
-    connect: () => connect(path()),
+    connect: () => {
+      connects++;
+      return connect(path());
+    },
     pods: new LocalPods('n1'),
     note,
     programmed: () => programmed(),
@@ -141,7 +145,7 @@ test('names and addresses that are none are no pods, and their starts wait for n
 test('without a runtime it says so once, and connects when there is one', async () => {
   open();
   await expect.poll(() => gate.state.kind).toBe('lost');
-  await new Promise(resolve => setTimeout(resolve, 400));
+  await expect.poll(() => connects).toBeGreaterThanOrEqual(3);
   expect(log).toHaveLength(1);
   expect(log[0]).toMatch(/not connected to the runtime.*ENOENT/);
   runtime = await FakeRuntime.listen(path());
