@@ -19,6 +19,9 @@ export class FollowedCluster {
   /** Called when the state has changed. */
   onChange = () => {};
 
+  /** How often something waited before it was tried again. */
+  pauses = 0;
+
   #laterMs = 0;
 
   /** So much time has passed at once, by the clock that tells how long a watch has lasted. */
@@ -41,7 +44,14 @@ export class FollowedCluster {
       },
       onSource: (status: SourceStatus) => void this.statuses.push(status),
     };
-    const timing = { ...HASTY, now: () => HASTY.now() + this.#laterMs };
+    const timing = {
+      ...HASTY,
+      now: () => HASTY.now() + this.#laterMs,
+      sleep: (ms: number, signal: AbortSignal) => {
+        this.pauses++;
+        return HASTY.sleep(ms, signal);
+      },
+    };
     const patience = { answerMs: silenceMs, silenceMs };
     const onEventTrouble = (reason: string) => void this.troubles.push(reason);
     const ours = { ...(node && { node, onEventTrouble }), ...(isolated && { isolated }) };
