@@ -129,8 +129,7 @@ test('what was dialled is told beside who answers, and ICMP has a type', async (
 test('who is gone is told of nothing, and the kernel tells nobody', async () => {
   const client = await connected();
   await (await following(client)).end();
-  await setTimeout(100);
-  expect(listeners()).toBe(0);
+  await expect.poll(listeners).toBe(0);
   const [first, second] = [await following(client), await following(client)];
   expect(listeners()).toBe(1);
   await first.end();
