@@ -1,5 +1,4 @@
 /** An agent that ends leaves its tables without an owner; the next takes them over, and leads them to any layout. */
-import { setTimeout } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { KernelState } from '../../src/agent/kernelstate.ts';
 import { compile } from '../../src/compiler/compile.ts';
@@ -60,7 +59,12 @@ async function left(netns: Netns, ruleset: Ruleset, without: readonly MissingFea
   const kernel = await kernelIn(netns, { without });
   await kernel.commit(plan({ tables: new Map() }, ruleset));
   kernel.close();
-  await setTimeout(20); // the kernel hears of the closed socket by and by
+  await orphaned(netns);
+}
+
+/** The kernel hears of the closed socket by and by. */
+async function orphaned(netns: Netns): Promise<void> {
+  await expect.poll(() => netns.exec('nft', ['list', 'ruleset'])).not.toContain('owner');
 }
 
 async function reconciled(kernel: Kernel, desired: Ruleset): Promise<void> {
@@ -100,7 +104,7 @@ test('a table of bridges is taken over with the others, and goes where it is not
     const refused = () => netns.exec('nft', ['delete', 'table', 'bridge', 'sluice']);
     expect(refused).toThrow(desired === TODAY ? /No such file/ : /not permitted/);
     kernel.close();
-    await setTimeout(20);
+    await orphaned(netns);
   }
 });
 

@@ -45,7 +45,8 @@ test('our tables outlive us, and the next of us adopts them with its first commi
   const first = await kernelIn(netns);
   const made = await first.commit([...make('ip'), ...make('ip6')]);
   first.close();
-  await setTimeout(20); // the kernel hears of the closed socket by and by
+  const listed = () => netns.exec('nft', ['list', 'table', 'ip', 'sluice']);
+  await expect.poll(listed).not.toContain('owner'); // The kernel hears of the closed socket by and by.
 
   const second = await kernelIn(netns);
   expect((await second.dump()).ruleset.tables.size).toBe(2);
@@ -71,8 +72,9 @@ test('what nft lists after we are gone is a whole ruleset', async () => {
   const kernel = await kernelIn(netns);
   await kernel.commit([...make('ip'), add('ip', '10.0.0.1')]);
   kernel.close();
-  await setTimeout(20);
-  expect(netns.exec('nft', ['list', 'ruleset'])).toContain('elements = { 10.0.0.1 }');
+  const listed = () => netns.exec('nft', ['list', 'ruleset']);
+  await expect.poll(listed).not.toContain('owner');
+  expect(listed()).toContain('elements = { 10.0.0.1 }');
 });
 
 test.each([
