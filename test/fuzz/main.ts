@@ -6,9 +6,10 @@
 import { parseArgs } from 'node:util';
 import fc from 'fast-check';
 import { plan } from '../../src/nft/plan/plan.ts';
-import { type Count, checkHistory, enforced } from '../support/agent/replay.ts';
+import { type Count, checkHistory } from '../support/agent/replay.ts';
 import { answerPackets } from '../support/arbitrary/answerpackets.ts';
 import { situationArbitrary } from '../support/arbitrary/cluster.ts';
+import { enforced } from '../support/arbitrary/enforced.ts';
 import { historyArbitrary } from '../support/arbitrary/events.ts';
 import { rulesetArbitrary } from '../support/arbitrary/rulesets.ts';
 import { FakeKernel } from '../support/kernel/fake.ts';

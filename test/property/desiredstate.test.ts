@@ -8,22 +8,16 @@ import { expect, test, vi } from 'vitest';
 import { DesiredState } from '../../src/agent/desiredstate.ts';
 import { KernelState } from '../../src/agent/kernelstate.ts';
 import { RoundBatch } from '../../src/agent/scheduler.ts';
-import { compile } from '../../src/compiler/compile.ts';
-import { Incremental } from '../../src/compiler/live/incremental.ts';
+import type { Incremental } from '../../src/compiler/live/incremental.ts';
 import type { Limits } from '../../src/compiler/live/limits.ts';
 import { ClusterState } from '../../src/model/cluster.ts';
 import { withoutRules } from '../../src/model/policy.ts';
 import type { Ruleset } from '../../src/nft/ruleset.ts';
-import {
-  type Enforced,
-  enforced,
-  firstDifference,
-  text,
-  withObjectsOf,
-  withPods,
-} from '../support/agent/replay.ts';
+import { engineOf, NODE } from '../support/agent/engine.ts';
+import { type Enforced, enforced } from '../support/arbitrary/enforced.ts';
 import { historyArbitrary, relabellingHistoryArbitrary, type Step } from '../support/arbitrary/events.ts';
 import { FakeKernel } from '../support/kernel/fake.ts';
+import { assertInForce } from '../support/oracle/inforce.ts';
 import { runs } from '../support/seed.ts';
 
 /** So that most policies have to wait for their turn. */
@@ -32,7 +26,6 @@ vi.mock('../../src/agent/changes/fairness.ts', async original => {
   return { FAIRNESS: { ...FAIRNESS, small: 4 } };
 });
 
-const NODE = 'n1';
 /** After these all that is tried again was, at the latest. */
 const HALF_AN_HOUR = 1_900_000;
 
@@ -73,11 +66,7 @@ class Play {
 
   constructor(how: Enforced, its: Partial<Limits>) {
     this.#how = how;
-    const { unknownPods, podLinks, hearing } = how;
-    const make = () => {
-      this.#engine = new Incremental(NODE, unknownPods, podLinks, hearing, its);
-      return this.#engine;
-    };
+    const make = () => (this.#engine = engineOf([], its, how));
     this.#state = new DesiredState({
       makeEngine: make,
       node: NODE,
@@ -109,10 +98,7 @@ class Play {
 
   #check(flushed: Ruleset): void {
     const { cluster, waitingPods, isolating, quarantined } = this.#state;
-    const { unknownPods, podLinks, hearing } = this.#how;
-    const wanted = compile(withPods(cluster, waitingPods), NODE, unknownPods, podLinks, hearing);
-    const [got, desired] = [text(withObjectsOf(wanted, flushed)), text(wanted)];
-    if (got !== desired) throw new Error(`the rules are others:\n${firstDifference(got, desired)}`);
+    assertInForce(flushed, cluster, waitingPods, this.#how);
     count.flushes++;
     if (this.#engine!.isAhead()) count.ahead++;
     count.isolating += isolating.size;

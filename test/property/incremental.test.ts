@@ -1,21 +1,14 @@
 /** design.md §5, step 3: the rules depend on what the cluster is, never on how it became so. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { Incremental } from '../../src/compiler/live/incremental.ts';
-import {
-  type Count,
-  checkHistory,
-  enforced,
-  replay,
-  replayInRoom,
-  replayWaiting,
-} from '../support/agent/replay.ts';
+import { engineOf } from '../support/agent/engine.ts';
+import { type Count, checkHistory, replay, replayInRoom, replayWaiting } from '../support/agent/replay.ts';
+import { enforced } from '../support/arbitrary/enforced.ts';
 import { historyArbitrary, relabellingHistoryArbitrary } from '../support/arbitrary/events.ts';
 import { runs } from '../support/seed.ts';
 
 /** Each is played in five variants. */
 const HISTORIES = runs(1_600);
-const NODE = 'n1';
 
 test('incremental equals compile after every event and for every grouping of events into flushes', () => {
   const count = { flushes: 0, chains: 0, ahead: 0 } satisfies Count;
@@ -36,7 +29,7 @@ test('while namespaces are relabelled and their pods wait, the rules are those o
   fc.assert(
     fc.property(relabellingHistoryArbitrary(12), enforced, patience, (steps, how, itsPatience) => {
       const end = replayWaiting(steps, how, count, itsPatience);
-      expect(end).toBe(replay(steps, how, { flushes: 0, chains: 0 }));
+      expect(end).toBe(replay(steps, how));
     }),
     { numRuns: runs(80, 20) },
   );
@@ -62,9 +55,12 @@ test('where there is room for few peers, the rules are those of a cluster whose 
 
 test('a flush leaves what did not change the same object', () => {
   fc.assert(
-    fc.property(historyArbitrary(12), enforced, (steps, { unknownPods, podLinks, hearing }) => {
-      const engine = new Incremental(NODE, unknownPods, podLinks, hearing);
-      for (const { event } of steps) engine.note(event);
+    fc.property(historyArbitrary(12), enforced, (steps, how) => {
+      const engine = engineOf(
+        steps.map(({ event }) => event),
+        {},
+        how,
+      );
       const [before, after] = [engine.flush(), engine.flush()];
       for (const family of ['ip', 'ip6'] as const) {
         const [a, b] = [before.tables.get(family)!, after.tables.get(family)!];
@@ -79,11 +75,8 @@ test('a flush leaves what did not change the same object', () => {
 test('an audited policy changes nothing: the rules are those without it', () => {
   let audited = 0;
   fc.assert(
-    fc.property(historyArbitrary(12), enforced, (steps, { unknownPods, podLinks, hearing }) => {
-      const [engine, without] = [0, 1].map(() => new Incremental(NODE, unknownPods, podLinks, hearing)) as [
-        Incremental,
-        Incremental,
-      ];
+    fc.property(historyArbitrary(12), enforced, (steps, how) => {
+      const [engine, without] = [engineOf([], {}, how), engineOf([], {}, how)];
       for (const { event, flush } of steps) {
         engine.note(event);
         without.note(

@@ -1,9 +1,9 @@
 /** Histories in which the agent is killed, also in the middle of a commit, and another one takes its rules over. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { enforced } from '../support/agent/replay.ts';
 import { type Life, type Manner, RestartedNode, type RestartTally } from '../support/agent/restarts.ts';
 import { flowsArbitrary, untoldClusterArbitrary } from '../support/arbitrary/cluster.ts';
+import { enforced } from '../support/arbitrary/enforced.ts';
 import { eventArbitrary, eventsOf } from '../support/arbitrary/events.ts';
 import {
   flowsOfPopulation,

@@ -2,11 +2,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { compile } from '../../src/compiler/compile.ts';
-import { ClusterState } from '../../src/model/cluster.ts';
 import { evaluator } from '../../src/semantics/evaluate.ts';
-import { checkHistory, type Enforced } from '../support/agent/replay.ts';
-import type { Step } from '../support/arbitrary/events.ts';
-import { eventsOf } from '../support/arbitrary/events.ts';
+import { checkHistory } from '../support/agent/replay.ts';
+import { PLAIN } from '../support/arbitrary/enforced.ts';
+import { eventsOf, type Step, stepsOf } from '../support/arbitrary/events.ts';
 import {
   flowsOfPopulation,
   population,
@@ -15,9 +14,9 @@ import {
   smallPolicyEvent,
 } from '../support/arbitrary/smallpolicies.ts';
 import { wrongStation } from '../support/oracle/equivalence.ts';
+import { clusterOf } from '../support/oracle/inforce.ts';
 import { runs } from '../support/seed.ts';
 
-const HOW: Enforced = { unknownPods: 'allow', podLinks: 'others', hearing: undefined };
 /** About as many as make bundles of what one class has, or all; then some at a time. */
 const history = fc
   .tuple(
@@ -25,18 +24,18 @@ const history = fc
     fc.array(smallPolicyChange, { maxLength: 6 }),
   )
   .map(([first, then]): Step[] => [
-    ...eventsOf(population()).map(event => ({ event, flush: false })),
-    ...first.map((one, i) => ({
-      event: smallPolicyEvent({ ...one, name: i }),
-      flush: i === first.length - 1,
-    })),
-    ...then.map((event, i) => ({ event, flush: i % 3 !== 1 })),
+    ...stepsOf(eventsOf(population())),
+    ...stepsOf(
+      first.map((one, name) => smallPolicyEvent({ ...one, name })),
+      (at, last) => at === last,
+    ),
+    ...stepsOf(then, at => at % 3 !== 1),
   ]);
 
 test('incremental equals compile while small policies come to be too many to be merged', () => {
   const count = { flushes: 0, chains: 0 };
   fc.assert(
-    fc.property(history, steps => checkHistory(steps, HOW, count)),
+    fc.property(history, steps => checkHistory(steps, PLAIN, count)),
     { numRuns: runs(8) },
   );
   expect(count.chains / count.flushes).toBeGreaterThan(20);
@@ -46,8 +45,7 @@ test('what bundles of policies say is what the policies say', () => {
   let bundles = 0;
   fc.assert(
     fc.property(history, steps => {
-      const cluster = new ClusterState();
-      for (const { event } of steps) cluster.apply(event);
+      const cluster = clusterOf(steps.map(({ event }) => event));
       const rulesets = new Map(['n1', 'n2'].map(node => [node, compile(cluster, node)]));
       const evaluate = evaluator(cluster);
       for (const flow of flowsOfPopulation()) {

@@ -11,7 +11,7 @@ import { plan } from '../../src/nft/plan/plan.ts';
 import { stagesOf } from '../../src/nft/plan/stages.ts';
 import { evaluator } from '../../src/semantics/evaluate.ts';
 import { replay } from '../support/agent/replay.ts';
-import { eventsOf } from '../support/arbitrary/events.ts';
+import { eventsOf, stepsOf } from '../support/arbitrary/events.ts';
 import { clusterWith, flowsAt, NODE } from '../support/arbitrary/largepolicies.ts';
 import { FakeKernel } from '../support/kernel/fake.ts';
 import { wrongStation } from '../support/oracle/equivalence.ts';
@@ -45,11 +45,7 @@ async function check(objects: readonly object[]): Promise<void> {
   const kernel = new FakeKernel();
   for (const ops of stagesOf(plan((await kernel.dump()).ruleset, ruleset))) await kernel.commit(ops);
   expect(plan((await kernel.dump()).ruleset, ruleset)).toEqual([]);
-  replay(
-    eventsOf(cluster).map(event => ({ event, flush: false })),
-    { unknownPods: 'allow', podLinks: 'others', hearing: undefined },
-    { flushes: 0, chains: 0 },
-  );
+  replay(stepsOf(eventsOf(cluster)));
 }
 
 test.each(Object.entries(LARGE_POLICIES))(
@@ -99,13 +95,9 @@ test('incremental equals compile while policies of all kinds and sizes come, cha
     fc.property(batches, room, (history, most) => {
       const budget = new NamespaceBudget(most);
       const steps = [eventsOf(clusterWith([])), ...history].flatMap(events =>
-        budget.pass(events).map((event, i, all) => ({ event, flush: i === all.length - 1 })),
+        stepsOf(budget.pass(events), (at, last) => at === last),
       );
-      replay(
-        steps,
-        { unknownPods: 'allow', podLinks: 'others', hearing: undefined },
-        { flushes: 0, chains: 0 },
-      );
+      replay(steps);
     }),
     { numRuns: runs(150) },
   );

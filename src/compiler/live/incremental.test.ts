@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { networkPolicy } from '../../../bench/largepolicies.ts';
-import { compiled, NODE } from '../../../test/support/agent/engine.ts';
+import { NODE } from '../../../test/support/agent/engine.ts';
+import { assertExactly, clusterOf } from '../../../test/support/oracle/inforce.ts';
 import { decodeObject } from '../../inputs/kube/decode/decode.ts';
 import type { ClusterEvent } from '../../model/cluster.ts';
-import { plan } from '../../nft/plan/plan.ts';
 import { Incremental } from './incremental.ts';
 
 function pod(i: number, app = `a${i % 10}`): ClusterEvent {
@@ -49,9 +49,9 @@ test('what is noted while a flush is under way is in the next one, and not in th
   for (const event of cluster) engine.note(event);
   const late = [pod(3, 'a9'), pod(500), namespace({ team: 't2' }), gone(policies[4]!)];
   const { ruleset } = flushBeside(engine, late);
-  expect(plan(compiled(cluster), ruleset)).toEqual([]);
+  assertExactly(ruleset, clusterOf(cluster));
   expect(engine.cluster.pods.has('shop/p500')).toBe(true);
-  expect(plan(compiled([...cluster, ...late]), engine.flush())).toEqual([]);
+  assertExactly(engine.flush(), clusterOf([...cluster, ...late]));
 });
 
 test('no pod, class or group is done in one piece with the next', () => {

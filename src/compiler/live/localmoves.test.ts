@@ -1,6 +1,6 @@
 /** Namespaces whose policies mean more pods than there is room for. */
 import { describe, expect, test } from 'vitest';
-import { compiled, NODE } from '../../../test/support/agent/engine.ts';
+import { NODE } from '../../../test/support/agent/engine.ts';
 import {
   allowPods,
   ingressPolicy,
@@ -8,11 +8,11 @@ import {
   policyEvent,
   tenantPod,
 } from '../../../test/support/agent/tenants.ts';
+import { assertExactly, clusterOf } from '../../../test/support/oracle/inforce.ts';
 import { parseAddress } from '../../model/address.ts';
 import type { ClusterEvent } from '../../model/cluster.ts';
 import { type Policy, withoutRules } from '../../model/policy.ts';
 import type { PodSelector } from '../../model/selector.ts';
-import { plan } from '../../nft/plan/plan.ts';
 import type { MemberRoom } from './groups/memberroom.ts';
 import { Incremental } from './incremental.ts';
 
@@ -74,7 +74,7 @@ function played(room: MemberRoom, ...flushes: readonly (readonly ClusterEvent[])
     const without = engine.takeRefused();
     for (const policy of without) inForce.set(policy.id, policyEvent(withoutRules(policy, 'no member room')));
     refused.push(without.map(({ name }) => name).sort());
-    expect(plan(compiled([...inForce.values()]), ruleset)).toEqual([]);
+    assertExactly(ruleset, clusterOf([...inForce.values()]));
   }
   const sets = [...engine.flush().tables.get('ip')!.sets.values()].filter(({ name }) =>
     /^(peers|others)-/.test(name),

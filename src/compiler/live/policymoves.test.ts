@@ -1,6 +1,6 @@
 /** Policies that isolate while what they allow is on its way, beside others of the same pods. */
 import { expect, test } from 'vitest';
-import { compiled, flushedEngineOf, NODE } from '../../../test/support/agent/engine.ts';
+import { flushedEngineOf, NODE } from '../../../test/support/agent/engine.ts';
 import { awaitingAllowances } from '../../../test/support/agent/replay.ts';
 import {
   allowPort,
@@ -9,6 +9,7 @@ import {
   policyEvent,
   tenantPod,
 } from '../../../test/support/agent/tenants.ts';
+import { assertExactly, clusterOf } from '../../../test/support/oracle/inforce.ts';
 import { wholeOf } from '../../lib/collections/pieces.ts';
 import type { ClusterEvent } from '../../model/cluster.ts';
 import type { Policy } from '../../model/policy.ts';
@@ -30,7 +31,7 @@ function gone({ id }: Policy): ClusterEvent {
 function chainsAfter(engine: Incremental, events: readonly ClusterEvent[], last: ClusterEvent): string[] {
   engine.note(last);
   const ruleset = wholeOf(engine.flushing());
-  expect(plan(compiled([...events, last]), ruleset)).toEqual([]);
+  assertExactly(ruleset, clusterOf([...events, last]));
   const { sets } = ruleset.tables.get('ip')!;
   const elements = [...sets.values()].flatMap(({ elements: its }) => [...its.values()]);
   return elements.flatMap(({ verdict }) => (verdict?.kind === 'goto' ? [verdict.chain] : [])).sort();

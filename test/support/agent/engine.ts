@@ -1,10 +1,12 @@
-/** The incremental engine beside `compile`, of the same events. */
-import { compile } from '../../../src/compiler/compile.ts';
+/** The incremental engine, and how it is told of what comes. */
 import { Incremental } from '../../../src/compiler/live/incremental.ts';
 import type { Limits } from '../../../src/compiler/live/limits.ts';
-import type { Leisure } from '../../../src/compiler/live/slack.ts';
-import { type ClusterEvent, ClusterState } from '../../../src/model/cluster.ts';
+import { ALL_TIME, type Leisure } from '../../../src/compiler/live/slack.ts';
+import { wholeOf } from '../../../src/lib/collections/pieces.ts';
+import type { ClusterEvent } from '../../../src/model/cluster.ts';
+import type { PolicyChange } from '../../../src/model/policychange.ts';
 import type { Ruleset } from '../../../src/nft/ruleset.ts';
+import { PLAIN } from '../arbitrary/enforced.ts';
 
 export const NODE = 'n1';
 
@@ -12,8 +14,12 @@ export const NODE = 'n1';
 export const AWAITED: Leisure = { isAwaited: () => true, moment: () => () => false };
 
 /** It has noted them, and flushed nothing. */
-export function engineOf(events: readonly ClusterEvent[], limits: Partial<Limits> = {}): Incremental {
-  const engine = new Incremental(NODE, 'allow', 'others', undefined, limits);
+export function engineOf(
+  events: readonly ClusterEvent[],
+  limits: Partial<Limits> = {},
+  { unknownPods, podLinks, hearing } = PLAIN,
+): Incremental {
+  const engine = new Incremental(NODE, unknownPods, podLinks, hearing, limits);
   for (const event of events) engine.note(event);
   return engine;
 }
@@ -24,8 +30,19 @@ export function flushedEngineOf(events: readonly ClusterEvent[], limits: Partial
   return engine;
 }
 
-export function compiled(events: readonly ClusterEvent[]): Ruleset {
-  const state = new ClusterState();
-  for (const event of events) state.apply(event);
-  return compile(state, NODE);
+const MOST_FLUSHES = 1000;
+
+/** Flushes until all of it is ready; answers what each flush made. */
+export function readying(
+  engine: Incremental,
+  changes: readonly PolicyChange[],
+  leisure = ALL_TIME,
+): Ruleset[] {
+  const flushed: Ruleset[] = [];
+  while (!changes.every(change => engine.isPrepared(change))) {
+    engine.prepare(changes);
+    flushed.push(wholeOf(engine.flushing(leisure)));
+    if (flushed.length > MOST_FLUSHES) throw new Error('it is never ready');
+  }
+  return flushed;
 }

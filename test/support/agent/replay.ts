@@ -1,14 +1,10 @@
 /** Plays a history of a cluster to the incremental engine, and holds it against `compile` at every flush. */
-
-import fc from 'fast-check';
 import { isolated } from '../../../src/agent/changes/isolated.ts';
 import type { PodInForce } from '../../../src/agent/engine.ts';
-import { compile } from '../../../src/compiler/compile.ts';
 import type { MemberRoom } from '../../../src/compiler/live/groups/memberroom.ts';
-import { Incremental } from '../../../src/compiler/live/incremental.ts';
+import type { Incremental } from '../../../src/compiler/live/incremental.ts';
 import { LIMITS } from '../../../src/compiler/live/limits.ts';
 import type { PodPatience } from '../../../src/compiler/live/preparations/podpreparations.ts';
-import type { Hearing } from '../../../src/compiler/namespeers.ts';
 import { wholeOf } from '../../../src/lib/collections/pieces.ts';
 import {
   type Cluster,
@@ -18,32 +14,13 @@ import {
   type Pod,
   type PodKey,
 } from '../../../src/model/cluster.ts';
-import type { UnknownPods } from '../../../src/model/podcidrs.ts';
-import type { PodLinks } from '../../../src/model/podlinks.ts';
 import { type Policy, withoutRules } from '../../../src/model/policy.ts';
 import type { PolicyChange } from '../../../src/model/policychange.ts';
-import { mapTables } from '../../../src/nft/maptables.ts';
-import type { Expr, NftRule, NftVerdict, Ruleset, Table } from '../../../src/nft/ruleset.ts';
-import type { Step } from '../arbitrary/events.ts';
-import { HEARING } from '../oracle/told.ts';
-
-const NODE = 'n1';
-
-/** What an agent is told beside the cluster. */
-export interface Enforced {
-  readonly unknownPods: UnknownPods;
-  readonly podLinks: PodLinks;
-  readonly hearing: Hearing | undefined;
-  /** Of how many entries a namespace is crowded where policies are made ready. */
-  readonly mostEntries?: number;
-}
-
-export const enforced: fc.Arbitrary<Enforced> = fc.record({
-  unknownPods: fc.constantFrom('allow', 'deny'),
-  podLinks: fc.constantFrom('ours', 'others'),
-  hearing: fc.constantFrom(undefined, HEARING, HEARING),
-  mostEntries: fc.constantFrom(LIMITS.mostEntries, 0, 8),
-});
+import type { Ruleset } from '../../../src/nft/ruleset.ts';
+import { type Enforced, PLAIN } from '../arbitrary/enforced.ts';
+import { type Step, stepsOf } from '../arbitrary/events.ts';
+import { assertExactly, assertInForce, text } from '../oracle/inforce.ts';
+import { engineOf, NODE } from './engine.ts';
 
 /** A history in all its forms: as it is, squashed, the other way round, every event doubled. All end the same. */
 export function checkHistory(steps: readonly Step[], how: Enforced, count: Count): void {
@@ -75,36 +52,6 @@ export function awaitingAllowances(policy: Policy): Policy {
   return { ...isolated(policy), awaitsAllowances: true };
 }
 
-export function firstDifference(got: string, wanted: string): string {
-  const [ours, theirs] = [got.split('\n'), wanted.split('\n')];
-  const line = ours.findIndex((text, i) => text !== theirs[i]);
-  return `  incremental ${ours[line]}\n  compile     ${theirs[line]}`;
-}
-
-/** Names and contents in one order, whatever the order in which they were made. */
-export function text(ruleset: Ruleset): string {
-  const tables = [...ruleset.tables].map(([family, { chains, sets }]) => [
-    family,
-    named(chains),
-    named(sets),
-  ]);
-  return JSON.stringify(tables, null, 1);
-}
-
-function named(objects: ReadonlyMap<string, object>): string[] {
-  return [...objects.keys()].sort().map(name => objectText(objects.get(name)!));
-}
-
-const texts = new WeakMap<object, string>();
-
-function objectText(object: object): string {
-  const known = texts.get(object);
-  if (known !== undefined) return known;
-  const made = JSON.stringify(object, (key, value) => (key === 'elements' ? [...value].sort() : value));
-  texts.set(object, made);
-  return made;
-}
-
 export interface Count {
   flushes: number;
   chains: number;
@@ -113,15 +60,17 @@ export interface Count {
 }
 
 /** Replays a history, and compares at every flush and at the end. */
-export function replay(steps: readonly Step[], how: Enforced, count: Count): string {
-  const engine = new Incremental(NODE, how.unknownPods, how.podLinks, how.hearing);
+export function replay(
+  steps: readonly Step[],
+  how = PLAIN,
+  count: Count = { flushes: 0, chains: 0 },
+): string {
+  const engine = engineOf([], {}, how);
   const state = new ClusterState();
   const compare = () => {
-    const desired = compile(state, NODE, how.unknownPods, how.podLinks, how.hearing);
+    const { tables } = assertExactly(engine.flush(), state, how);
     count.flushes++;
-    count.chains += desired.tables.get('ip')!.chains.size;
-    const [got, wanted] = [text(engine.flush()), text(desired)];
-    if (got !== wanted) throw new Error(`incremental differs from compile:\n${firstDifference(got, wanted)}`);
+    count.chains += tables.get('ip')!.chains.size;
   };
   for (const { event, flush } of steps) {
     engine.note(event);
@@ -134,20 +83,16 @@ export function replay(steps: readonly Step[], how: Enforced, count: Count): str
 
 /** Events come while a flush is under way: it makes what `compile` makes of those before it, and forgets none of the others. */
 function replayInPieces(steps: readonly Step[], how: Enforced): string {
-  const engine = new Incremental(NODE, how.unknownPods, how.podLinks, how.hearing);
+  const engine = engineOf([], {}, how);
   const state = new ClusterState();
   const left = [...steps];
   for (let step = left.shift(); step !== undefined; step = left.shift()) {
     engine.note(step.event);
     state.apply(step.event);
     if (!step.flush) continue;
-    const wanted = text(compile(state, NODE, how.unknownPods, how.podLinks, how.hearing));
     const late: ClusterEvent[] = [];
-    const got = text(
-      interrupted(engine, () => late.push(...left.splice(0, 1).map(({ event }) => event)), late),
-    );
-    if (got !== wanted)
-      throw new Error(`in pieces, incremental differs from compile:\n${firstDifference(got, wanted)}`);
+    const more = () => late.push(...left.splice(0, 1).map(({ event }) => event));
+    assertExactly(interrupted(engine, more, late), state, how);
     for (const event of late) state.apply(event);
   }
   return text(engine.flush());
@@ -155,10 +100,10 @@ function replayInPieces(steps: readonly Step[], how: Enforced): string {
 
 /** Sets of peers may have next to no members: what is in force is the cluster with the policies that have no room closed. */
 export function replayInRoom(steps: readonly Step[], how: Enforced, room: MemberRoom, count: Refusals): void {
-  const engine = new Incremental(NODE, how.unknownPods, how.podLinks, how.hearing, { room });
+  const engine = engineOf([], { room }, how);
   const state = new ClusterState();
   const flush = () => {
-    const got = text(engine.flush());
+    const flushed = engine.flush();
     const refused = engine.takeRefused();
     count.refused += refused.length;
     for (const { id, kind } of refused) {
@@ -169,9 +114,7 @@ export function replayInRoom(steps: readonly Step[], how: Enforced, room: Member
         value: withoutRules(state.policies.get(id)!, 'no member room'),
       });
     }
-    const wanted = text(compile(state, NODE, how.unknownPods, how.podLinks, how.hearing));
-    if (got !== wanted)
-      throw new Error(`in little room, incremental differs from compile:\n${firstDifference(got, wanted)}`);
+    assertExactly(flushed, state, how);
     if (JSON.stringify([...state.policies]) !== JSON.stringify([...engine.cluster.policies]))
       throw new Error('the engine knows other policies than are in force');
   };
@@ -202,7 +145,7 @@ export function replayWaiting(
   patience: PodPatience,
 ): string {
   const limits = { mostAsked: ONE_POD, patience };
-  const engine = new Incremental(NODE, how.unknownPods, how.podLinks, how.hearing, limits);
+  const engine = engineOf([], limits, how);
   const state = new ClusterState();
   const past = new Past();
   const flush = () => {
@@ -212,12 +155,7 @@ export function replayWaiting(
     for (const [key, inForce] of waiting) past.check(key, inForce, state.pods.get(key));
     count.waited += [...waiting].filter(([key, known]) => known?.pod === state.pods.get(key)).length;
     count.closed += [...waiting.values()].filter(known => known?.pod.awaitsAllowances).length;
-    const wanted = compile(withPods(state, waiting), NODE, how.unknownPods, how.podLinks, how.hearing);
-    const [got, wantedText] = [text(withObjectsOf(wanted, flushed)), text(wanted)];
-    if (got !== wantedText)
-      throw new Error(
-        `while pods wait, incremental differs from compile:\n${firstDifference(got, wantedText)}`,
-      );
+    assertInForce(flushed, state, waiting, how);
   };
   for (const step of steps) {
     engine.note(step.event);
@@ -230,16 +168,6 @@ export function replayWaiting(
   }
   if (engine.waitingPods().size > 0) throw new Error('the last flush has left pods');
   return text(engine.flush());
-}
-
-/** With the pods that wait as they are in force. */
-export function withPods(state: Cluster, waiting: ReadonlyMap<PodKey, PodInForce | undefined>): Cluster {
-  const { namespaces, nodes, policies, audited, hostPorts } = state;
-  const pods = new Map(state.pods);
-  for (const [key, inForce] of waiting)
-    if (inForce === undefined) pods.delete(key);
-    else pods.set(key, { ...inForce.pod, namespaceBefore: inForce.namespace });
-  return { namespaces, nodes, policies, pods, ...(audited && { audited }), ...(hostPorts && { hostPorts }) };
 }
 
 /** How often pods waited by their namespace alone, or for what they are allowed. */
@@ -283,18 +211,15 @@ const PREPARED = 3;
 /** The policies that come next are made ready: sets that nothing names are all the difference, and in the end there are none. */
 function replayPrepared(steps: readonly Step[], how: Enforced, count: Count): string {
   const { mostEntries = LIMITS.mostEntries } = how;
-  const engine = new Incremental(NODE, how.unknownPods, how.podLinks, how.hearing, { mostEntries });
+  const engine = engineOf([], { mostEntries }, how);
   const state = new ClusterState();
   for (const [at, { event, flush }] of steps.entries()) {
     engine.prepare(comingChanges(steps.slice(at)));
     engine.note(event);
     state.apply(event);
     if (!flush) continue;
-    const desired = compile(state, NODE, how.unknownPods, how.podLinks, how.hearing);
-    const [got, wanted] = [text(withObjectsOf(desired, engine.flush())), text(desired)];
+    assertInForce(engine.flush(), state, undefined, how);
     if (engine.isAhead()) count.ahead = (count.ahead ?? 0) + 1;
-    if (got !== wanted)
-      throw new Error(`prepared, incremental differs from compile:\n${firstDifference(got, wanted)}`);
   }
   engine.prepare([]);
   return text(engine.flush());
@@ -306,41 +231,6 @@ export function comingChanges(steps: readonly Step[]): PolicyChange[] {
     event.type === 'policy' ? [{ id: event.key, value: event.value }] : [],
   );
   return changes.slice(0, PREPARED);
-}
-
-/**
- * Without chains and sets that the desired state has not: where all others are as desired, nothing leads to those. Throws
- * where one of them leads to what is not there, which the kernel refuses.
- */
-export function withObjectsOf(desired: Ruleset, ruleset: Ruleset): Ruleset {
-  return mapTables(ruleset, ({ sets, chains }, family) => {
-    const wanted = desired.tables.get(family);
-    const more = [...chains.values()].filter(({ name }) => !wanted?.chains.has(name));
-    for (const { name, rules } of more) assertThere(name, rules.flatMap(namedByRule), { sets, chains });
-    for (const set of [...sets.values()].filter(({ name, verdicts }) => verdicts && !wanted?.sets.has(name)))
-      assertThere(set.name, [...set.elements.values()].flatMap(namedByElement), { sets, chains });
-    return {
-      sets: new Map([...sets].filter(([name]) => wanted?.sets.has(name))),
-      chains: new Map([...chains].filter(([name]) => wanted?.chains.has(name))),
-    };
-  });
-}
-
-function assertThere(user: string, names: readonly string[], { sets, chains }: Table): void {
-  const missing = names.find(name => !sets.has(name) && !chains.has(name));
-  if (missing !== undefined) throw new Error(`${user} is ahead and leads to ${missing}, which is not there`);
-}
-
-function namedByRule({ exprs }: NftRule): string[] {
-  return exprs.flatMap(expr => ('set' in expr ? [expr.set] : namedByElement({ verdict: verdictOf(expr) })));
-}
-
-function verdictOf(expr: Expr): NftVerdict | undefined {
-  return expr.kind === 'verdict' ? expr.verdict : undefined;
-}
-
-function namedByElement({ verdict }: { readonly verdict?: NftVerdict | undefined }): string[] {
-  return verdict !== undefined && 'chain' in verdict ? [verdict.chain] : [];
 }
 
 /** A flush, with one event more after each of its pieces. */
@@ -358,5 +248,5 @@ function interrupted(engine: Incremental, more: () => void, late: readonly Clust
 function squashed(steps: readonly Step[]): Step[] {
   const last = new Map<string, ClusterEvent>();
   for (const { event } of steps) last.set(`${event.type} ${event.key}`, event);
-  return [...last.values()].map(event => ({ event, flush: false }));
+  return stepsOf([...last.values()]);
 }

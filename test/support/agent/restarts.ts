@@ -16,8 +16,8 @@ import { plan } from '../../../src/nft/plan/plan.ts';
 import type { Ruleset } from '../../../src/nft/ruleset.ts';
 import { packet } from '../../../src/nft/trace/packet.ts';
 import { trace } from '../../../src/nft/trace/trace.ts';
+import type { Enforced } from '../arbitrary/enforced.ts';
 import { FakeKernel } from '../kernel/fake.ts';
-import type { Enforced } from './replay.ts';
 import { VirtualTime } from './virtualtime.ts';
 
 const NODE = 'n1';

@@ -1,6 +1,6 @@
 /** Pods and NetworkPolicies of tenants, each in one line. */
 import { type Address, parseAddress } from '../../../src/model/address.ts';
-import type { Cluster, ClusterEvent, Pod, PodKey } from '../../../src/model/cluster.ts';
+import type { ClusterEvent, Pod } from '../../../src/model/cluster.ts';
 import type { Policy, Rule } from '../../../src/model/policy.ts';
 import type { PodSelector, Requirement } from '../../../src/model/selector.ts';
 
@@ -86,13 +86,4 @@ export function crowd(namespace: string, count: number, app: string): ClusterEve
     const addresses = [parseAddress(`10.1.${n >> 8}.${n & 255}`)!];
     return podEvent(tenantPod(namespace, 1000 + n, { labels: { app }, node: 'n2', addresses }));
   });
-}
-
-/** The cluster that the rules in force were made from. */
-export function asInForce(cluster: Cluster, inForce: ReadonlyMap<PodKey, Pod | undefined>): Cluster {
-  const pods = new Map([...cluster.pods, ...inForce]);
-  return {
-    ...cluster,
-    pods: new Map([...pods].filter((each): each is [PodKey, Pod] => each[1] !== undefined)),
-  };
 }

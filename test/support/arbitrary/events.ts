@@ -94,7 +94,15 @@ const historyOf = (
 ): fc.Arbitrary<Step[]> =>
   fc
     .tuple(clusterArbitrary, fc.array(fc.record({ event: events, flush }), { minLength: 1, maxLength }))
-    .map(([cluster, steps]) => [...eventsOf(cluster).map(event => ({ event, flush: false })), ...steps]);
+    .map(([cluster, steps]) => [...stepsOf(eventsOf(cluster)), ...steps]);
+
+/** The rules are asked for after none of them, or after those. */
+export function stepsOf(
+  events: readonly ClusterEvent[],
+  isFlushed: (at: number, last: number) => boolean = () => false,
+): Step[] {
+  return events.map((event, at) => ({ event, flush: isFlushed(at, events.length - 1) }));
+}
 
 /** The events that make a cluster. */
 export function eventsOf({

@@ -1,14 +1,16 @@
 /** Classes in the tables before pods are in them. */
 import { describe, expect, test } from 'vitest';
-import { AWAITED, compiled, flushedEngineOf } from '../../../../test/support/agent/engine.ts';
+import { AWAITED, flushedEngineOf, NODE } from '../../../../test/support/agent/engine.ts';
 import { own, ownPod, PODS } from '../../../../test/support/agent/ownclasses.ts';
 import { allowPort, ingressPolicy, policyEvent } from '../../../../test/support/agent/tenants.ts';
+import { assertExactly, clusterOf } from '../../../../test/support/oracle/inforce.ts';
 import { wholeOf } from '../../../lib/collections/pieces.ts';
 import type { ClusterEvent } from '../../../model/cluster.ts';
 import type { Policy } from '../../../model/policy.ts';
 import { type Op, objectOf } from '../../../nft/plan/op.ts';
 import { plan } from '../../../nft/plan/plan.ts';
 import type { Ruleset } from '../../../nft/ruleset.ts';
+import { compile } from '../../compile.ts';
 import { withPrepared } from '../../prepared.ts';
 import type { Incremental } from '../incremental.ts';
 import { ALL_TIME, type Leisure } from '../slack.ts';
@@ -54,15 +56,15 @@ test('the flush that takes a change in finds its chains there, and leads pods to
   expect(ahead.filter(({ op }) => op.startsWith('del'))).toEqual([]);
   const { ops, flushed } = takingIn(engine, coming);
   expect(made(ops)).toEqual([]);
-  expect(plan(flushed, compiled([...before, ...coming]))).toEqual([]);
+  assertExactly(flushed, clusterOf([...before, ...coming]));
 });
 
 test('what goes ahead is no difference to what policy demands', () => {
   const engine = flushedEngineOf(before, LIMITS);
   preparing(engine, [ofAll('one', 81)]);
   const programmed = engine.flush();
-  expect(plan(programmed, compiled(before))).not.toEqual([]);
-  expect(plan(programmed, withPrepared(compiled(before), programmed))).toEqual([]);
+  expect(() => assertExactly(programmed, clusterOf(before))).toThrow('not what compile makes');
+  expect(plan(programmed, withPrepared(compile(clusterOf(before), NODE), programmed))).toEqual([]);
 });
 
 test('where somebody waits few chains go ahead in a flush', () => {
@@ -80,7 +82,7 @@ test('what is not to come any more leaves nothing', () => {
   const engine = flushedEngineOf(before, LIMITS);
   preparing(engine, [ofAll('one', 81)]);
   engine.prepare([]);
-  expect(plan(engine.flush(), compiled(before))).toEqual([]);
+  assertExactly(engine.flush(), clusterOf(before));
 });
 
 describe('what is in force by the name of something that is to come', () => {
@@ -89,7 +91,7 @@ describe('what is in force by the name of something that is to come', () => {
     expect(preparing(engine, [own(1, 81)]).flat()).toEqual([]);
     const { ops, flushed } = takingIn(engine, [own(1, 81)]);
     expect(ops).not.toEqual([]);
-    expect(plan(flushed, compiled([...before, own(1, 81)]))).toEqual([]);
+    assertExactly(flushed, clusterOf([...before, own(1, 81)]));
   });
 
   test('keeps a class back that leads to it', () => {
@@ -100,7 +102,7 @@ describe('what is in force by the name of something that is to come', () => {
     const coming = [edited, ofAll('one', 81)];
     expect(preparing(engine, coming).flat()).toEqual([]);
     const { flushed } = takingIn(engine, coming);
-    expect(plan(flushed, compiled([...before, ...coming]))).toEqual([]);
+    assertExactly(flushed, clusterOf([...before, ...coming]));
   });
 
   test('becomes something else: nothing leads there any more', () => {
@@ -108,7 +110,7 @@ describe('what is in force by the name of something that is to come', () => {
     const coming = [ofAll('one', 81)];
     preparing(engine, coming);
     const { flushed } = takingIn(engine, [own(1, 81), { type: 'pod', key: 'tenant/p2' }]);
-    expect(plan(flushed, compiled([...before, own(1, 81), { type: 'pod', key: 'tenant/p2' }]))).toEqual([]);
+    assertExactly(flushed, clusterOf([...before, own(1, 81), { type: 'pod', key: 'tenant/p2' }]));
     expect(preparing(engine, coming).length).toBeGreaterThan(0);
   });
 });

@@ -1,7 +1,6 @@
 /** Pods of this node that are relabelled, and are by that in a class whose groups are all new. */
 import { describe, expect, test } from 'vitest';
 import { flushedEngineOf, NODE } from '../../../../test/support/agent/engine.ts';
-import { withPods } from '../../../../test/support/agent/replay.ts';
 import {
   allowPods,
   ingressPolicy,
@@ -9,14 +8,13 @@ import {
   policyEvent,
   tenantPod,
 } from '../../../../test/support/agent/tenants.ts';
+import { assertExactly, assertInForce } from '../../../../test/support/oracle/inforce.ts';
 import { wholeOf } from '../../../lib/collections/pieces.ts';
 import { parseAddress } from '../../../model/address.ts';
 import type { ClusterEvent, PodKey } from '../../../model/cluster.ts';
 import type { Policy, Rule } from '../../../model/policy.ts';
 import { plan } from '../../../nft/plan/plan.ts';
 import type { Ruleset } from '../../../nft/ruleset.ts';
-import { compile } from '../../compile.ts';
-import { withPrepared } from '../../prepared.ts';
 import type { Incremental } from '../incremental.ts';
 import type { Limits } from '../limits.ts';
 import { POD_PATIENCE } from './podpreparations.ts';
@@ -93,8 +91,7 @@ function flushOne(engine: Incremental): number {
   const before = last.get(engine)!;
   const flushed = wholeOf(engine.flushing());
   last.set(engine, flushed);
-  const wanted = compile(withPods(engine.cluster, engine.waitingPods()), NODE);
-  expect(plan(withPrepared(wanted, flushed), flushed)).toEqual([]);
+  assertInForce(flushed, engine.cluster, engine.waitingPods());
   return elementsOf(before, flushed);
 }
 
@@ -104,7 +101,7 @@ function flushAll<T>(engine: Incremental, see: (elements: number) => T): T[] {
   do seen.push(see(flushOne(engine)));
   while (engine.isBehind() && seen.length < MOST_FLUSHES);
   expect(engine.isBehind()).toBe(false);
-  expect(plan(compile(engine.cluster, NODE), last.get(engine)!)).toEqual([]);
+  assertExactly(last.get(engine)!, engine.cluster);
   return seen;
 }
 
@@ -260,7 +257,7 @@ describe('while it waits', () => {
     engine.note(here('a'));
     flushOne(engine);
     expect(engine.isBehind()).toBe(false);
-    expect(plan(compile(engine.cluster, NODE), engine.flush())).toEqual([]);
+    assertExactly(engine.flush(), engine.cluster);
   });
 });
 

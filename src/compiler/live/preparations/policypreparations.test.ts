@@ -1,6 +1,6 @@
 /** Changes of a namespace in which every pod is in a class of its own, beside policies that select all of them. */
 import { expect, test } from 'vitest';
-import { AWAITED, compiled, flushedEngineOf } from '../../../../test/support/agent/engine.ts';
+import { AWAITED, flushedEngineOf } from '../../../../test/support/agent/engine.ts';
 import { chainsMade, own, ownPod, PODS } from '../../../../test/support/agent/ownclasses.ts';
 import {
   allowPort,
@@ -10,10 +10,10 @@ import {
   selecting,
   tenantPod,
 } from '../../../../test/support/agent/tenants.ts';
+import { assertExactly, clusterOf } from '../../../../test/support/oracle/inforce.ts';
 import { wholeOf } from '../../../lib/collections/pieces.ts';
 import type { Policy } from '../../../model/policy.ts';
 import type { PolicyChange } from '../../../model/policychange.ts';
-import { plan } from '../../../nft/plan/plan.ts';
 
 const ofAll = (name: string, port: number): Policy => ingressPolicy(`tenant/${name}`, [allowPort(port)]);
 const changeOf = (value: Policy): PolicyChange => ({ id: value.id, value });
@@ -31,7 +31,7 @@ test('changes of a crowded namespace are ready together, their classes made once
   for (const policy of policies) engine.note(policyEvent(policy));
   engine.prepare([]);
   expect(chainsMade(() => engine.flush())).toBe(0);
-  expect(plan(compiled([...events, ...policies.map(policyEvent)]), engine.flush())).toEqual([]);
+  assertExactly(engine.flush(), clusterOf([...events, ...policies.map(policyEvent)]));
 
   const alone = flushedEngineOf(events, { mostEntries: 0 });
   alone.prepare([changes[0]!]);

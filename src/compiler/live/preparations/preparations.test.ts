@@ -1,6 +1,6 @@
 /** Policies of hundreds of groups of hundreds of pods, made ready before they are taken in. */
 import { describe, expect, test } from 'vitest';
-import { AWAITED, compiled, flushedEngineOf, NODE } from '../../../../test/support/agent/engine.ts';
+import { AWAITED, flushedEngineOf, NODE } from '../../../../test/support/agent/engine.ts';
 import {
   allowPods,
   ingressPolicy,
@@ -8,14 +8,13 @@ import {
   policyEvent,
   tenantPod,
 } from '../../../../test/support/agent/tenants.ts';
+import { assertExactly, assertInForce, clusterOf } from '../../../../test/support/oracle/inforce.ts';
 import { wholeOf } from '../../../lib/collections/pieces.ts';
 import { parseAddress, parseCidr } from '../../../model/address.ts';
 import type { ClusterEvent } from '../../../model/cluster.ts';
 import type { Policy, Rule } from '../../../model/policy.ts';
 import type { PolicyChange } from '../../../model/policychange.ts';
-import { plan } from '../../../nft/plan/plan.ts';
 import type { Ruleset } from '../../../nft/ruleset.ts';
-import { withPrepared } from '../../prepared.ts';
 import type { Incremental } from '../incremental.ts';
 import { MOST_ASKED } from '../pods/livepods.ts';
 import { ALL_TIME, type Leisure } from '../slack.ts';
@@ -83,7 +82,7 @@ test('the groups of a policy begin some in each flush, and nothing in force is d
   expect(counts.length).toBeGreaterThanOrEqual((SELECTORS * PODS) / MOST_ASKED);
   expect(Math.max(...counts)).toBeLessThanOrEqual(MOST_ASKED + PODS + 2);
   expect(counts.reduce((a, b) => a + b)).toBe(SELECTORS * (PODS + 1));
-  expect(plan(withPrepared(compiled(pods), last), last)).toEqual([]);
+  assertInForce(last, clusterOf(pods));
 });
 
 test('a policy that is noted when it is ready makes no elements of its peers any more', () => {
@@ -98,7 +97,7 @@ test('a policy that is noted when it is ready makes no elements of its peers any
   const now = wholeOf(engine.flushing());
   expect(newElements(before, now)).toBeLessThan(2 * SELECTORS);
   expect(engine.isBehind()).toBe(false);
-  expect(plan(compiled([...pods, pod(3, 'blue'), policyEvent(policy)]), now)).toEqual([]);
+  assertExactly(now, clusterOf([...pods, pod(3, 'blue'), policyEvent(policy)]));
 });
 
 test('another version of what is in force keeps what both need, and what is not asked for goes', () => {
@@ -108,7 +107,7 @@ test('another version of what is in force keeps what both need, and what is not 
   engine.prepare([changeOf(second)]);
   engine.flush();
   engine.prepare([]);
-  expect(plan(compiled(events), engine.flush())).toEqual([]);
+  assertExactly(engine.flush(), clusterOf(events));
   const same = selecting('many');
   engine.prepare([changeOf(same)]); // of groups that live already nothing is made
   wholeOf(engine.flushing());
@@ -205,7 +204,7 @@ describe('of policies that are merged', () => {
   ] as const)('%s makes a few sets in each flush', ([, change]) => {
     const engine = flushedEngineOf(events, { mostAsked: room });
     expect(takeIn(engine, change)).toBeLessThanOrEqual(room + PODS + MERGED_PORTS);
-    expect(plan(compiled([...events, eventOf(change)]), engine.flush())).toEqual([]);
+    assertExactly(engine.flush(), clusterOf([...events, eventOf(change)]));
   });
 
   test('what has been made ready is made anew where another one of them has changed meanwhile', () => {
@@ -219,7 +218,7 @@ describe('of policies that are merged', () => {
     wholeOf(engine.flushing());
     expect(engine.isPrepared(second)).toBe(false);
     expect(takeIn(engine, second)).toBeLessThanOrEqual(room + PODS + MERGED_PORTS);
-    expect(plan(compiled([...events, eventOf(first), eventOf(second)]), engine.flush())).toEqual([]);
+    assertExactly(engine.flush(), clusterOf([...events, eventOf(first), eventOf(second)]));
   });
 
   test('one that is overtaken by others each time goes as it is', () => {
@@ -279,7 +278,7 @@ test('the rules of a large policy are made before it comes, and once', () => {
   expect(nothing).toBeLessThan(ahead);
   engine.note(policyEvent(edit));
   expect(piecesOf(engine)).toBeLessThan(ahead / 2);
-  expect(plan(compiled([...pods, policyEvent(edit)]), engine.flush())).toEqual([]);
+  assertExactly(engine.flush(), clusterOf([...pods, policyEvent(edit)]));
 });
 
 describe('where somebody waits for the next flush', () => {
@@ -333,6 +332,6 @@ describe('where somebody waits for the next flush', () => {
     wholeOf(engine.flushing(AWAITED));
     expect(flushesUntilReady(engine, changeOf(selecting('many', 1)))).toBeGreaterThan(0);
     engine.prepare([]);
-    expect(plan(compiled(pods), engine.flush())).toEqual([]);
+    assertExactly(engine.flush(), clusterOf(pods));
   });
 });

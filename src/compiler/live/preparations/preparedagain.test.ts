@@ -1,11 +1,11 @@
 /** A change that is made ready again, since some of the classes that it is about are others by now. */
 import { expect, test } from 'vitest';
-import { compiled, flushedEngineOf } from '../../../../test/support/agent/engine.ts';
+import { flushedEngineOf } from '../../../../test/support/agent/engine.ts';
 import { chainsMade, own, ownPod, PODS } from '../../../../test/support/agent/ownclasses.ts';
 import { allowPort, ingressPolicy, policyEvent, selecting } from '../../../../test/support/agent/tenants.ts';
+import { assertExactly, clusterOf } from '../../../../test/support/oracle/inforce.ts';
 import type { ClusterEvent } from '../../../model/cluster.ts';
 import type { Policy } from '../../../model/policy.ts';
-import { plan } from '../../../nft/plan/plan.ts';
 
 test('classes that are the same as before are found made', () => {
   const events = [...PODS.map(ownPod), ...PODS.map(n => own(n))];
@@ -21,7 +21,7 @@ test('classes that are the same as before are found made', () => {
   engine.note(large);
   engine.prepare([]);
   expect(chainsMade(() => engine.flush())).toBe(0);
-  expect(plan(compiled([...events, own(1, 81), large]), engine.flush())).toEqual([]);
+  assertExactly(engine.flush(), clusterOf([...events, own(1, 81), large]));
 });
 
 test('classes are found made that were made ready again since they are in bundles by what has come', () => {
@@ -46,7 +46,7 @@ test('classes are found made that were made ready again since they are in bundle
   engine.note(ofAll);
   engine.prepare([]);
   expect(chainsMade(() => engine.flush())).toBe(0);
-  expect(plan(compiled([...before, ...later, ofAll]), engine.flush())).toEqual([]);
+  assertExactly(engine.flush(), clusterOf([...before, ...later, ofAll]));
 });
 
 test('changes of policies of one class are ready beside each other', () => {
@@ -65,5 +65,5 @@ test('changes of policies of one class are ready beside each other', () => {
   engine.note(policyEvent(changes[1]!.value));
   engine.prepare([]);
   expect(chainsMade(() => engine.flush())).toBe(0);
-  expect(plan(compiled([...before, admin('y')]), engine.flush())).toEqual([]);
+  assertExactly(engine.flush(), clusterOf([...before, admin('y')]));
 });
