@@ -1,6 +1,6 @@
 /** Beside a tenant with large policies: when a neighbour's change is programmed, counted in commits and not in time. */
 import fc from 'fast-check';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import {
   crowd,
   ingressPolicy,
@@ -9,6 +9,7 @@ import {
   selecting,
   tenantPod,
 } from '../../test/support/agent/tenants.ts';
+import { VirtualTime } from '../../test/support/agent/virtualtime.ts';
 import { FakeKernel } from '../../test/support/kernel/fake.ts';
 import { assertExactly, assertInForce } from '../../test/support/oracle/inforce.ts';
 import { runs } from '../../test/support/seed.ts';
@@ -38,8 +39,14 @@ function policy(name: `${string}/${string}`, rules: number, version = 0): Cluste
   return policyEvent(ingressPolicy(name, ingress));
 }
 
-const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
+const pass = (ms: number) => time.pass(ms);
 
+async function passUntil(isOver: () => boolean): Promise<void> {
+  await time.pass(30_000, isOver);
+  expect(isOver()).toBe(true);
+}
+
+let time: VirtualTime;
 let stop: AbortController;
 let running: Promise<void>;
 let agent: Agent;
@@ -53,18 +60,11 @@ let programmed: Ruleset;
 /** What each batch had to be beside what it was. */
 let wrong: unknown[];
 
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'performance'] });
-  begin();
-});
-
-afterEach(async () => {
-  await end();
-  vi.useRealTimers();
-});
+beforeEach(begin);
+afterEach(end);
 
 function begin(): void {
-  [stop, commits, sizes, largeMs, wrong] = [new AbortController(), [], [], 0, []];
+  [time, stop, commits, sizes, largeMs, wrong] = [new VirtualTime(), new AbortController(), [], [], 0, []];
   const fake = new FakeKernel({ owners: true });
   agent = new Agent({
     open: async () => {
@@ -72,13 +72,14 @@ function begin(): void {
       const commit = kernel.commit.bind(kernel);
       kernel.commit = async (ops, expected) => {
         if (ops.some(op => op.op === 'addElements' && op.elements.length > 100))
-          await new Promise(resolve => setTimeout(resolve, largeMs));
+          await time.sleep(largeMs, stop.signal);
         return commit(ops, expected);
       };
       return kernel;
     },
     engine: () => new Incremental(NODE),
     node: NODE,
+    timing: time,
     log: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} },
     observers: [{ committed: check }],
   });
@@ -101,7 +102,6 @@ function check({ names, cluster, ruleset, ops }: Committed): void {
 
 async function end(): Promise<void> {
   stop.abort();
-  await pass(5000);
   await running;
   expect(wrong).toEqual([]);
 }
@@ -231,7 +231,7 @@ test('while hundreds of pods are relabelled that hundreds of selectors mention, 
   await pass(3000);
   commits.length = 0;
   agent.note(crowd('evil-1', 400, 'red').slice(200));
-  await vi.waitFor(() => expect(commits.length).toBeGreaterThan(0), { timeout: 30_000, interval: 1 });
+  await passUntil(() => commits.length > 0);
   const before = commits.length;
   agent.note([policy('good/deny', 0)]);
   await pass(600); // before the loop looks by itself
@@ -253,7 +253,7 @@ test('of pods that change again and again while they wait it is known what is in
     },
   });
   agent.note(crowd('evil-1', 600, 'red'));
-  await vi.waitFor(() => expect(labels).toEqual([]), { timeout: 30_000, interval: 1 });
+  await passUntil(() => labels.length === 0);
   await pass(3000);
   expect(agent.podsInForce.size).toBe(0);
 });
@@ -264,7 +264,7 @@ test('while a tenant writes policies whose selectors mean very many pods, a neig
   commits.length = 0;
   // The text of the second is small.
   agent.note([selecting('evil-1/many', 200), selecting('evil-1/more', 40, 'y')]);
-  await vi.waitFor(() => expect(commits.length).toBeGreaterThan(0), { timeout: 30_000, interval: 1 });
+  await passUntil(() => commits.length > 0);
   const before = commits.length;
   agent.note([policy('good/deny', 0)]);
   await pass(30_000);

@@ -14,6 +14,7 @@ import { ClusterState } from '../../src/model/cluster.ts';
 import { withoutRules } from '../../src/model/policy.ts';
 import type { Ruleset } from '../../src/nft/ruleset.ts';
 import { engineOf, NODE } from '../support/agent/engine.ts';
+import { VirtualTime } from '../support/agent/virtualtime.ts';
 import { type Enforced, enforced } from '../support/arbitrary/enforced.ts';
 import { historyArbitrary, relabellingHistoryArbitrary, type Step } from '../support/arbitrary/events.ts';
 import { FakeKernel } from '../support/kernel/fake.ts';
@@ -52,15 +53,15 @@ const limits: fc.Arbitrary<Partial<Limits>> = fc.record({
 const count = { flushes: 0, roomless: 0, isolating: 0, waiting: 0, refused: 0, ahead: 0 };
 
 class Play {
+  readonly #time = new VirtualTime();
   readonly #how: Enforced;
   readonly #state: DesiredState;
   readonly #kernel = new KernelState({
     open: async () => new FakeKernel({ owners: true }),
     onDrift: () => {},
-    now: () => this.#nowMs,
+    now: this.#time.now,
   });
   #engine: Incremental | undefined;
-  #nowMs = 0;
   #isSlow = false;
   #isFirst = true;
 
@@ -70,7 +71,7 @@ class Play {
     this.#state = new DesiredState({
       makeEngine: make,
       node: NODE,
-      timing: { now: () => (this.#nowMs += this.#isSlow ? 4 : 0) },
+      timing: { now: () => this.#time.spend(this.#isSlow ? 4 : 0) },
     });
   }
 
@@ -80,7 +81,7 @@ class Play {
 
   async flush({ end, afterMs, isSlow }: Fate): Promise<void> {
     this.#isSlow = isSlow;
-    this.#nowMs += afterMs;
+    this.#time.spend(afterMs);
     const batch = new RoundBatch(this.#isFirst);
     // A kernel takes each batch, whatever the agent is told of it.
     const { desired } = await this.#kernel.reconcile(actual => this.#state.flush(actual, batch), 'cached');

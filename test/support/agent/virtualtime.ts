@@ -17,11 +17,18 @@ export class VirtualTime implements Timing {
 
   readonly random = () => 0.5;
 
+  /** Work takes so much of it: it is later, and nobody is woken. Answers what time it is then. */
+  spend(ms: number): number {
+    this.#nowMs += ms;
+    return this.#nowMs;
+  }
+
   sleep(ms: number, signal: AbortSignal): Promise<void> {
-    if (signal.aborted) return Promise.resolve();
+    if (ms <= 0 || signal.aborted) return Promise.resolve();
     return new Promise(resolve => {
       const sleeper = {
-        atMs: this.#nowMs + ms,
+        // A timer has whole milliseconds, and one at least.
+        atMs: this.#nowMs + Math.max(1, Math.trunc(ms)),
         wake: () => {
           this.#sleepers.delete(sleeper);
           signal.removeEventListener('abort', sleeper.wake);
@@ -34,7 +41,7 @@ export class VirtualTime implements Timing {
   }
 
   /** So much of it, with all that happens meanwhile; less where `isOver` becomes so. */
-  async pass(ms: number, isOver: () => boolean): Promise<void> {
+  async pass(ms: number, isOver = () => false): Promise<void> {
     const endMs = this.#nowMs + ms;
     for (let woken = 0; ; woken++) {
       if (woken > MOST_WOKEN) throw new Error(`no rest in ${MOST_WOKEN} turns`);
