@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import {
+  allowNetwork,
   crowd,
   ingressPolicy,
   podEvent,
@@ -15,9 +16,7 @@ import { assertExactly, assertInForce } from '../../test/support/oracle/inforce.
 import { runs } from '../../test/support/seed.ts';
 import { Incremental } from '../compiler/live/incremental.ts';
 import { MOST_ASKED } from '../compiler/live/pods/livepods.ts';
-import { parseCidr } from '../model/address.ts';
 import type { ClusterEvent } from '../model/cluster.ts';
-import type { Rule } from '../model/policy.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
 import { Agent } from './agent.ts';
 import type { Committed } from './committed.ts';
@@ -27,15 +26,7 @@ const NODE = 'n1';
 const pod = (namespace: string, n: number, labels = {}) => podEvent(tenantPod(namespace, n, { labels }));
 
 function policy(name: `${string}/${string}`, rules: number, version = 0): ClusterEvent {
-  const ingress = Array.from(
-    { length: rules },
-    (_, n): Rule => ({
-      path: `ingress[${n}]`,
-      action: 'accept',
-      peers: [{ kind: 'network', cidr: parseCidr(`172.16.${n >> 7}.${(2 * n) & 255}/32`)!, except: [] }],
-      ports: [{ kind: 'range', protocol: 'TCP', first: 1000 + version, last: 1000 + version }],
-    }),
-  );
+  const ingress = Array.from({ length: rules }, (_, n) => allowNetwork(n, 1000 + version));
   return policyEvent(ingressPolicy(name, ingress));
 }
 

@@ -12,7 +12,14 @@ import { openNftKernel } from '../../src/kernel/netlink/nftables/nft-kernel.ts';
 import { parseCidr } from '../../src/model/address.ts';
 import type { Rule } from '../../src/model/policy.ts';
 import { plan } from '../../src/nft/plan/plan.ts';
-import { ingressPolicy, podEvent, policyEvent, tenantPod } from '../support/agent/tenants.ts';
+import {
+  allowNetwork,
+  ingressPolicy,
+  network,
+  podEvent,
+  policyEvent,
+  tenantPod,
+} from '../support/agent/tenants.ts';
 import { Netns } from './netns.ts';
 
 const NODE = 'n1';
@@ -52,20 +59,13 @@ const pod = (namespace: string, n: number) => podEvent(tenantPod(namespace, n));
 const policy = (name: `${string}/${string}`, rules: readonly Rule[]) =>
   policyEvent(ingressPolicy(name, rules));
 
-const cidr = (n: number) => parseCidr(`172.${16 + (n >> 14)}.${(n >> 6) & 255}.${(4 * n) & 255}/32`)!;
-
 /** A thousand rules, each with a port and networks of its own. */
 const manyRules = (version: number): Rule[] =>
-  Array.from({ length: 1000 }, (_, n) => ({
-    path: `ingress[${n}]`,
-    action: 'accept',
-    peers: [{ kind: 'network', cidr: cidr(n + version), except: [] }],
-    ports: [{ kind: 'range', protocol: 'TCP', first: 1000 + n, last: 1000 + n }],
-  }));
+  Array.from({ length: 1000 }, (_, n) => allowNetwork(n, 1000 + n, network(n + version)));
 
 /** One network with thousands of exceptions. */
 const manyExcepts = (version: number): Rule[] => {
-  const except = Array.from({ length: 4900 }, (_, n) => cidr(n + version));
+  const except = Array.from({ length: 4900 }, (_, n) => network(n + version));
   return [
     {
       path: 'ingress[0]',

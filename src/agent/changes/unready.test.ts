@@ -1,7 +1,7 @@
 /** Changes of policies that need much of the cluster: what waits until it is there, for how long, and what does not. */
 import { expect, test } from 'vitest';
-import { ingressPolicy } from '../../../test/support/agent/tenants.ts';
-import type { Policy, PolicyId, Rule } from '../../model/policy.ts';
+import { changeOf as change, ingressPolicy, isIn, rulesOfPods } from '../../../test/support/agent/tenants.ts';
+import type { Policy, PolicyId } from '../../model/policy.ts';
 import { FAIRNESS } from './fairness.ts';
 import { FairQueue } from './fairqueue.ts';
 import { NOTHING_FORESEEN } from './prepare.ts';
@@ -10,20 +10,8 @@ const NOBODY_READY = () => false;
 /** Of a policy of few entries that asks very many pods. */
 const MANY_PODS = 20_000;
 
-function rule(n: number): Rule {
-  const pods = { requirements: [{ key: 'app', operator: 'In' as const, values: [`x${n}`] }] };
-  const peers = [
-    { kind: 'pods' as const, selector: { namespaces: { kind: 'name' as const, name: 'a' }, pods } },
-  ];
-  return { path: `ingress[${n}]`, action: 'accept', peers, ports: 'any' };
-}
-
-const policy = (name: `${string}/${string}`, rules = 2) =>
-  ingressPolicy(
-    name,
-    Array.from({ length: rules }, (_, n) => rule(n)),
-  );
-const change = (value: Policy) => ({ id: value.id, value });
+const rules = (count: number) => rulesOfPods('a', count, n => isIn('app', `x${n}`));
+const policy = (name: `${string}/${string}`, count = 2) => ingressPolicy(name, rules(count));
 const isolating = (value: Policy) => change({ ...value, ingress: [], awaitsAllowances: true });
 const ids = (changes: readonly { id: PolicyId }[]) => changes.map(({ id }) => id);
 
@@ -97,7 +85,7 @@ test('a new small policy that a batch has no room for isolates at once, and who 
 
 test('another version of a policy that only isolates yet isolates whom that selects, and waits no longer for it', () => {
   const queue = new FairQueue();
-  const [isNew, edited] = [policy('a/new'), { ...policy('a/new'), egress: [rule(0)] }];
+  const [isNew, edited] = [policy('a/new'), { ...policy('a/new'), egress: rules(1) }];
   queue.note(change(isNew), undefined, 0, MANY_PODS);
   const [before] = queue.takeShare(0, NOBODY_READY);
   queue.note(change(edited), before!.value, 7, MANY_PODS);

@@ -9,7 +9,6 @@ import {
   tenantPod,
 } from '../../../test/support/agent/tenants.ts';
 import { assertExactly, clusterOf } from '../../../test/support/oracle/inforce.ts';
-import { parseAddress } from '../../model/address.ts';
 import type { ClusterEvent } from '../../model/cluster.ts';
 import { type Policy, withoutRules } from '../../model/policy.ts';
 import type { PodSelector } from '../../model/selector.ts';
@@ -49,8 +48,7 @@ const ofSets = (name: `${string}/${string}`, sets: number) =>
 /** Red pods of another node. */
 function crowd(namespace: string, count: number): ClusterEvent[] {
   return Array.from({ length: count }, (_, n) => {
-    const addresses = [parseAddress(`10.${namespace.length}.${n >> 8}.${n & 255}`)!];
-    return podEvent(tenantPod(namespace, 1000 + n, { labels: { app: 'red' }, node: 'n2', addresses }));
+    return podEvent(tenantPod(namespace, 1000 + n, { labels: { app: 'red' }, node: 'n2' }));
   });
 }
 

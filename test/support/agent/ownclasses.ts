@@ -1,7 +1,7 @@
 /** Pods of one namespace, each of which is in a class of its own, and what is made of their classes. */
 import { vi } from 'vitest';
 import { Builder } from '../../../src/compiler/builder.ts';
-import { allowPort, ingressPolicy, podEvent, policyEvent, tenantPod } from './tenants.ts';
+import { allowPort, ingressPolicy, isIn, podEvent, policyEvent, tenantPod } from './tenants.ts';
 
 export const PODS = [1, 2, 3, 4, 5];
 
@@ -9,9 +9,13 @@ export const ownPod = (n: number) => podEvent(tenantPod('tenant', n, { labels: {
 
 /** A policy of that pod alone. */
 export function own(n: number, port = 80) {
-  const requirements = [{ key: 'app', operator: 'In' as const, values: [`a${n}`] }];
-  return policyEvent(ingressPolicy(`tenant/own${n}`, [allowPort(port)], requirements));
+  return policyEvent(ingressPolicy(`tenant/own${n}`, [allowPort(port)], isIn('app', `a${n}`)));
 }
+
+export const OWN_CLASSES = [...PODS.map(ownPod), ...PODS.map(n => own(n))];
+
+/** A policy of them all. */
+export const ofAll = (name: string, port: number) => ingressPolicy(`tenant/${name}`, [allowPort(port)]);
 
 /** How many chains are made by it. */
 export function chainsMade(work: () => void): number {

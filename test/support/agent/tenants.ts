@@ -1,10 +1,11 @@
 /** Pods and NetworkPolicies of tenants, each in one line. */
-import { type Address, parseAddress } from '../../../src/model/address.ts';
+import { type Address, type Cidr, parseAddress, parseCidr } from '../../../src/model/address.ts';
 import type { ClusterEvent, Pod } from '../../../src/model/cluster.ts';
 import type { Policy, Rule } from '../../../src/model/policy.ts';
+import type { PolicyChange } from '../../../src/model/policychange.ts';
 import type { PodSelector, Requirement } from '../../../src/model/selector.ts';
 
-/** The `n`th of its namespace; namespaces of different lengths have addresses of their own. */
+/** The `n`th of its namespace, of 65,536; namespaces of different lengths have addresses of their own. */
 export function tenantPod(namespace: string, n: number, rest: Partial<Pod> = {}): Pod {
   return {
     key: `${namespace}/p${n}`,
@@ -22,7 +23,7 @@ export function tenantPod(namespace: string, n: number, rest: Partial<Pod> = {})
 }
 
 function addressOf(namespace: string, n: number): Address {
-  return parseAddress(`10.0.${namespace.length}.${n}`)!;
+  return parseAddress(`10.${namespace.length}.${n >> 8}.${n & 255}`)!;
 }
 
 /** Of the pods of its namespace, or of those that meet `requirements`. */
@@ -52,6 +53,25 @@ export function allowPort(port: number): Rule {
   };
 }
 
+/** The nth rule of a policy, of a network of its own. */
+export function allowNetwork(n: number, port: number, cidr = network(n)): Rule {
+  return {
+    path: `ingress[${n}]`,
+    action: 'accept',
+    peers: [{ kind: 'network', cidr, except: [] }],
+    ports: [{ kind: 'range', protocol: 'TCP', first: port, last: port }],
+  };
+}
+
+/** No two of them touch. */
+export function network(n: number): Cidr {
+  return parseCidr(`172.${16 + (n >> 14)}.${(n >> 6) & 255}.${(4 * n) & 255}/32`)!;
+}
+
+export function isIn(key: string, ...values: string[]): Requirement[] {
+  return [{ key, operator: 'In', values }];
+}
+
 /** The nth rule of a policy, of these pods and at a port of its own. */
 export function allowPods(n: number, selectors: readonly PodSelector[]): Rule {
   return {
@@ -62,6 +82,18 @@ export function allowPods(n: number, selectors: readonly PodSelector[]): Rule {
   };
 }
 
+/** So many, of pods of one namespace that meet what is required by each. */
+export function rulesOfPods(
+  namespace: string,
+  count: number,
+  required: (n: number) => readonly Requirement[],
+): Rule[] {
+  return Array.from({ length: count }, (_, n) => {
+    const pods = { requirements: required(n) };
+    return allowPods(n, [{ namespaces: { kind: 'name', name: namespace }, pods }]);
+  });
+}
+
 export function podEvent(value: Pod): ClusterEvent {
   return { type: 'pod', key: value.key, value };
 }
@@ -70,20 +102,21 @@ export function policyEvent(value: Policy): ClusterEvent & { readonly value: Pol
   return { type: 'policy', key: value.id, value };
 }
 
+export function changeOf(value: Policy): PolicyChange {
+  return { id: value.id, value };
+}
+
 /** Rules of one selector each, all of which mention one label of the tenant's pods. */
-export function selecting(name: `${string}/${string}`, count: number, other = 'x'): ClusterEvent {
-  const namespaces = { kind: 'name', name: name.split('/')[0]! } as const;
-  const rules = Array.from({ length: count }, (_, n): Rule => {
-    const requirements = [{ key: 'app', operator: 'NotIn' as const, values: ['red', `${other}${n}`] }];
-    return allowPods(n, [{ namespaces, pods: { requirements } }]);
-  });
+export function selecting(name: `${string}/${string}`, count: number, other = 'x') {
+  const rules = rulesOfPods(name.split('/')[0]!, count, n => [
+    { key: 'app', operator: 'NotIn', values: ['red', `${other}${n}`] },
+  ]);
   return policyEvent(ingressPolicy(name, rules));
 }
 
 /** Pods of another node that all have one label. */
 export function crowd(namespace: string, count: number, app: string): ClusterEvent[] {
-  return Array.from({ length: count }, (_, n) => {
-    const addresses = [parseAddress(`10.1.${n >> 8}.${n & 255}`)!];
-    return podEvent(tenantPod(namespace, 1000 + n, { labels: { app }, node: 'n2', addresses }));
-  });
+  return Array.from({ length: count }, (_, n) =>
+    podEvent(tenantPod(namespace, 1000 + n, { labels: { app }, node: 'n2' })),
+  );
 }

@@ -22,8 +22,7 @@ const SELECTORS = 240;
 const PODS = 400;
 
 function pod(namespace: string, n: number, labels: Labels, node = 'n2'): ClusterEvent {
-  const addresses = [parseAddress(`10.${namespace.length}.${n >> 8}.${n & 255}`)!];
-  return podEvent(tenantPod(namespace, n, { labels, node, addresses }));
+  return podEvent(tenantPod(namespace, n, { labels, node }));
 }
 
 /** Each rule is about another port, so that each selector is a set of its own. */

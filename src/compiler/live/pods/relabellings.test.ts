@@ -10,7 +10,6 @@ import {
 } from '../../../../test/support/agent/tenants.ts';
 import { assertExactly, clusterOf } from '../../../../test/support/oracle/inforce.ts';
 import { wholeOf } from '../../../lib/collections/pieces.ts';
-import { parseAddress } from '../../../model/address.ts';
 import type { ClusterEvent, PodKey } from '../../../model/cluster.ts';
 import type { Rule } from '../../../model/policy.ts';
 import { plan } from '../../../nft/plan/plan.ts';
@@ -28,7 +27,7 @@ function namespace(name: string, team: string): ClusterEvent {
 }
 
 function pod(name: string, n: number, node = 'n2'): ClusterEvent {
-  return podEvent(tenantPod(name, n, { node, addresses: [parseAddress(`10.${name.length}.0.${n}`)!] }));
+  return podEvent(tenantPod(name, n, { node }));
 }
 
 /** Each selector mentions the label of namespaces, and is a set of its own. */

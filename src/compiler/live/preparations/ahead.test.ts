@@ -1,8 +1,8 @@
 /** Classes in the tables before pods are in them. */
 import { describe, expect, test } from 'vitest';
-import { AWAITED, flushedEngineOf, NODE } from '../../../../test/support/agent/engine.ts';
-import { own, ownPod, PODS } from '../../../../test/support/agent/ownclasses.ts';
-import { allowPort, ingressPolicy, policyEvent } from '../../../../test/support/agent/tenants.ts';
+import { AWAITED, flushedEngineOf, NODE, readying } from '../../../../test/support/agent/engine.ts';
+import { OWN_CLASSES, own, PODS, ofAll as policyOfAll } from '../../../../test/support/agent/ownclasses.ts';
+import { allowPort, changeOf, ingressPolicy, policyEvent } from '../../../../test/support/agent/tenants.ts';
 import { assertExactly, clusterOf } from '../../../../test/support/oracle/inforce.ts';
 import { wholeOf } from '../../../lib/collections/pieces.ts';
 import type { ClusterEvent } from '../../../model/cluster.ts';
@@ -17,25 +17,14 @@ import { ALL_TIME, type Leisure } from '../slack.ts';
 
 /** Every namespace is crowded, and every pod has a class of its own. */
 const LIMITS = { mostEntries: 0 };
-const before = [...PODS.map(ownPod), ...PODS.map(n => own(n))];
-const ofAll = (name: string, port: number) => policyEvent(ingressPolicy(`tenant/${name}`, [allowPort(port)]));
-
-const changesOf = (events: readonly { value: Policy }[]) =>
-  events.map(({ value }) => ({ id: value.id, value }));
+const before = OWN_CLASSES;
+const ofAll = (name: string, port: number) => policyEvent(policyOfAll(name, port));
 
 /** Flushes until all of it is ready; answers what each flush changed in the tables. */
 function preparing(engine: Incremental, coming: readonly { value: Policy }[], leisure = ALL_TIME): Op[][] {
-  const changes = changesOf(coming);
-  const batches: Op[][] = [];
-  let last = engine.flush();
-  while (!changes.every(change => engine.isPrepared(change))) {
-    engine.prepare(changes);
-    const next = wholeOf(engine.flushing(leisure));
-    batches.push(plan(last, next));
-    last = next;
-    if (batches.length > 100) throw new Error('it is never ready');
-  }
-  return batches;
+  const changes = coming.map(({ value }) => changeOf(value));
+  const flushed = [engine.flush(), ...readying(engine, changes, leisure)];
+  return flushed.slice(1).map((next, before) => plan(flushed[before]!, next));
 }
 
 function takingIn(engine: Incremental, coming: readonly ClusterEvent[]): { ops: Op[]; flushed: Ruleset } {

@@ -2,10 +2,11 @@
 import { describe, expect, test } from 'vitest';
 import { flushedEngineOf, NODE } from '../../../../test/support/agent/engine.ts';
 import {
-  allowPods,
   ingressPolicy,
+  isIn,
   podEvent,
   policyEvent,
+  rulesOfPods,
   tenantPod,
 } from '../../../../test/support/agent/tenants.ts';
 import { assertExactly, assertInForce } from '../../../../test/support/oracle/inforce.ts';
@@ -33,25 +34,20 @@ const MOST_FLUSHES = 500;
 const HERE = 'tenant/p300' as PodKey;
 
 function pod(n: number, labels: Record<string, string>, node = 'n2'): ClusterEvent {
-  const addresses = [parseAddress(`10.6.${n >> 8}.${n & 255}`)!];
-  return podEvent(tenantPod('tenant', n, { labels, node, addresses }));
+  return podEvent(tenantPod('tenant', n, { labels, node }));
 }
 
 const here = (role: string, n = 300) => pod(n, { role }, NODE);
 
 /** Of the pods that are red: those with the same ports are merged, and so are sets of their own for each role. */
 function allowingRed(role: string, n: number, version = 0): Policy {
-  const namespaces = { kind: 'name', name: 'tenant' } as const;
-  const rules = Array.from({ length: PORTS }, (_, port): Rule => {
-    const values = ['red', `${role}-${n}-${port}-${version}`];
-    const requirements = [{ key: 'app', operator: 'In' as const, values }];
-    return allowPods(port, [{ namespaces, pods: { requirements } }]);
-  });
+  const required = (port: number) => isIn('app', 'red', `${role}-${n}-${port}-${version}`);
+  const rules = rulesOfPods('tenant', PORTS, required);
   return ofRole(role, `${role}-${n}`, rules);
 }
 
 function ofRole(role: string, name: string, rules: readonly Rule[]): Policy {
-  return ingressPolicy(`tenant/${name}`, rules, [{ key: 'role', operator: 'In', values: [role] }]);
+  return ingressPolicy(`tenant/${name}`, rules, isIn('role', role));
 }
 
 const policiesOf = (role: string) =>
@@ -143,8 +139,7 @@ test('a pod that nothing has isolated is isolated after a second, and has its al
 
 test('so is one that is isolated in another direction, where its class is another pod’s already', () => {
   const { ingress: _, ...policy } = ofRole('b', 'out', []);
-  const isQuiet = [{ key: 'role', operator: 'In' as const, values: ['b', 'quiet'] }];
-  const subject = { ...policy.subject, pods: { requirements: isQuiet } };
+  const subject = { ...policy.subject, pods: { requirements: isIn('role', 'b', 'quiet') } };
   const out = policyEvent({ ...policy, subject, egress: [] });
   const engine = engineOf([here('a'), here('quiet', 301), out], {
     patience: { ...POD_PATIENCE, isolating: 1 },
@@ -264,7 +259,7 @@ describe('while it waits', () => {
 test('a namespace that is relabelled has its pods here in their classes when these are ready', () => {
   const namespaces = {
     kind: 'labels',
-    selector: { requirements: [{ key: 'team', operator: 'In', values: ['red'] }] },
+    selector: { requirements: isIn('team', 'red') },
   } as const;
   const ofTeam = Array.from({ length: POLICIES }, (_, n): ClusterEvent => {
     const { ingress } = allowingRed('team', n);

@@ -1,18 +1,20 @@
 /** Policies of hundreds of groups of hundreds of pods, made ready before they are taken in. */
 import { describe, expect, test } from 'vitest';
-import { AWAITED, flushedEngineOf, NODE } from '../../../../test/support/agent/engine.ts';
+import { AWAITED, flushedEngineOf, NODE, readying } from '../../../../test/support/agent/engine.ts';
 import {
-  allowPods,
+  allowNetwork,
+  changeOf,
   ingressPolicy,
+  isIn,
   podEvent,
   policyEvent,
+  rulesOfPods,
   tenantPod,
 } from '../../../../test/support/agent/tenants.ts';
 import { assertExactly, assertInForce, clusterOf } from '../../../../test/support/oracle/inforce.ts';
 import { wholeOf } from '../../../lib/collections/pieces.ts';
-import { parseAddress, parseCidr } from '../../../model/address.ts';
 import type { ClusterEvent } from '../../../model/cluster.ts';
-import type { Policy, Rule } from '../../../model/policy.ts';
+import type { Policy } from '../../../model/policy.ts';
 import type { PolicyChange } from '../../../model/policychange.ts';
 import type { Ruleset } from '../../../nft/ruleset.ts';
 import type { Incremental } from '../incremental.ts';
@@ -25,18 +27,12 @@ const PODS = 400;
 const MERGED_PORTS = 20;
 
 function pod(n: number, app: string, node = 'n2'): ClusterEvent {
-  const addresses = [parseAddress(`10.6.${n >> 8}.${n & 255}`)!];
-  return podEvent(tenantPod('tenant', n, { labels: { app }, node, addresses }));
+  return podEvent(tenantPod('tenant', n, { labels: { app }, node }));
 }
 
 /** Each selector is a set of its own: of the pods that are red, or have another label of this version. */
 function selecting(name: string, version = 0): Policy {
-  const namespaces = { kind: 'name', name: 'tenant' } as const;
-  const rules = Array.from({ length: SELECTORS }, (_, n): Rule => {
-    const values = ['red', `${name}-${version}-${n}`];
-    const requirements = [{ key: 'app', operator: 'In' as const, values }];
-    return allowPods(n, [{ namespaces, pods: { requirements } }]);
-  });
+  const rules = rulesOfPods('tenant', SELECTORS, n => isIn('app', 'red', `${name}-${version}-${n}`));
   return ingressPolicy(`tenant/${name}`, rules);
 }
 
@@ -46,7 +42,6 @@ const pods = [
   pod(PODS + 1, 'red', NODE),
 ];
 
-const changeOf = (value: Policy): PolicyChange => ({ id: value.id, value });
 const eventOf = ({ id, value }: PolicyChange): ClusterEvent =>
   value === undefined ? { type: 'policy', key: id } : policyEvent(value);
 
@@ -170,17 +165,11 @@ function merged(name: string, version = 0): Policy {
 
 /** As the agent does it: in force as soon as it is ready. Answers the most new elements that a flush had. */
 function takeIn(engine: Incremental, change: PolicyChange): number {
-  let [last, most] = [engine.flush(), 0];
-  for (let flushes = 0; flushes < 100; flushes++) {
-    const isReady = engine.isPrepared(change);
-    if (isReady) engine.note(eventOf(change));
-    engine.prepare(isReady ? [] : [change]);
-    const next = wholeOf(engine.flushing());
-    most = Math.max(most, newElements(last, next));
-    last = next;
-    if (isReady) return most;
-  }
-  throw new Error('it is never ready');
+  const flushed = [engine.flush(), ...readying(engine, [change])];
+  engine.note(eventOf(change));
+  engine.prepare([]);
+  flushed.push(wholeOf(engine.flushing()));
+  return Math.max(...flushed.slice(1).map((next, before) => newElements(flushed[before]!, next)));
 }
 
 describe('of policies that are merged', () => {
@@ -238,16 +227,7 @@ describe('of policies that are merged', () => {
 
 /** A port each, for a network. */
 function ofManyRules(version = 0): Policy {
-  const rules = Array.from({ length: 1000 }, (_, n): Rule => {
-    const cidr = parseCidr(`172.16.${n >> 6}.${(4 * n) & 255}/30`)!;
-    const first = 1000 + n + (n === 0 ? version : 0);
-    return {
-      path: `ingress[${n}]`,
-      action: 'accept',
-      peers: [{ kind: 'network', cidr, except: [] }],
-      ports: [{ kind: 'range', protocol: 'TCP', first, last: first }],
-    };
-  });
+  const rules = Array.from({ length: 1000 }, (_, n) => allowNetwork(n, 1000 + n + (n === 0 ? version : 0)));
   return ingressPolicy('tenant/rules', rules);
 }
 
@@ -259,15 +239,8 @@ function piecesOf(engine: Incremental, leisure = ALL_TIME): number {
   return pieces;
 }
 
-/** Answers after how many flushes it is ready. */
-function flushesUntilReady(engine: Incremental, change: PolicyChange, leisure = ALL_TIME): number {
-  engine.prepare([change]);
-  for (let flushes = 1; flushes < 1000; flushes++) {
-    wholeOf(engine.flushing(leisure));
-    if (engine.isPrepared(change)) return flushes;
-  }
-  throw new Error('it is never ready');
-}
+const flushesUntilReady = (engine: Incremental, change: PolicyChange, leisure = ALL_TIME) =>
+  readying(engine, [change], leisure).length;
 
 test('the rules of a large policy are made before it comes, and once', () => {
   const engine = flushedEngineOf([...pods, policyEvent(ofManyRules())]);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { allowPort, ingressPolicy } from '../../../../test/support/agent/tenants.ts';
+import { allowPort, changeOf, ingressPolicy } from '../../../../test/support/agent/tenants.ts';
 import type { PolicyChange } from '../../../model/policychange.ts';
 import { changesTogether, nextTogether } from './policypreparations.ts';
 
@@ -8,7 +8,7 @@ function change(name: string, rules = 1): PolicyChange {
     `tenant/${name}`,
     Array.from({ length: rules }, (_, n) => allowPort(1000 + n)),
   );
-  return { id: value.id, value };
+  return changeOf(value);
 }
 
 const gone = (name: string): PolicyChange => ({ id: change(name).id, value: undefined });
