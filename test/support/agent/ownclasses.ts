@@ -15,7 +15,8 @@ export function own(n: number, port = 80) {
 export const OWN_CLASSES = [...PODS.map(ownPod), ...PODS.map(n => own(n))];
 
 /** A policy of them all. */
-export const ofAll = (name: string, port: number) => ingressPolicy(`tenant/${name}`, [allowPort(port)]);
+export const ofAll = (name: string, port: number) =>
+  policyEvent(ingressPolicy(`tenant/${name}`, [allowPort(port)]));
 
 /** How many chains are made by it. */
 export function chainsMade(work: () => void): number {

@@ -66,19 +66,30 @@ export function replay(
   count: Count = { flushes: 0, chains: 0 },
 ): string {
   const engine = engineOf([], {}, how);
-  const state = new ClusterState();
-  const compare = () => {
+  const compare = (state: Cluster) => {
     const { tables } = assertExactly(engine.flush(), state, how);
     count.flushes++;
     count.chains += tables.get('ip')!.chains.size;
   };
-  for (const { event, flush } of steps) {
-    engine.note(event);
-    state.apply(event);
-    if (flush) compare();
-  }
-  compare();
+  compare(play(steps, engine, compare));
   return text(engine.flush());
+}
+
+/** Notes each event, and flushes after those that say so. Answers the cluster that they make. */
+function play(
+  steps: readonly Step[],
+  engine: Incremental,
+  flush: (state: ClusterState) => void,
+  before = (_at: number) => {},
+): ClusterState {
+  const state = new ClusterState();
+  for (const [at, step] of steps.entries()) {
+    before(at);
+    engine.note(step.event);
+    state.apply(step.event);
+    if (step.flush) flush(state);
+  }
+  return state;
 }
 
 /** Events come while a flush is under way: it makes what `compile` makes of those before it, and forgets none of the others. */
@@ -101,8 +112,7 @@ function replayInPieces(steps: readonly Step[], how: Enforced): string {
 /** Sets of peers may have next to no members: what is in force is the cluster with the policies that have no room closed. */
 export function replayInRoom(steps: readonly Step[], how: Enforced, room: MemberRoom, count: Refusals): void {
   const engine = engineOf([], { room }, how);
-  const state = new ClusterState();
-  const flush = () => {
+  const flush = (state: ClusterState) => {
     const flushed = engine.flush();
     const refused = engine.takeRefused();
     count.refused += refused.length;
@@ -118,12 +128,7 @@ export function replayInRoom(steps: readonly Step[], how: Enforced, room: Member
     if (JSON.stringify([...state.policies]) !== JSON.stringify([...engine.cluster.policies]))
       throw new Error('the engine knows other policies than are in force');
   };
-  for (const { event, flush: isFlushed } of steps) {
-    engine.note(event);
-    state.apply(event);
-    if (isFlushed) flush();
-  }
-  flush();
+  flush(play(steps, engine, flush));
 }
 
 export interface Refusals {
@@ -146,9 +151,8 @@ export function replayWaiting(
 ): string {
   const limits = { mostAsked: ONE_POD, patience };
   const engine = engineOf([], limits, how);
-  const state = new ClusterState();
   const past = new Past();
-  const flush = () => {
+  const flush = (state: Cluster) => {
     const flushed = wholeOf(engine.flushing());
     const waiting = engine.waitingPods();
     past.note(state);
@@ -157,14 +161,10 @@ export function replayWaiting(
     count.closed += [...waiting.values()].filter(known => known?.pod.awaitsAllowances).length;
     assertInForce(flushed, state, waiting, how);
   };
-  for (const step of steps) {
-    engine.note(step.event);
-    state.apply(step.event);
-    if (step.flush) flush();
-  }
+  const state = play(steps, engine, flush);
   for (let more = 0; more === 0 || engine.isBehind(); more++) {
     if (more > MOST_FLUSHES) throw new Error('pods wait without end');
-    flush();
+    flush(state);
   }
   if (engine.waitingPods().size > 0) throw new Error('the last flush has left pods');
   return text(engine.flush());
@@ -212,15 +212,11 @@ const PREPARED = 3;
 function replayPrepared(steps: readonly Step[], how: Enforced, count: Count): string {
   const { mostEntries = LIMITS.mostEntries } = how;
   const engine = engineOf([], { mostEntries }, how);
-  const state = new ClusterState();
-  for (const [at, { event, flush }] of steps.entries()) {
-    engine.prepare(comingChanges(steps.slice(at)));
-    engine.note(event);
-    state.apply(event);
-    if (!flush) continue;
+  const flush = (state: Cluster) => {
     assertInForce(engine.flush(), state, undefined, how);
     if (engine.isAhead()) count.ahead = (count.ahead ?? 0) + 1;
-  }
+  };
+  play(steps, engine, flush, at => engine.prepare(comingChanges(steps.slice(at))));
   engine.prepare([]);
   return text(engine.flush());
 }

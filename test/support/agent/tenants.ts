@@ -44,23 +44,24 @@ export function ingressPolicy(
   };
 }
 
-export function allowPort(port: number): Rule {
-  return {
-    path: 'ingress[0]',
-    action: 'accept',
-    peers: 'any',
-    ports: [{ kind: 'range', protocol: 'TCP', first: port, last: port }],
-  };
-}
+export const allowPort = (port: number) => allow(0, 'any', port);
 
 /** The nth rule of a policy, of a network of its own. */
-export function allowNetwork(n: number, port: number, cidr = network(n)): Rule {
-  return {
-    path: `ingress[${n}]`,
-    action: 'accept',
-    peers: [{ kind: 'network', cidr, except: [] }],
-    ports: [{ kind: 'range', protocol: 'TCP', first: port, last: port }],
-  };
+export const allowNetwork = (n: number, port: number, cidr = network(n)) =>
+  allow(n, [{ kind: 'network', cidr, except: [] }], port);
+
+/** The nth rule of a policy, of these pods and at a port of its own. */
+export function allowPods(n: number, selectors: readonly PodSelector[]): Rule {
+  return allow(
+    n,
+    selectors.map(selector => ({ kind: 'pods', selector })),
+    1000 + n,
+  );
+}
+
+function allow(n: number, peers: Rule['peers'], port: number): Rule {
+  const ports = [{ kind: 'range', protocol: 'TCP', first: port, last: port }] as const;
+  return { path: `ingress[${n}]`, action: 'accept', peers, ports };
 }
 
 /** No two of them touch. */
@@ -70,16 +71,6 @@ export function network(n: number): Cidr {
 
 export function isIn(key: string, ...values: string[]): Requirement[] {
   return [{ key, operator: 'In', values }];
-}
-
-/** The nth rule of a policy, of these pods and at a port of its own. */
-export function allowPods(n: number, selectors: readonly PodSelector[]): Rule {
-  return {
-    path: `ingress[${n}]`,
-    action: 'accept',
-    peers: selectors.map(selector => ({ kind: 'pods', selector })),
-    ports: [{ kind: 'range', protocol: 'TCP', first: 1000 + n, last: 1000 + n }],
-  };
 }
 
 /** So many, of pods of one namespace that meet what is required by each. */

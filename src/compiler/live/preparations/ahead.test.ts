@@ -1,7 +1,7 @@
 /** Classes in the tables before pods are in them. */
 import { describe, expect, test } from 'vitest';
 import { AWAITED, flushedEngineOf, NODE, readying } from '../../../../test/support/agent/engine.ts';
-import { OWN_CLASSES, own, PODS, ofAll as policyOfAll } from '../../../../test/support/agent/ownclasses.ts';
+import { OWN_CLASSES, ofAll, own, PODS } from '../../../../test/support/agent/ownclasses.ts';
 import { allowPort, changeOf, ingressPolicy, policyEvent } from '../../../../test/support/agent/tenants.ts';
 import { assertExactly, clusterOf } from '../../../../test/support/oracle/inforce.ts';
 import { wholeOf } from '../../../lib/collections/pieces.ts';
@@ -18,7 +18,6 @@ import { ALL_TIME, type Leisure } from '../slack.ts';
 /** Every namespace is crowded, and every pod has a class of its own. */
 const LIMITS = { mostEntries: 0 };
 const before = OWN_CLASSES;
-const ofAll = (name: string, port: number) => policyEvent(policyOfAll(name, port));
 
 /** Flushes until all of it is ready; answers what each flush changed in the tables. */
 function preparing(engine: Incremental, coming: readonly { value: Policy }[], leisure = ALL_TIME): Op[][] {

@@ -23,7 +23,7 @@ import { wholeOf } from '../../../lib/collections/pieces.ts';
 
 const events = OWN_CLASSES;
 const policies = [ofAll('x', 81), ofAll('y', 82), ofAll('z', 83)];
-const changes = policies.map(changeOf);
+const changes = policies.map(({ value }) => changeOf(value));
 
 test('changes of a crowded namespace are ready together, their classes made once for all of them', () => {
   const engine = flushedEngineOf(events, { mostEntries: 0 });
@@ -31,10 +31,10 @@ test('changes of a crowded namespace are ready together, their classes made once
   engine.prepare(changes);
   const ahead = chainsMade(() => engine.flush());
   expect(changes.every(change => engine.isPrepared(change))).toBe(true);
-  for (const policy of policies) engine.note(policyEvent(policy));
+  for (const policy of policies) engine.note(policy);
   engine.prepare([]);
   expect(chainsMade(() => engine.flush())).toBe(0);
-  assertExactly(engine.flush(), clusterOf([...events, ...policies.map(policyEvent)]));
+  assertExactly(engine.flush(), clusterOf([...events, ...policies]));
 
   const alone = flushedEngineOf(events, { mostEntries: 0 });
   alone.prepare([changes[0]!]);
@@ -42,7 +42,7 @@ test('changes of a crowded namespace are ready together, their classes made once
 });
 
 test('a namespace is crowded by what its pods would have if each was in a class of its own', () => {
-  const all = [ofAll('x', 81), ofAll('y', 82)].map(policyEvent);
+  const all = [ofAll('x', 81), ofAll('y', 82)];
   const engine = flushedEngineOf([...events.slice(0, PODS.length), ...all], { mostEntries: 15 });
   expect(engine.isCrowded('tenant')).toBe(true);
   for (const n of PODS.slice(1)) engine.note({ type: 'pod', key: tenantPod('tenant', n).key });
@@ -56,7 +56,7 @@ test('an edit without end of one change keeps the others of its namespace waitin
   let port = 1000;
   const isReady = () => others.every(change => engine.isPrepared(change));
   for (let flush = 0; flush < 100 && !isReady(); flush++) {
-    engine.prepare([{ id: edited!.id, value: ofAll('x', port++) }, ...others]);
+    engine.prepare([{ id: edited!.id, value: ofAll('x', port++).value }, ...others]);
     wholeOf(engine.flushing(AWAITED));
   }
   expect(isReady()).toBe(true);

@@ -48,17 +48,18 @@ test('classes are found made that were made ready again since they are in bundle
   ];
   const [before, later] = [PODS.flatMap(n => pod(n, 4)), [6, 7].flatMap(n => pod(n, 12))];
   const engine = flushedEngineOf(before, { mostEntries: 0 });
-  const change = changeOf(ofAll('all', 81));
+  const all = ofAll('all', 81);
+  const change = changeOf(all.value);
   engine.prepare([change]);
   engine.flush();
   for (const event of later) engine.note(event);
   engine.flush();
   expect(engine.isPrepared(change)).toBe(true);
 
-  engine.note(policyEvent(change.value!));
+  engine.note(all);
   engine.prepare([]);
   expect(chainsMade(() => engine.flush())).toBe(0);
-  assertExactly(engine.flush(), clusterOf([...before, ...later, policyEvent(change.value!)]));
+  assertExactly(engine.flush(), clusterOf([...before, ...later, all]));
 });
 
 test('changes of policies of one class are ready beside each other', () => {
@@ -66,9 +67,9 @@ test('changes of policies of one class are ready beside each other', () => {
     const { value } = selecting('tenant/admin', 5, other);
     return policyEvent({ ...value, id: 'ClusterNetworkPolicy admin', name: 'admin', tier: 'admin' });
   };
-  const before = [...OWN_CLASSES, policyEvent(ofAll('all', 81)), admin('x')];
+  const before = [...OWN_CLASSES, ofAll('all', 81), admin('x')];
   const engine = flushedEngineOf(before, { mostEntries: 0 });
-  const changes = [ofAll('all', 82), admin('y').value].map(changeOf);
+  const changes = [ofAll('all', 82), admin('y')].map(({ value }) => changeOf(value));
   engine.prepare(changes);
   engine.flush();
   expect(changes.every(change => engine.isPrepared(change))).toBe(true);
