@@ -227,12 +227,12 @@ const MOST_TURNS = 10_000;
  * that tightens without end waits like everybody else, and does not use up what is there for the others.
  */
 export const RATION: Rate = { burst: 5, perSecond: 3 };
-/** Of so many namespaces it is known what they have left. */
+/** Beyond so many, rations that are whole again are forgotten. */
 const MOST_REMEMBERED = 1000;
 
 class HastyChanges {
   readonly #waiting = new Map<string, Set<PolicyId>>();
-  readonly #rations = new KeyedRates(RATION, MOST_REMEMBERED);
+  readonly #rations = new KeyedRates(RATION);
 
   add(namespace: string, id: PolicyId): void {
     this.#waiting.set(namespace, (this.#waiting.get(namespace) ?? new Set()).add(id));
@@ -252,6 +252,7 @@ class HastyChanges {
   taken(nowMs: number): void {
     for (const namespace of this.#waiting.keys())
       if (this.#isLeft(namespace, nowMs)) this.#rations.take(namespace, nowMs);
+    if (this.#rations.size > MOST_REMEMBERED) this.#rations.forgetWhole(nowMs);
   }
 
   #isLeft(namespace: string, nowMs: number): boolean {

@@ -26,6 +26,17 @@ test('KeyedRates: a key has what it would have alone', () => {
   );
 });
 
+test('KeyedRates: to ask about others forgets nobody, and who has all again is forgotten', () => {
+  const rates = new KeyedRates({ burst: 4, perSecond: 2 }, 2);
+  rates.take('a', 0, 4);
+  for (const other of ['b', 'c', 'd']) expect(rates.level(other, 0)).toBe(4);
+  expect([rates.level('a', 0), rates.size]).toEqual([0, 1]);
+  rates.forgetWhole(1_000);
+  expect([rates.level('a', 1_000), rates.size]).toEqual([2, 1]);
+  rates.forgetWhole(2_000);
+  expect(rates.size).toBe(0);
+});
+
 test('QuotaList: whoever has no more than an equal share of the room loses nothing, and of others the oldest goes', () => {
   const most = 12;
   const item = fc.record({ group: key, source: fc.constantFrom('x', 'y') });

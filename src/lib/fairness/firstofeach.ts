@@ -8,9 +8,9 @@ export function firstOfEach<T>(
   rank: (each: T) => number = () => 0,
 ): T[] {
   const chosen: T[] = [];
-  const turns = Math.max(0, ...groups.map(({ length }) => length));
-  for (let turn = 0; turn < turns && chosen.length < most; turn++) {
+  for (let turn = 0; chosen.length < most; turn++) {
     const here = groups.flatMap(group => group.slice(turn, turn + 1));
+    if (here.length === 0) break;
     chosen.push(...here.toSorted((a, b) => rank(a) - rank(b)).slice(0, most - chosen.length));
   }
   return chosen;

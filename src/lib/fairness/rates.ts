@@ -42,14 +42,25 @@ export class KeyedRates {
     this.#most = most;
   }
 
-  /** What the key has left: its burst, where it is not known. */
+  /** How many keys are known. */
+  get size(): number {
+    return this.#buckets.size;
+  }
+
+  /** What the key has left: its burst, where it is not known. To ask forgets nobody. */
   level(key: string, nowMs: number): number {
-    return this.#bucketOf(key).level(nowMs);
+    return this.#buckets.has(key) ? this.#bucketOf(key).level(nowMs) : this.#rate.burst;
   }
 
   /** More than it has left is a debt. */
   take(key: string, nowMs: number, tokens = 1): void {
     this.#bucketOf(key).take(nowMs, tokens);
+  }
+
+  /** Who has the whole burst need not be remembered. */
+  forgetWhole(nowMs: number): void {
+    for (const [key, bucket] of this.#buckets)
+      if (bucket.level(nowMs) >= this.#rate.burst) this.#buckets.delete(key);
   }
 
   retainOnly(keys: ReadonlySet<string>): void {
