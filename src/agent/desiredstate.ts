@@ -254,19 +254,19 @@ export class DesiredState {
 
   /** Another engine, of the same cluster. What broke once may have been what went ahead: from now on nothing does. */
   renewEngine(): void {
-    const events = clusterEvents(this.cluster);
-    this.#engine = this.#makeEngine(false);
-    this.#follower?.follow(this.#engine.cluster);
-    for (const event of events) this.#tell(event);
+    const engine = this.#makeEngine(false);
+    this.#follower?.follow(engine.cluster);
+    for (const event of clusterEvents(this.cluster)) this.#tell(event, engine);
+    this.#engine = engine;
   }
 
   #notePolicies(changes: readonly PolicyChange[]): void {
     for (const change of changes) this.#tell(eventOf(change));
   }
 
-  #tell(event: ClusterEvent): void {
+  #tell(event: ClusterEvent, engine = this.#engine): void {
     this.#follower?.note(event);
-    this.#engine.note(event);
+    engine.note(event);
   }
 }
 

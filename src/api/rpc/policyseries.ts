@@ -70,6 +70,7 @@ export class PolicySeries {
   }
 
   #chosen(inForce: ReadonlySet<string>): ReadonlySet<string> {
+    if (inForce.size <= this.#most) return inForce;
     const rank = (policy: string) => (this.#own.has(policy) ? 0 : 1);
     const ranked = [...inForce].sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
     const groups = [...Map.groupBy(ranked, namespaceOfLabel)].sort(([a], [b]) => (a < b ? -1 : 1));
