@@ -1,6 +1,7 @@
 /** The rules in force are those that `compile` makes of the cluster as far as it was taken in, whatever became of it before. */
 import type { PodInForce } from '../../../src/agent/engine.ts';
 import { compile } from '../../../src/compiler/compile.ts';
+import { withPrepared } from '../../../src/compiler/prepared.ts';
 import {
   type Cluster,
   type ClusterEvent,
@@ -8,7 +9,6 @@ import {
   type Pod,
   type PodKey,
 } from '../../../src/model/cluster.ts';
-import { mapTables } from '../../../src/nft/maptables.ts';
 import type { Expr, NftRule, NftVerdict, Ruleset, Table } from '../../../src/nft/ruleset.ts';
 import { type Enforced, PLAIN } from '../arbitrary/enforced.ts';
 
@@ -19,7 +19,7 @@ export function assertExactly(ruleset: Ruleset, cluster: Cluster, how?: Enforced
   return wanted;
 }
 
-/** The same, where pods may wait, which are in force as they were, and where something may go ahead of what is to come. */
+/** The same, where pods may wait, which are in force as they were, and where what classes need may go ahead, to which no packet comes yet. */
 export function assertInForce(
   ruleset: Ruleset,
   cluster: Cluster,
@@ -27,7 +27,8 @@ export function assertInForce(
   how?: Enforced,
 ): void {
   const wanted = desired(withPods(cluster, pods), how);
-  assertSame(withObjectsOf(wanted, ruleset), wanted);
+  assertSame(ruleset, withPrepared(wanted, ruleset));
+  assertNothingDangles(wanted, ruleset);
 }
 
 export function clusterOf(events: readonly ClusterEvent[]): ClusterState {
@@ -84,22 +85,16 @@ function objectText(object: object): string {
   return made;
 }
 
-/**
- * Without chains and sets that the desired state has not: where all others are as desired, nothing leads to those. Throws
- * where one of them leads to what is not there, which the kernel refuses.
- */
-function withObjectsOf(desired: Ruleset, ruleset: Ruleset): Ruleset {
-  return mapTables(ruleset, ({ sets, chains }, family) => {
-    const wanted = desired.tables.get(family);
-    const more = [...chains.values()].filter(({ name }) => !wanted?.chains.has(name));
-    for (const { name, rules } of more) assertThere(name, rules.flatMap(namedByRule), { sets, chains });
-    for (const set of [...sets.values()].filter(({ name, verdicts }) => verdicts && !wanted?.sets.has(name)))
-      assertThere(set.name, [...set.elements.values()].flatMap(namedByElement), { sets, chains });
-    return {
-      sets: new Map([...sets].filter(([name]) => wanted?.sets.has(name))),
-      chains: new Map([...chains].filter(([name]) => wanted?.chains.has(name))),
-    };
-  });
+/** Throws where something beside what is wanted leads to what is not there, which the kernel refuses. */
+function assertNothingDangles(wanted: Ruleset, { tables }: Ruleset): void {
+  for (const [family, table] of tables) {
+    const known = wanted.tables.get(family);
+    for (const { name, rules } of table.chains.values())
+      if (!known?.chains.has(name)) assertThere(name, rules.flatMap(namedByRule), table);
+    for (const { name, verdicts, elements } of table.sets.values())
+      if (verdicts && !known?.sets.has(name))
+        assertThere(name, [...elements.values()].flatMap(namedByElement), table);
+  }
 }
 
 function assertThere(user: string, names: readonly string[], { sets, chains }: Table): void {
