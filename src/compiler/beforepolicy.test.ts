@@ -1,8 +1,8 @@
 /** Nothing is accepted before policy is asked but what the list says, and each entry where it says. */
 import { beforeAll, describe, expect, test } from 'vitest';
-import { layoutEvents, NAMES_LAYOUT_FOLDER } from '../../test/support/agent/layouts.ts';
+import { layoutCluster, NAMES_LAYOUT_FOLDER } from '../../test/support/agent/layouts.ts';
 import { FAMILIES } from '../model/address.ts';
-import { ClusterState, type NodeLinks } from '../model/cluster.ts';
+import type { NodeLinks } from '../model/cluster.ts';
 import { verdict } from '../nft/match.ts';
 import type { Chain, NftRule, NftVerdict, Ruleset, Table } from '../nft/ruleset.ts';
 import { EXEMPTIONS, type Exemption, type ExemptionName, exempt, exemptFrames } from './beforepolicy.ts';
@@ -24,8 +24,7 @@ const clusters = LINKS.flatMap(links =>
 describe.each(clusters)('%j', ({ links, podLinks, unknownPods }) => {
   let rules: Ruleset;
   beforeAll(() => {
-    const state = new ClusterState();
-    for (const event of layoutEvents()) state.apply(event);
+    const state = layoutCluster();
     state.apply({ type: 'node', key: 'n1', value: { ...state.nodes.get('n1')!, links } });
     rules = compile(state, 'n1', unknownPods, podLinks, { queue: 'nft', resolvers: [] });
   });
@@ -67,8 +66,7 @@ describe.each(clusters)('%j', ({ links, podLinks, unknownPods }) => {
 });
 
 test('what a bridge has everybody hear is of the list, and no frame else is accepted that IP does not judge', () => {
-  const state = new ClusterState();
-  for (const event of layoutEvents()) state.apply(event);
+  const state = layoutCluster();
   state.apply({ type: 'node', key: 'n1', value: { ...state.nodes.get('n1')!, links: LINKS[1]! } });
   const bridge = compile(state, 'n1').tables.get('bridge')!;
   const frames = exemptFrames().map(exprs => textOf({ exprs: [...exprs, verdict('accept')] }));
@@ -80,8 +78,7 @@ test('what a bridge has everybody hear is of the list, and no frame else is acce
 });
 
 test('what waits for the agent is an answer by the word of conntrack, or sent by the node itself', () => {
-  const state = new ClusterState();
-  for (const event of layoutEvents(NAMES_LAYOUT_FOLDER)) state.apply(event);
+  const state = layoutCluster(NAMES_LAYOUT_FOLDER);
   const { tables } = compile(state, 'n1', 'allow', 'others', { queue: 'nft', resolvers: [] });
   for (const family of FAMILIES) {
     const chains = [...tables.get(family)!.chains.values()];

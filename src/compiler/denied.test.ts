@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { layoutEvents } from '../../test/support/agent/layouts.ts';
-import { ClusterState } from '../model/cluster.ts';
+import { layoutCluster } from '../../test/support/agent/layouts.ts';
 import { formatRuleset } from '../nft/format/format.ts';
 import { plan } from '../nft/plan/plan.ts';
 import type { Expr, Ruleset, Table } from '../nft/ruleset.ts';
@@ -20,8 +19,7 @@ const LOW: DenialLimits = { perSource: { perSecond: 2, burst: 4 }, inAll: { perS
 const HIGH: DenialLimits = { perSource: { perSecond: 9, burst: 9 }, inAll: { perSecond: 99, burst: 99 } };
 
 function ruleset(): Ruleset {
-  const state = new ClusterState();
-  for (const event of layoutEvents()) state.apply(event);
+  const state = layoutCluster();
   return compile(state, 'n1', 'deny', 'ours');
 }
 
@@ -110,8 +108,7 @@ test('whoever is over the limit of its source is handed over in no case, however
 });
 
 test('who is outside of the node has half of the limit, and the pods of the node all of it', () => {
-  const state = new ClusterState();
-  for (const event of layoutEvents()) state.apply(event);
+  const state = layoutCluster();
   const links = { uplinks: [2], podBridges: [5] };
   state.apply({ type: 'node', key: 'n1', value: { ...state.nodes.get('n1')!, links } });
   const text = formatRuleset(withDenialLimits(compile(state, 'n1'), LOW));

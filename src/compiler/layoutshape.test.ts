@@ -3,15 +3,13 @@
  * record that one (test/layouts/README.md), and write the new shape down here.
  */
 import { expect, test } from 'vitest';
-import { layoutEvents } from '../../test/support/agent/layouts.ts';
-import { ClusterState } from '../model/cluster.ts';
+import { layoutCluster } from '../../test/support/agent/layouts.ts';
 import type { BaseHook, NftSet, Table } from '../nft/ruleset.ts';
 import { compile } from './compile.ts';
 import { LAYOUT } from './layout.ts';
 
 test(`layout ${LAYOUT} is these hooks, chains and sets`, () => {
-  const state = new ClusterState();
-  for (const event of layoutEvents()) state.apply(event);
+  const state = layoutCluster();
   const links = { uplinks: [], podBridges: [], podPorts: [] };
   state.apply({ type: 'node', key: 'n1', value: { ...state.nodes.get('n1')!, links } });
   const { tables } = compile(state, 'n1', 'deny', 'ours');

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { layoutEvents } from '../../test/support/agent/layouts.ts';
-import { ClusterState } from '../model/cluster.ts';
+import { layoutCluster } from '../../test/support/agent/layouts.ts';
 import type { Policy } from '../model/policy.ts';
 import { EVERYTHING } from '../model/selector.ts';
 import { plan } from '../nft/plan/plan.ts';
@@ -27,8 +26,7 @@ const OPEN: Policy = {
 };
 
 function ruleset(): Ruleset {
-  const state = new ClusterState();
-  for (const event of layoutEvents()) state.apply(event);
+  const state = layoutCluster();
   state.apply({ type: 'policy', key: OPEN.id, value: OPEN });
   return compile(state, 'n1', 'deny', 'ours');
 }

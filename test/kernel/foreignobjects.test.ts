@@ -7,12 +7,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { KernelState } from '../../src/agent/kernelstate.ts';
 import { compile } from '../../src/compiler/compile.ts';
 import { openNftKernel } from '../../src/kernel/netlink/nftables/nft-kernel.ts';
-import { ClusterState } from '../../src/model/cluster.ts';
 import type { Kernel } from '../../src/nft/kernel.ts';
 import { NO_OWNERS } from '../../src/nft/missingfeature.ts';
 import type { Op } from '../../src/nft/plan/op.ts';
 import type { Ruleset } from '../../src/nft/ruleset.ts';
-import { layoutEvents } from '../support/agent/layouts.ts';
+import { layoutCluster } from '../support/agent/layouts.ts';
 import { withoutSizes } from '../support/oracle/withoutsizes.ts';
 import { Netns } from './netns.ts';
 
@@ -37,8 +36,7 @@ afterAll(() => {
 });
 
 function desired(): Ruleset {
-  const cluster = new ClusterState();
-  for (const event of layoutEvents()) cluster.apply(event);
+  const cluster = layoutCluster();
   return compile(cluster, 'n1');
 }
 

@@ -4,9 +4,8 @@ import { compile } from '../../src/compiler/compile.ts';
 import { isolatedPodsIn } from '../../src/compiler/isolatedpods.ts';
 import { unknownPodsIn } from '../../src/compiler/unknownpods.ts';
 import { madeFrom } from '../../src/daemon/source/rulesinforce.ts';
-import { ClusterState } from '../../src/model/cluster.ts';
 import type { Ruleset } from '../../src/nft/ruleset.ts';
-import { layoutEvents, recordedLayouts, rulesetOf } from '../support/agent/layouts.ts';
+import { layoutCluster, recordedLayouts, rulesetOf } from '../support/agent/layouts.ts';
 import { NODE } from '../support/packets/site.ts';
 
 function read(ruleset: Ruleset) {
@@ -18,8 +17,7 @@ function read(ruleset: Ruleset) {
 }
 
 function today(): Ruleset {
-  const cluster = new ClusterState();
-  for (const event of layoutEvents()) cluster.apply(event);
+  const cluster = layoutCluster();
   return compile(cluster, NODE);
 }
 

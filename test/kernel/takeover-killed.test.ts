@@ -8,10 +8,9 @@ import type { Lab } from '../../bench/lab/lab.ts';
 import { inNamespace } from '../../bench/lab/netns.ts';
 import { KernelState } from '../../src/agent/kernelstate.ts';
 import { compile } from '../../src/compiler/compile.ts';
-import { ClusterState } from '../../src/model/cluster.ts';
 import { plan } from '../../src/nft/plan/plan.ts';
 import type { Ruleset } from '../../src/nft/ruleset.ts';
-import { layoutEvents, otherLayout } from '../support/agent/layouts.ts';
+import { layoutCluster, otherLayout } from '../support/agent/layouts.ts';
 import { withoutSizes } from '../support/oracle/withoutsizes.ts';
 import { arrivals, Prober } from '../support/packets/prober.ts';
 import { ALLOWED_PORT, buildSite, FIRM_FLOWS, NODE, openIn } from '../support/packets/site.ts';
@@ -35,8 +34,7 @@ afterEach(() => {
 afterAll(() => lab?.remove());
 
 function today(): Ruleset {
-  const state = new ClusterState();
-  for (const event of layoutEvents()) state.apply(event);
+  const state = layoutCluster();
   return compile(state, NODE);
 }
 

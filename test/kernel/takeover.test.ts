@@ -12,10 +12,10 @@ import { KernelState } from '../../src/agent/kernelstate.ts';
 import { compile } from '../../src/compiler/compile.ts';
 import { LAYOUT } from '../../src/compiler/layout.ts';
 import { Incremental } from '../../src/compiler/live/incremental.ts';
-import { ClusterState } from '../../src/model/cluster.ts';
 import { plan } from '../../src/nft/plan/plan.ts';
 import type { Ruleset } from '../../src/nft/ruleset.ts';
 import {
+  layoutCluster,
   layoutEvents,
   nextLayout,
   putUp,
@@ -32,7 +32,7 @@ const ROUNDS = 5;
 
 const RECORDED = recordedLayouts();
 const EVENTS = layoutEvents();
-const TODAY = compile(clusterOf(), NODE);
+const TODAY = compile(layoutCluster(), NODE);
 const NEXT = nextLayout(TODAY);
 const LAYOUTS = [...RECORDED, NEXT];
 /** The first that was recorded: before there was a release, the number was counted up all the same. */
@@ -58,12 +58,6 @@ afterEach(async () => {
 });
 
 afterAll(() => lab?.remove());
-
-function clusterOf(): ClusterState {
-  const state = new ClusterState();
-  for (const event of EVENTS) state.apply(event);
-  return state;
-}
 
 /** The kernel hears of a closed socket by and by. */
 const orphaned = () => setTimeout(20);

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { layoutEvents } from '../../../test/support/agent/layouts.ts';
+import { layoutCluster } from '../../../test/support/agent/layouts.ts';
 import { compile } from '../../compiler/compile.ts';
 import { withDenialLimits } from '../../compiler/denied.ts';
 import { withRuleCounters } from '../../compiler/rulecounters.ts';
 import type { Address } from '../../model/address.ts';
-import { type Cluster, ClusterState, type NodeLinks, withNodeLinks } from '../../model/cluster.ts';
+import { type Cluster, type ClusterState, type NodeLinks, withNodeLinks } from '../../model/cluster.ts';
 import type { HostPortMapping } from '../../model/hostport.ts';
 import { hostPortEvents } from '../../model/hostportevents.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
@@ -27,8 +27,7 @@ const RESOLVERS = ['10.96.0.10', 'fd96::a'] as Address[];
 
 /** Policies by name of pods of this node, or of none. */
 function clusterOf(namespace: string): ClusterState {
-  const state = new ClusterState();
-  for (const event of layoutEvents()) state.apply(event);
+  const state = layoutCluster();
   const peers = [{ kind: 'domain', name: '*.example.com' }] as const;
   const value = {
     id: 'ClusterNetworkPolicy named',

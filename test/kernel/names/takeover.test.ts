@@ -9,11 +9,10 @@ import { KernelState } from '../../../src/agent/kernelstate.ts';
 import { compile } from '../../../src/compiler/compile.ts';
 import { LAYOUT } from '../../../src/compiler/layout.ts';
 import { openNftKernel } from '../../../src/kernel/netlink/nftables/nft-kernel.ts';
-import { ClusterState } from '../../../src/model/cluster.ts';
 import type { Ruleset } from '../../../src/nft/ruleset.ts';
 import {
   encodeLayout,
-  layoutEvents,
+  layoutCluster,
   NAMES_LAYOUT_FOLDER,
   putUp,
   recordedLayouts,
@@ -31,8 +30,7 @@ const LAYOUTS = [
 
 /** Of an agent that hears no answers of DNS. */
 function withoutNames(): Ruleset {
-  const state = new ClusterState();
-  for (const event of layoutEvents(NAMES_LAYOUT_FOLDER)) state.apply(event);
+  const state = layoutCluster(NAMES_LAYOUT_FOLDER);
   return compile(state, 'n1');
 }
 

@@ -15,10 +15,11 @@ import { OWNED } from '../../../src/kernel/netlink/nftables/ownership.ts';
 import { readMessages } from '../../../src/kernel/netlink/wire/messages.ts';
 import { readReply } from '../../../src/kernel/netlink/wire/replies.ts';
 import { NetlinkSocket } from '../../../src/kernel/netlink/wire/socket.ts';
-import type { ClusterEvent } from '../../../src/model/cluster.ts';
+import type { ClusterEvent, ClusterState } from '../../../src/model/cluster.ts';
 import { mapTables } from '../../../src/nft/maptables.ts';
 import { plan } from '../../../src/nft/plan/plan.ts';
 import type { Chain, Ruleset } from '../../../src/nft/ruleset.ts';
+import { clusterOf } from '../oracle/inforce.ts';
 import { withoutSizes } from '../oracle/withoutsizes.ts';
 
 export const LAYOUT_FOLDER = fileURLToPath(new URL('../../layouts', import.meta.url));
@@ -65,6 +66,11 @@ export function layoutEvents(folder = LAYOUT_FOLDER): ClusterEvent[] {
     if (event === undefined || problems.length > 0) throw new Error(`${file}: ${JSON.stringify(problems)}`);
     return event;
   });
+}
+
+/** What they make: that of the layouts of another cluster where its folder is named. */
+export function layoutCluster(folder = LAYOUT_FOLDER): ClusterState {
+  return clusterOf(layoutEvents(folder));
 }
 
 /**

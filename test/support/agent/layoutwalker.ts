@@ -5,8 +5,7 @@
 import { KernelState } from '../../../src/agent/kernelstate.ts';
 import { compile } from '../../../src/compiler/compile.ts';
 import { openNftKernel } from '../../../src/kernel/netlink/nftables/nft-kernel.ts';
-import { ClusterState } from '../../../src/model/cluster.ts';
-import { layoutEvents, otherLayout } from './layouts.ts';
+import { layoutCluster, otherLayout } from './layouts.ts';
 
 const node = process.argv[2]!;
 
@@ -16,8 +15,7 @@ const state = new KernelState({
   now: () => performance.now(),
 });
 const kernel = await state.open();
-const cluster = new ClusterState();
-for (const event of layoutEvents()) cluster.apply(event);
+const cluster = layoutCluster();
 const today = compile(cluster, node);
 // As it was found, or what is there of it: the walk ends anywhere.
 const layouts = [otherLayout(today), today];
