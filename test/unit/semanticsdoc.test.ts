@@ -1,6 +1,6 @@
-/** docs/semantics.md has a line for every statement that is cited, and every line's proof is there and names it. */
+/** Every statement that is cited has a line in the pages of statements, and every line's proof is there and names it. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import {
   CLUSTER_TIERS,
@@ -10,7 +10,8 @@ import {
 } from '../support/scenarios/statements.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const PAGE = readFileSync(join(ROOT, 'docs/semantics.md'), 'utf8');
+const PAGES = ['docs/semantics.md', 'docs/kni.md', 'test/scenarios/upstream.md'];
+const TEXT = PAGES.map(page => readFileSync(join(ROOT, page), 'utf8')).join('');
 
 interface Line {
   readonly number: string;
@@ -18,14 +19,20 @@ interface Line {
   readonly proofs: readonly string[];
 }
 
+const lines = PAGES.flatMap(linesOf);
+
 /** `| N1 | … | … | [proof](../test/…) |` */
-const lines: readonly Line[] = [...PAGE.matchAll(/^\| ((?:[NCEK]|4\.)\d+) \| (.*) \| ([^|]*) \|$/gm)].map(
-  ([, number, text, last]) => ({
+function linesOf(page: string): Line[] {
+  const rows = readFileSync(join(ROOT, page), 'utf8').matchAll(
+    /^\| ((?:[NCEK]|4\.)\d+) \| (.*) \| ([^|]*) \|$/gm,
+  );
+  return [...rows].map(([, number, text, last]) => ({
     number: number!,
     text: text!,
-    proofs: [...last!.matchAll(/\]\(\.\.\/([^)]+)\)/g)].map(([, path]) => path!),
-  }),
-);
+    proofs: [...last!.matchAll(/\]\(([^)]+)\)/g)].map(([, path]) => join(dirname(page), path!)),
+  }));
+}
+
 const known = new Set(lines.map(({ number }) => number));
 
 const files = ['src', 'bench', 'test'].flatMap(folder =>
@@ -58,12 +65,12 @@ test('every statement has one line, in order', () => {
   expect(of('C')).toEqual(CLUSTER_TIERS);
   expect(of('E')).toEqual(UPSTREAM_NETPOL);
   expect(lines).toHaveLength(known.size);
-  expect(UPSTREAM_TIERS.filter(name => !PAGE.includes(`${name}: [`))).toEqual([]);
+  expect(UPSTREAM_TIERS.filter(name => !TEXT.includes(`${name}: [`))).toEqual([]);
 });
 
 test('every line has a proof that exists and names it, or says why there is none', () => {
   const wrong = lines.flatMap(({ number, text, proofs }) => {
-    if (proofs.length === 0) return PAGE.includes(`${text} | none`) ? [] : [`${number} has no proof`];
+    if (proofs.length === 0) return TEXT.includes(`${text} | none`) ? [] : [`${number} has no proof`];
     // A choice of section 4 is proven by the statements that it became.
     const names = number.startsWith('4.') ? [number, ...text.matchAll(/\b[NC]\d+/g)].map(String) : [number];
     return proofs.flatMap(path => {
