@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { CommandError } from '../src/terminal/commanderror.ts';
 import { writeJsonLines, writeLines } from '../src/terminal/output.ts';
+import { recordRun } from './figures.ts';
 import type { BenchRow } from './row.ts';
 import { choose, PROGRAMS, type Program, SUITES } from './suites.ts';
 import { measurements, tableLines } from './table.ts';
@@ -9,10 +10,11 @@ import { measurements, tableLines } from './table.ts';
 export interface BenchOptions {
   readonly output: 'text' | 'json';
   readonly json?: boolean;
+  readonly record?: boolean;
 }
 
 /** Exit code 1 where a budget is missed, or nothing could be measured. */
-export async function benchCommand(words: readonly string[], { output, json }: BenchOptions): Promise<void> {
+export async function benchCommand(words: readonly string[], options: BenchOptions): Promise<void> {
   if (process.getuid?.() !== 0)
     throw new CommandError('the benchmarks put rules into network namespaces of their own: run them as root');
   const names = SUITES.map(({ name }) => name).join(', ');
@@ -28,7 +30,8 @@ export async function benchCommand(words: readonly string[], { output, json }: B
     throw new CommandError(
       `nothing was measured: no row of ${suites.map(({ name }) => name)} has such words`,
     );
-  if (output === 'json' || json) writeJsonLines(measurements(rows));
+  if (options.record) recordRun(words, rows);
+  if (options.output === 'json' || options.json) writeJsonLines(measurements(rows));
   else writeLines(tableLines(rows));
   if (rows.some(({ ok }) => !ok)) process.exitCode = 1;
 }

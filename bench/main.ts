@@ -18,6 +18,7 @@ await run(
     .argument('[names...]', `suites (${SUITES.map(({ name }) => name).join(', ')}), then parts of rows`)
     .addOption(new Option('-o, --output <format>', 'output format').choices(['text', 'json']).default('text'))
     .option('--json', 'the same as -o json')
+    .option('--record', 'put the rows into bench/figures.yaml and docs/performance.md')
     .option('--verbose', 'say what every design of the packet benchmark took')
     .addHelpText('after', HELP)
     .exitOverride()

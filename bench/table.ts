@@ -19,7 +19,8 @@ export function measurements(rows: readonly BenchRow[]): object[] {
   return rows.map(row => versioned('Measurement', row));
 }
 
-function cellsOf({ name, value, unit, floor, ratio, budget, ok }: BenchRow): string[] {
+/** Name, value, floor, ratio, budget, and whether the budget is kept. */
+export function cellsOf({ name, value, unit, floor, ratio, budget, ok }: BenchRow): string[] {
   return [
     name,
     `${figure(value)} ${unit}`,
