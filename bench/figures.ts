@@ -31,7 +31,7 @@ interface Section {
   readonly notes?: string;
 }
 
-export interface Run {
+interface Run {
   readonly command: string;
   readonly date: string;
   readonly commit: string;
