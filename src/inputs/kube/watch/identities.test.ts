@@ -42,10 +42,8 @@ afterEach(async () => {
   await server.stop();
 });
 
-function refuse(detail: string): void {
-  const quarantined = [
-    { id: 'NetworkPolicy shop/web', reason: 'refused', detail, keepsLastVersion: false },
-  ] as const;
+function refuse(reason: string): void {
+  const quarantined = [{ id: 'NetworkPolicy shop/web', reason, keepsLastVersion: false }] as const;
   quarantineReporter(spec => watch.report(spec)).quarantined?.(quarantined);
 }
 
