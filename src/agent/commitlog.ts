@@ -4,8 +4,8 @@ import type { Cluster, ClusterEvent } from '../model/cluster.ts';
 import { problemText } from '../model/problem.ts';
 import type { Op } from '../nft/plan/op.ts';
 import { planText } from '../nft/plan/plantext.ts';
-import type { Quarantined } from './changes/quarantine.ts';
-import { quarantineProblem } from './changes/quarantineproblem.ts';
+import { quarantineProblem } from './admission/policystatus.ts';
+import type { Quarantined } from './admission/quarantine.ts';
 import type { Committed } from './committed.ts';
 import type { Log } from './log.ts';
 import type { Observer } from './observer.ts';
@@ -36,7 +36,7 @@ function logQuarantine(
   inForce: Cluster['policies'],
 ): void {
   const missing = (from: readonly Quarantined[], others: readonly Quarantined[]) =>
-    from.filter(({ id, reason }) => !others.some(other => other.id === id && other.reason === reason));
+    from.filter(({ id, detail }) => !others.some(other => other.id === id && other.detail === detail));
   for (const entered of missing(after, before))
     log.error({ policy: entered.id }, `quarantine: ${problemText(quarantineProblem(entered))}`);
   for (const { id } of before)

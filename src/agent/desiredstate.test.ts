@@ -10,12 +10,11 @@ import {
 } from '../../test/support/agent/tenants.ts';
 import { Incremental } from '../compiler/live/incremental.ts';
 import { ALL_TIME } from '../compiler/live/slack.ts';
-import { realTiming } from '../lib/async/timing.ts';
 import type { ClusterEvent } from '../model/cluster.ts';
 import type { Rule } from '../model/policy.ts';
 import { KernelError } from '../nft/kernel.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
-import { FAIRNESS } from './changes/fairness.ts';
+import { FAIRNESS } from './admission/limits.ts';
 import { DesiredState } from './desiredstate.ts';
 import type { Engine } from './engine.ts';
 import { RoundBatch } from './scheduler.ts';
@@ -40,7 +39,7 @@ function interrupted(): { engine: Engine; during: () => void; told: boolean[] } 
 /** What a flush is told of those who wait for the next one: as it begins, and after an event that comes meanwhile. */
 async function told(event: ClusterEvent, inForce: readonly ClusterEvent[] = []): Promise<boolean[]> {
   const site = interrupted();
-  const state = new DesiredState({ makeEngine: () => site.engine, node: NODE, timing: realTiming });
+  const state = new DesiredState({ makeEngine: () => site.engine, node: NODE, timing: { now: () => 0 } });
   for (const each of inForce) state.note(each);
   await state.flush(EMPTY, new RoundBatch(true));
   state.committed(1);
@@ -113,10 +112,11 @@ test('a policy without room comes back whole, although the kernel refused a batc
   for (const event of [...pods, podEvent(tenantPod('tenant', 1, { node: NODE })), policy]) state.note(event);
   await flush(true);
   state.committed(1);
-  state.note(podEvent(tenantPod('tenant', 2, { node: NODE })));
+  state.note(policyEvent(ingressPolicy('neighbour/deny', [])));
   await flush();
   expect(state.refused(new KernelError('EINVAL', 'of whatever it is'))).toBe(true);
   expect(state.cluster.policies.get(policy.value.id)?.ingress).toEqual([]);
+  expect(state.quarantined.map(({ id }) => id)).toEqual([policy.value.id]);
 
   for (const { type, key } of pods.slice(20)) state.note({ type, key } as ClusterEvent);
   for (let tries = 0; tries < 3; tries++) {
@@ -139,6 +139,6 @@ test('an engine that is made anew puts nothing ahead any more', () => {
     goesAhead.push(its);
     return new Incremental(NODE);
   };
-  new DesiredState({ makeEngine: make, node: NODE, timing: realTiming }).renewEngine();
+  new DesiredState({ makeEngine: make, node: NODE, timing: { now: () => 0 } }).renewEngine();
   expect(goesAhead).toEqual([true, false]);
 });

@@ -13,10 +13,10 @@ import type { PolicyId } from '../model/policy.ts';
 import type { PolicyChange } from '../model/policychange.ts';
 import { KernelError } from '../nft/kernel.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
-import { FAIRNESS } from './changes/fairness.ts';
-import { PolicyIntake } from './changes/intake.ts';
-import type { WaitingPolicy } from './changes/pending.ts';
-import type { Quarantined } from './changes/quarantine.ts';
+import { Admission } from './admission/admission.ts';
+import type { WaitingPolicy } from './admission/change.ts';
+import { FAIRNESS } from './admission/limits.ts';
+import type { Quarantined } from './admission/quarantine.ts';
 import { eventText } from './commitlog.ts';
 import {
   type Engine,
@@ -45,7 +45,7 @@ export class DesiredState {
   readonly #follower: EngineFollower | undefined;
   readonly #node: string | undefined;
   readonly #timing: Pick<Timing, 'now'>;
-  readonly #intake = new PolicyIntake({
+  readonly #admission = new Admission({
     asks: change => this.#engine.asks(change),
     isCrowded: namespace => this.#engine.isCrowded(namespace),
   });
@@ -75,7 +75,7 @@ export class DesiredState {
   }
 
   get quarantined(): readonly Quarantined[] {
-    return this.#intake.quarantined;
+    return this.#admission.quarantined;
   }
 
   /** Names of what has changed with the last flush. */
@@ -95,22 +95,22 @@ export class DesiredState {
 
   /** New policies that isolate what they select, and whose allowances are for a later flush. */
   get isolating(): ReadonlySet<PolicyId> {
-    return this.#intake.isolating;
+    return this.#admission.isolating;
   }
 
   /** When policies may be taken in, and with how much haste; nothing where none wait. */
   get waiting(): WaitingChange | undefined {
-    return this.#intake.waiting(this.#timing.now());
+    return this.#admission.waiting(this.#timing.now());
   }
 
   /** Changes of policies that wait for their turn, the first ones first. */
   get deferred(): readonly WaitingPolicy[] {
-    return this.#intake.deferred();
+    return this.#admission.deferred();
   }
 
   note(event: ClusterEvent): void {
     if (event.type === 'policy') {
-      const isNext = this.#noteIntake({ id: event.key, value: event.value });
+      const isNext = this.#noteAdmission({ id: event.key, value: event.value });
       this.#isAwaited ||= isNext;
       return;
     }
@@ -119,15 +119,15 @@ export class DesiredState {
     this.#pending.set(eventText(event), event.type === 'pod' ? event.key : undefined);
   }
 
-  #noteIntake(change: PolicyChange): boolean {
+  #noteAdmission(change: PolicyChange): boolean {
     const programmed = this.cluster.policies.get(change.id);
-    return this.#intake.note(change, programmed, this.#timing.now());
+    return this.#admission.note(change, programmed, this.#timing.now());
   }
 
   #notePod(key: PodKey, now: Pod | undefined): void {
     const before = this.cluster.pods.get(key);
     if (startsHere(before, now, this.#node)) {
-      this.#intake.podStarted(now!.namespace);
+      this.#admission.podStarted(now!.namespace);
       this.#isAwaited = true;
     }
     this.#podsInForce.note(key, before);
@@ -138,7 +138,7 @@ export class DesiredState {
    * waits.
    */
   async flush(actual: Ruleset, batch: RoundBatch): Promise<Ruleset> {
-    const takesPolicies = batch.takesPolicies(actual, this.#intake.isEmpty);
+    const takesPolicies = batch.takesPolicies(actual, this.#admission.isEmpty);
     const changes = takesPolicies ? this.#takePolicies(batch.isFirst) : [];
     for (const [name, pod] of this.#pending) this.#taken.set(name, pod);
     this.#pending.clear();
@@ -167,15 +167,15 @@ export class DesiredState {
   #takePolicies(all: boolean): readonly PolicyChange[] {
     const nowMs = this.#timing.now();
     const isReady = (change: PolicyChange) => this.#engine.isPrepared(change);
-    const changes = this.#intake.take(this.cluster.policies, nowMs, all, isReady);
+    const changes = this.#admission.take(this.cluster.policies, nowMs, all, isReady);
     this.#takeIn(changes);
-    this.#engine.prepare(this.#intake.toPrepare(nowMs, isReady));
+    this.#engine.prepare(this.#admission.toPrepare(nowMs, isReady));
     return changes;
   }
 
   #followRefused(changes: readonly PolicyChange[]): void {
     const refused = this.#engine.takeRefused();
-    this.#intake.flushed(changes, refused, this.#timing.now());
+    this.#admission.flushed(changes, refused, this.cluster.policies, this.#timing.now());
     this.#noteTaken(refused.map(value => ({ id: value.id, value })));
   }
 
@@ -197,7 +197,7 @@ export class DesiredState {
   committed(tookMs: number): void {
     for (const name of this.#taken.keys()) if (!this.#waits(name)) this.#taken.delete(name);
     this.#podsInForce.committed(this.#waitingPods);
-    this.#intake.committed(this.cluster.policies, tookMs, this.#timing.now());
+    this.#admission.committed(this.cluster.policies, tookMs, this.#timing.now());
   }
 
   #waits(name: string): boolean {
@@ -207,17 +207,17 @@ export class DesiredState {
 
   /** The batch under way was made to try policies: nothing else is to blame if it is refused. */
   get isTrial(): boolean {
-    return this.#intake.isTrial;
+    return this.#admission.isTrial;
   }
 
   /** The batch under way leaves out who may be to blame. */
   get isSettling(): boolean {
-    return this.#intake.isSettling;
+    return this.#admission.isSettling;
   }
 
   /** Whether the kernel named an object of a policy that changed with this batch, or of what goes ahead. */
   explains(error: KernelError): boolean {
-    return this.#isAhead(error) || this.#intake.hasTaken(this.#behind(error));
+    return this.#isAhead(error) || this.#admission.hasTaken(this.#behind(error));
   }
 
   /**
@@ -233,7 +233,7 @@ export class DesiredState {
     const reason = errorText(error);
     const refusal = { reason, named: this.#behind(error) };
     const { policies, audited = [] } = this.cluster;
-    const changes = this.#intake.refused(refusal, new Map([...policies, ...audited]), this.#timing.now());
+    const changes = this.#admission.refused(refusal, new Map([...policies, ...audited]), this.#timing.now());
     this.#notePolicies(changes);
     return changes.length > 0;
   }
@@ -249,7 +249,7 @@ export class DesiredState {
 
   /** The batch failed for another reason. */
   interrupted(): void {
-    this.#notePolicies(this.#intake.interrupted());
+    this.#notePolicies(this.#admission.interrupted());
   }
 
   /** Another engine, of the same cluster. What broke once may have been what went ahead: from now on nothing does. */

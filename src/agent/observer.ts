@@ -1,8 +1,8 @@
 /** Who watches the agent at work: status, metrics, the log, open connections. Every call is synchronous, and must not throw. */
 import type { ClusterEvent } from '../model/cluster.ts';
 import type { Op } from '../nft/plan/op.ts';
-import type { WaitingPolicy } from './changes/pending.ts';
-import type { Quarantined } from './changes/quarantine.ts';
+import type { WaitingPolicy } from './admission/change.ts';
+import type { Quarantined } from './admission/quarantine.ts';
 import type { Committed } from './committed.ts';
 
 /**

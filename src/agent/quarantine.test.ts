@@ -18,9 +18,9 @@ import type { PodSelector } from '../model/selector.ts';
 import { type Kernel, KernelError } from '../nft/kernel.ts';
 import { type Op, opText } from '../nft/plan/op.ts';
 import { plan } from '../nft/plan/plan.ts';
+import { isolated } from './admission/change.ts';
+import type { Quarantined } from './admission/quarantine.ts';
 import { Agent } from './agent.ts';
-import { isolated } from './changes/isolated.ts';
-import type { Quarantined } from './changes/quarantine.ts';
 
 /** Allows a port for each policy; the kernel here refuses whatever has to do with a bad one. */
 const BAD_PORT = 666;

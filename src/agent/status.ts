@@ -11,9 +11,9 @@ import {
   type PodKey,
 } from '../model/cluster.ts';
 import type { Problem } from '../model/problem.ts';
-import type { WaitingPolicy } from './changes/pending.ts';
-import type { Quarantined } from './changes/quarantine.ts';
-import { quarantineProblem } from './changes/quarantineproblem.ts';
+import type { WaitingPolicy } from './admission/change.ts';
+import { quarantineProblem } from './admission/policystatus.ts';
+import type { Quarantined } from './admission/quarantine.ts';
 import type { Committed } from './committed.ts';
 import { type Age, Backlog } from './latency.ts';
 import type { Observer } from './observer.ts';

@@ -1,8 +1,8 @@
 /** A rule that the real kernel refuses, in the policy of one tenant: everybody else's are programmed. */
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { isolated } from '../../src/agent/admission/change.ts';
 import { Agent } from '../../src/agent/agent.ts';
-import { isolated } from '../../src/agent/changes/isolated.ts';
 import type { Engine } from '../../src/agent/engine.ts';
 import { compile } from '../../src/compiler/compile.ts';
 import { Incremental } from '../../src/compiler/live/incremental.ts';

@@ -1137,7 +1137,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'quarantine: what waits of a suspect is taken beside it, and undone when that is released',
     find: 'this.#queue.withdraw(id) ?? { id, value: policies.get(id) }',
     replace: '({ id, value: policies.get(id) })',
-    test: 'intake.test.ts',
+    test: 'admission.test.ts',
   },
   {
     name: 'connections: what a new policy is about to allow is cut',
@@ -1976,31 +1976,31 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'fairness: small changes wait for a large one in their batch',
     find: 'this.#passedOver = isDue && atOnce.length > 0 && !this.#passedOver;',
     replace: 'this.#passedOver = false;',
-    test: 'fairqueue.test.ts',
+    test: 'agent/admission/queue.test.ts',
   },
   {
     name: 'fairness: large changes have all the time there is',
     find: 'if (this.#tookLarge) this.#largeAtMs = nowMs + Math.min(tookMs, FAIRNESS.mostPauseMs);',
     replace: '',
-    test: 'fairqueue.test.ts',
+    test: 'agent/admission/queue.test.ts',
   },
   {
     name: 'fairness: the same namespace has turn after turn',
     find: 'this.#turns.set(first.namespace, ++this.#turn);',
     replace: '',
-    test: 'fairqueue.test.ts',
+    test: 'agent/admission/queue.test.ts',
   },
   {
     name: 'fairness: a pod starts before a new policy of the whole cluster',
     find: "return isNew && namespace === '' && this.#hurried.size > 0;",
     replace: 'return false;',
-    test: 'fairqueue.test.ts',
+    test: 'agent/admission/queue.test.ts',
   },
   {
     name: 'fairness: a pod starts before a new policy of its namespace',
     find: 'partition(left, ({ namespace }) => starting.has(namespace));',
     replace: 'partition(left, ({ namespace }) => starting.size < 0 && namespace !== undefined);',
-    test: 'fairqueue.test.ts',
+    test: 'agent/admission/queue.test.ts',
   },
   {
     name: 'fairness: a pod that starts takes what is large whole, and everybody waits',
@@ -2422,7 +2422,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'fairness: an audited policy is taken for one that tightens',
     find: 'if (value === undefined || value.audited) return false;',
     replace: 'if (value === undefined) return false;',
-    test: 'fairqueue.test.ts',
+    test: 'agent/admission/queue.test.ts',
   },
   {
     name: 'counts: the name of a policy leaves no room for its direction',
@@ -3090,8 +3090,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'room: whoever has none loses its rules where the kernel refuses somebody',
-    find: 'new Map([...inForce, ...roomless])',
-    replace: 'inForce',
+    find: 'const isFree = (id: PolicyId) => !this.#quarantine.has(id);',
+    replace: 'const isFree = (id: PolicyId) => !this.#quarantine.takesChangesOf(id);',
     test: 'property/desiredstate.test.ts',
   },
   {

@@ -22,8 +22,8 @@ import { assertInForce } from '../support/oracle/inforce.ts';
 import { runs } from '../support/seed.ts';
 
 /** So that most policies have to wait for their turn. */
-vi.mock('../../src/agent/changes/fairness.ts', async original => {
-  const { FAIRNESS } = await original<typeof import('../../src/agent/changes/fairness.ts')>();
+vi.mock('../../src/agent/admission/limits.ts', async original => {
+  const { FAIRNESS } = await original<typeof import('../../src/agent/admission/limits.ts')>();
   return { FAIRNESS: { ...FAIRNESS, small: 4 } };
 });
 
@@ -50,7 +50,7 @@ const limits: fc.Arbitrary<Partial<Limits>> = fc.record({
   mostEntries: fc.constantFrom(0, 1, 6, 1_000),
 });
 
-const count = { flushes: 0, roomless: 0, isolating: 0, waiting: 0, refused: 0, ahead: 0 };
+const count = { flushes: 0, withoutRoom: 0, isolating: 0, waiting: 0, refused: 0, ahead: 0 };
 
 class Play {
   readonly #time = new VirtualTime();
@@ -104,7 +104,7 @@ class Play {
     if (this.#engine!.isAhead()) count.ahead++;
     count.isolating += isolating.size;
     count.waiting += waitingPods.size;
-    count.roomless += quarantined.filter(({ isOfRoom }) => isOfRoom).length;
+    count.withoutRoom += quarantined.filter(({ reason }) => reason === 'no room').length;
   }
 
   /** Nothing comes any more. */

@@ -1,6 +1,6 @@
 /**
  * Whose open connections are not judged yet: those of pods that a new policy isolates while its allowances are on their
- * way (changes/pending.ts). What is new is denied at once. What is open may be what the policy is about to allow, and once
+ * way (admission/change.ts). What is new is denied at once. What is open may be what the policy is about to allow, and once
  * cut it does not come back through a Service, which would lead its next packet to another pod. So it is judged when the
  * allowances are in force, or after a second without them: as late as if the policy had not isolated before.
  */

@@ -9,7 +9,7 @@ import type { PolicyId } from '../../model/policy.ts';
 import type { Connection, Conntrack } from '../../nft/conntrack.ts';
 import { plan } from '../../nft/plan/plan.ts';
 import type { Ruleset } from '../../nft/ruleset.ts';
-import { isolated } from '../changes/isolated.ts';
+import { isolated } from '../admission/change.ts';
 import { LiveConnections } from './liveconnections.ts';
 
 const at = (text: string): Address => parseAddress(text)!;

@@ -24,7 +24,11 @@ export interface Work {
   /** Sources that cannot be read at present. */
   readonly lostSources: readonly string[];
   /** Policies whose rules the kernel refuses. */
-  readonly quarantined: readonly { readonly id: string; readonly reason: string; readonly isOfRoom?: true }[];
+  readonly quarantined: readonly {
+    readonly id: string;
+    readonly reason: 'refused' | 'no room';
+    readonly detail: string;
+  }[];
   readonly commits: readonly { readonly atMs: number; readonly operations: number }[];
 }
 
@@ -127,7 +131,7 @@ export function policiesProgrammed({ quarantined }: Work): Check {
   const more = quarantined.length === 1 ? '' : ` and ${quarantined.length - 1} more`;
   return finding.warn(
     name,
-    `${first.isOfRoom ? 'there is no room for' : 'the kernel refuses'} the rules of ${first.id}${more}: ${first.reason}`,
+    `${first.reason === 'no room' ? 'there is no room for' : 'the kernel refuses'} the rules of ${first.id}${more}: ${first.detail}`,
     'change the policy; its Event says what is in force instead, and all other policies are programmed',
   );
 }

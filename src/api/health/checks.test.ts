@@ -189,8 +189,8 @@ const CASES: readonly [string, () => { state: CheckState }, CheckState][] = [
       policiesProgrammed(
         work({
           quarantined: [
-            { id: 'NetworkPolicy a/b', reason: 'EINVAL' },
-            { id: 'NetworkPolicy a/c', reason: 'EINVAL' },
+            { id: 'NetworkPolicy a/b', reason: 'refused', detail: 'EINVAL' },
+            { id: 'NetworkPolicy a/c', reason: 'refused', detail: 'EINVAL' },
           ],
         }),
       ),

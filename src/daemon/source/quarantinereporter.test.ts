@@ -1,21 +1,27 @@
 import { expect, test } from 'vitest';
-import type { Quarantined } from '../../agent/changes/quarantine.ts';
+import type { Quarantined } from '../../agent/admission/quarantine.ts';
 import type { EventSpec } from '../../inputs/kube/report/event.ts';
 import { quarantineReporter } from './quarantinereporter.ts';
 
 const web: Quarantined = {
   id: 'NetworkPolicy shop/web',
-  reason: 'EINVAL: add rule',
+  reason: 'refused',
+  detail: 'EINVAL: add rule',
   keepsLastVersion: false,
 };
-const all: Quarantined = { id: 'ClusterNetworkPolicy all', reason: 'EMSGSIZE', keepsLastVersion: true };
+const all: Quarantined = {
+  id: 'ClusterNetworkPolicy all',
+  reason: 'refused',
+  detail: 'EMSGSIZE',
+  keepsLastVersion: true,
+};
 
 test('the author of a policy in quarantine gets one Event, and another for another reason', () => {
   const events: EventSpec[] = [];
   const { quarantined } = quarantineReporter(event => void events.push(event));
   quarantined([web]);
   quarantined([web, all]);
-  quarantined([{ ...web, reason: 'ERANGE' }, all]);
+  quarantined([{ ...web, detail: 'ERANGE' }, all]);
   quarantined([]);
   expect(events).toEqual([
     {

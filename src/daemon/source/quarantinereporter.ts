@@ -1,6 +1,7 @@
 /** Reports to the author of a policy, by an Event, that the kernel refuses its rules. */
-import type { Quarantined } from '../../agent/changes/quarantine.ts';
-import { quarantineProblem } from '../../agent/changes/quarantineproblem.ts';
+
+import { quarantineProblem } from '../../agent/admission/policystatus.ts';
+import type { Quarantined } from '../../agent/admission/quarantine.ts';
 import type { Observer } from '../../agent/observer.ts';
 import type { EventSpec } from '../../inputs/kube/report/event.ts';
 import { problemNote } from '../../model/problem.ts';

@@ -1,5 +1,5 @@
 /** Plays a history of a cluster to the incremental engine, and holds it against `compile` at every flush. */
-import { isolated } from '../../../src/agent/changes/isolated.ts';
+import { isolated } from '../../../src/agent/admission/change.ts';
 import type { PodInForce } from '../../../src/agent/engine.ts';
 import type { MemberRoom } from '../../../src/compiler/live/groups/memberroom.ts';
 import type { Incremental } from '../../../src/compiler/live/incremental.ts';

@@ -42,8 +42,10 @@ afterEach(async () => {
   await server.stop();
 });
 
-function refuse(reason: string): void {
-  const quarantined = [{ id: 'NetworkPolicy shop/web', reason, keepsLastVersion: false }] as const;
+function refuse(detail: string): void {
+  const quarantined = [
+    { id: 'NetworkPolicy shop/web', reason: 'refused', detail, keepsLastVersion: false },
+  ] as const;
   quarantineReporter(spec => watch.report(spec)).quarantined?.(quarantined);
 }
 

@@ -2,9 +2,8 @@
 import { expect, test } from 'vitest';
 import { changeOf as change, ingressPolicy, isIn, rulesOfPods } from '../../../test/support/agent/tenants.ts';
 import type { Policy, PolicyId } from '../../model/policy.ts';
-import { FAIRNESS } from './fairness.ts';
-import { FairQueue } from './fairqueue.ts';
-import { NOTHING_FORESEEN } from './prepare.ts';
+import { FAIRNESS } from './limits.ts';
+import { AdmissionQueue, NOTHING_FORESEEN } from './queue.ts';
 
 const NOBODY_READY = () => false;
 /** Of a policy of few entries that asks very many pods. */
@@ -16,7 +15,7 @@ const isolating = (value: Policy) => change({ ...value, ingress: [], awaitsAllow
 const ids = (changes: readonly { id: PolicyId }[]) => changes.map(({ id }) => id);
 
 test('a small policy that asks very many pods is taken when it is ready, and one that asks few at once', () => {
-  const queue = new FairQueue();
+  const queue = new AdmissionQueue();
   const [many, few] = [policy('a/many'), policy('b/few')];
   queue.note(change(many), many, 0, MANY_PODS);
   queue.note(change(few), few, 0, 100);
@@ -27,7 +26,7 @@ test('a small policy that asks very many pods is taken when it is ready, and one
 });
 
 test('a small policy that is gone waits until what it was merged with is ready', () => {
-  const queue = new FairQueue();
+  const queue = new AdmissionQueue();
   const gone = { id: policy('a/gone').id, value: undefined };
   queue.note(gone, policy('a/gone'), 0, MANY_PODS);
   expect(queue.toPrepare(0, NOBODY_READY)).toEqual([gone]);
@@ -36,7 +35,7 @@ test('a small policy that is gone waits until what it was merged with is ready',
 });
 
 test('small policies of one batch ask no more pods than it has room for, however many there are', () => {
-  const queue = new FairQueue();
+  const queue = new AdmissionQueue();
   for (let n = 0; n < 100; n++) queue.note(change(policy(`${n}/some`)), undefined, 0, 5_000);
   const taken = queue.takeShare(0, NOBODY_READY).filter(({ id }) => !queue.isolating.has(id));
   expect(taken.length).toBeGreaterThan(0);
@@ -44,7 +43,7 @@ test('small policies of one batch ask no more pods than it has room for, however
 });
 
 test('a new policy that is not ready isolates at once, and has its allowances when it is', () => {
-  const queue = new FairQueue();
+  const queue = new AdmissionQueue();
   const isNew = policy('a/new');
   queue.note(change(isNew), undefined, 0, MANY_PODS);
   expect(queue.waiting(0)).toMatchObject({ atMs: 0, haste: 'tightening' });
@@ -58,7 +57,7 @@ test('a new policy that is not ready isolates at once, and has its allowances wh
 });
 
 test('a new policy that is ready and waits for its turn behind another namespace’s isolates at once', () => {
-  const queue = new FairQueue();
+  const queue = new AdmissionQueue();
   const [first, second] = [policy('a/large', 400), policy('b/large', 400)];
   for (const value of [first, second]) queue.note(change(value), undefined, 0);
   expect(queue.takeShare(0)).toEqual([change(first), isolating(second)]);
@@ -72,7 +71,7 @@ test('a new policy that is ready and waits for its turn behind another namespace
 });
 
 test('a new small policy that a batch has no room for isolates at once, and who has fewest goes first', () => {
-  const queue = new FairQueue();
+  const queue = new AdmissionQueue();
   const each = FAIRNESS.small - 20;
   for (let n = 0; n < 2 * FAIRNESS.batch; n++) queue.note(change(policy(`a/${n}`)), undefined, 0, 20 * each);
   queue.note(change(policy('b/good')), undefined, 0, 20 * each);
@@ -84,7 +83,7 @@ test('a new small policy that a batch has no room for isolates at once, and who 
 });
 
 test('another version of a policy that only isolates yet isolates whom that selects, and waits no longer for it', () => {
-  const queue = new FairQueue();
+  const queue = new AdmissionQueue();
   const [isNew, edited] = [policy('a/new'), { ...policy('a/new'), egress: rules(1) }];
   queue.note(change(isNew), undefined, 0, MANY_PODS);
   const [before] = queue.takeShare(0, NOBODY_READY);
@@ -98,7 +97,7 @@ test('another version of a policy that only isolates yet isolates whom that sele
 });
 
 test('another version of a policy that only isolates yet has nothing to do at once where it isolates the same pods', () => {
-  const queue = new FairQueue();
+  const queue = new AdmissionQueue();
   const isNew = policy('a/new');
   queue.note(change(isNew), undefined, 0, MANY_PODS);
   const [before] = queue.takeShare(0, NOBODY_READY);
@@ -110,13 +109,13 @@ test('another version of a policy that only isolates yet has nothing to do at on
 });
 
 test('an edit isolates nobody: what is open now may be what it goes on to allow', () => {
-  const queue = new FairQueue();
+  const queue = new AdmissionQueue();
   queue.note(change(policy('a/x', 400)), policy('a/x', 300), 0);
   expect(queue.takeShare(0, NOBODY_READY)).toEqual([]);
 });
 
 test('a new policy of the whole cluster, or one that is audited, waits until it is ready', () => {
-  const queue = new FairQueue();
+  const queue = new AdmissionQueue();
   const ofAll: Policy = {
     ...policy('/all'),
     id: 'ClusterNetworkPolicy all',
@@ -129,7 +128,7 @@ test('a new policy of the whole cluster, or one that is audited, waits until it 
 });
 
 test('an edit that allows less goes after all patience although it is not ready, of a namespace one a minute', () => {
-  const queue = new FairQueue();
+  const queue = new AdmissionQueue();
   const edits = ['a/x', 'a/y', 'b/z'] as const;
   for (const name of edits) queue.note(change(policy(name, 400)), policy(name, 500), 0, MANY_PODS);
   queue.note(change(policy('c/wider', 500)), policy('c/wider', 400), 0, MANY_PODS);
@@ -152,7 +151,7 @@ test('an edit that allows less goes after all patience although it is not ready,
 
 test('what is large by its own text alone waits on where by then it asks many', () => {
   let asks = 0;
-  const queue = new FairQueue({ ...NOTHING_FORESEEN, asks: () => asks });
+  const queue = new AdmissionQueue({ ...NOTHING_FORESEEN, asks: () => asks });
   queue.note(change(policy('a/large', 400)), policy('a/large', 400), 0);
   asks = MANY_PODS;
   expect(queue.takeShare(FAIRNESS.unreadyMs, NOBODY_READY)).toEqual([]);
@@ -161,7 +160,7 @@ test('what is large by its own text alone waits on where by then it asks many', 
 });
 
 test('one that is written again and again, so that it is never ready, goes as it is all the same', () => {
-  const queue = new FairQueue();
+  const queue = new AdmissionQueue();
   const waiting = ['a/many', 'b/large', 'c/once'] as const;
   const write = (name: (typeof waiting)[number], rules: number, nowMs: number) =>
     queue.note(change(policy(name, rules)), policy(name, 400), nowMs, name === 'b/large' ? 0 : MANY_PODS);

@@ -3,11 +3,12 @@ import { namespaceOfPolicy, type PolicyId, type PolicyKind } from '../../model/p
 import type { ObjectReference, Problem } from '../../model/problem.ts';
 import type { Quarantined } from './quarantine.ts';
 
-export function quarantineProblem({ id, reason, isOfRoom, keepsLastVersion }: Quarantined): Problem {
+export function quarantineProblem({ id, reason, detail, keepsLastVersion }: Quarantined): Problem {
+  const hasNoRoom = reason === 'no room';
   const effect = keepsLastVersion
     ? 'its last good version stays in force until it changes'
-    : `it isolates the pods that it selects and allows nothing until it changes${isOfRoom ? ', or there is room' : ''}`;
-  const message = isOfRoom ? reason : `the kernel refuses its rules (${reason})`;
+    : `it isolates the pods that it selects and allows nothing until it changes${hasNoRoom ? ', or there is room' : ''}`;
+  const message = hasNoRoom ? detail : `the kernel refuses its rules (${detail})`;
   return { severity: 'error', object: id, about: referenceTo(id), message, effect };
 }
 

@@ -4,9 +4,9 @@ import { runs } from '../../../test/support/seed.ts';
 import type { Cidr } from '../../model/address.ts';
 import type { Policy, PolicyId } from '../../model/policy.ts';
 import type { PolicyChange } from '../../model/policychange.ts';
-import { FAIRNESS } from './fairness.ts';
-import { FairQueue, RATION } from './fairqueue.ts';
-import { weightOf } from './pending.ts';
+import { weightOf } from './change.ts';
+import { FAIRNESS } from './limits.ts';
+import { AdmissionQueue, RATION } from './queue.ts';
 
 /** A policy that weighs about so much. */
 function policy(name: string, weight = 2, order = 0): Policy {
@@ -32,7 +32,7 @@ const ids = (changes: readonly PolicyChange[]) => changes.map(({ id }) => id.spl
 
 /** A queue and what it knows to be in force. */
 class Desk {
-  readonly queue = new FairQueue();
+  readonly queue = new AdmissionQueue();
   readonly inForce = new Map<PolicyId, Policy>();
 
   note(value: Policy, nowMs = 0): void {
@@ -56,7 +56,7 @@ class Desk {
   }
 }
 
-describe('FairQueue', () => {
+describe('AdmissionQueue', () => {
   test('takes small changes of everybody at once', () => {
     const desk = new Desk();
     for (const name of ['a/x', 'b/x', 'c/x']) desk.note(policy(name));
@@ -222,7 +222,7 @@ describe('FairQueue', () => {
   });
 
   test('takes a large change when it is ready, of what is gone too, and small ones whether or not', () => {
-    const queue = new FairQueue();
+    const queue = new AdmissionQueue();
     const [large, small] = [policy('a/large', LARGE), policy('b/small')];
     for (const value of [large, small]) queue.note(change(value), undefined, 0);
     queue.note({ id: 'NetworkPolicy c/gone', value: undefined }, policy('c/gone', LARGE), 0);
@@ -235,7 +235,7 @@ describe('FairQueue', () => {
   });
 
   test('has what is ready kept so, and of each other namespace the next one made ready', () => {
-    const queue = new FairQueue();
+    const queue = new AdmissionQueue();
     const large = ['a/1', 'a/2', 'a/3', 'b/1', 'b/2'].map((name, n) => policy(name, LARGE + n));
     for (const [n, value] of large.entries()) queue.note(change(value), undefined, n);
     queue.note(change(policy('c/small')), undefined, 9);
@@ -321,7 +321,7 @@ function play(all: readonly Step[], beyondMs = 20_000) {
   return { desk, told, waits };
 }
 
-describe('FairQueue, whatever happens', () => {
+describe('AdmissionQueue, whatever happens', () => {
   test('takes every change in the end, the latest version of each', () => {
     fc.assert(
       fc.property(steps, all => {

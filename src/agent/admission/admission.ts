@@ -2,19 +2,18 @@
  * Which policies the next batch takes in. Other events are in the engine as soon as they come; a policy waits here for
  * its turn, and one that the kernel refuses is held here, so that the engine never knows of it:
  *
- *     note ─▶ fair queue ──take──▶ batch ─▶ flushed ─▶ committed
- *              ▲  ▲                 │ refused   │ no room
- *              │  └ released ─ quarantine ─▶ fallbacks ─▶ next batch
- *              └─── tried again ─────── roomless: it isolates already
+ *     enqueue ─▶ queue ──take──▶ batch ─▶ flushed ─▶ committed
+ *                 ▲ ▲             │ refused  │ no room
+ *        released │ │ tried again │          │
+ *                quarantine ◀─────┴──────────┘
+ *                 └─▶ fallbacks ─▶ next batch
  */
 import type { Policy, PolicyId } from '../../model/policy.ts';
 import type { PolicyChange } from '../../model/policychange.ts';
 import type { WaitingChange } from '../scheduler.ts';
-import { FairQueue } from './fairqueue.ts';
-import type { WaitingPolicy } from './pending.ts';
-import { type Foresight, type IsReady, NOTHING_FORESEEN } from './prepare.ts';
+import type { WaitingPolicy } from './change.ts';
 import { Quarantine, type Quarantined } from './quarantine.ts';
-import { Roomless } from './roomless.ts';
+import { AdmissionQueue, type Foresight, type IsReady, NOTHING_FORESEEN } from './queue.ts';
 
 /** What a refusal says of its cause. */
 export interface RefusalCause {
@@ -23,11 +22,10 @@ export interface RefusalCause {
   readonly named: readonly PolicyId[];
 }
 
-export class PolicyIntake {
-  readonly #queue: FairQueue;
+export class Admission {
+  readonly #queue: AdmissionQueue;
   readonly #foresight: Foresight;
   readonly #quarantine = new Quarantine();
-  readonly #roomless = new Roomless();
   /** Of policies in the batch under way, and of those in batches that were refused before it: what was in force before. */
   readonly #lastGood = new Map<PolicyId, Policy | undefined>();
   /** The quarantine had the last turn. */
@@ -35,12 +33,12 @@ export class PolicyIntake {
 
   constructor(foresight = NOTHING_FORESEEN) {
     this.#foresight = foresight;
-    this.#queue = new FairQueue(foresight);
+    this.#queue = new AdmissionQueue(foresight);
   }
 
   /** Those that the kernel refuses, and those for which there is no room. */
   get quarantined(): readonly Quarantined[] {
-    return [...this.#quarantine.list, ...this.#roomless.list];
+    return this.#quarantine.list;
   }
 
   /** Nothing waits for a batch. */
@@ -60,15 +58,10 @@ export class PolicyIntake {
 
   /** A change of a policy that is programmed as that. Answers whether some of it may be in the next batch, whatever it needs. */
   note(change: PolicyChange, programmed: Policy | undefined, nowMs: number): boolean {
-    if (!this.#quarantine.holds(change.id))
+    if (!this.#quarantine.takesChangesOf(change.id))
       return this.#queue.note(change, programmed, nowMs, this.#foresight.asks(change));
-    this.#quarantine.note(change);
+    this.#quarantine.change(change);
     return false;
-  }
-
-  /** A change of it is to come, or it is held for what the kernel says. */
-  #waitsFor(id: PolicyId): boolean {
-    return this.#queue.has(id) || this.#quarantine.holds(id);
   }
 
   /** A pod has started in that namespace: new policies must not come after it. */
@@ -90,19 +83,26 @@ export class PolicyIntake {
     all: boolean,
     isReady: IsReady,
   ): readonly PolicyChange[] {
-    const again = this.#roomless.takeDue(nowMs, id => this.#waitsFor(id));
+    const again = this.#quarantine.takeWithoutRoom(nowMs, id => this.#queue.has(id));
     if (again !== undefined) this.note(again, policies.get(again.id), nowMs);
     if (this.#quarantine.isSettling) return [];
-    const { isolating } = this; // No version of theirs was ever in force whole.
+    const { isolating } = this;
+    const hasGood = (id: PolicyId) => !isolating.has(id) && !this.#quarantine.has(id);
     const changes = this.#turn(nowMs, all, isReady);
     for (const { id } of changes)
-      if (!this.#lastGood.has(id)) this.#lastGood.set(id, isolating.has(id) ? undefined : policies.get(id));
+      if (!this.#lastGood.has(id)) this.#lastGood.set(id, hasGood(id) ? policies.get(id) : undefined);
     return changes;
   }
 
   /** A flush has taken these changes in, and found no room for those policies, which it or older ones took in. */
-  flushed(taken: readonly PolicyChange[], refused: readonly Policy[], nowMs: number): void {
-    this.#roomless.flushed(taken, refused, nowMs);
+  flushed(
+    taken: readonly PolicyChange[],
+    withoutRoom: readonly Policy[],
+    policies: ReadonlyMap<PolicyId, Policy>,
+    nowMs: number,
+  ): void {
+    for (const change of this.#quarantine.flushed(taken, withoutRoom, nowMs))
+      this.note(change, policies.get(change.id), nowMs);
   }
 
   /** What later batches may take in only when it is ready. */
@@ -138,12 +138,9 @@ export class PolicyIntake {
    */
   refused(
     { reason, named }: RefusalCause,
-    inForce: ReadonlyMap<PolicyId, Policy>,
+    policies: ReadonlyMap<PolicyId, Policy>,
     nowMs: number,
   ): readonly PolicyChange[] {
-    // Of those without room what isolates is in force: they are tried as they were asked for.
-    const roomless = this.#roomless.wanted().map((policy): [PolicyId, Policy] => [policy.id, policy]);
-    const policies = new Map([...inForce, ...roomless]);
     if (this.#quarantine.isTrying) return this.#quarantine.refused(reason, nowMs);
     const lastGoodToo = named.filter(id => this.#quarantine.keepsLastVersion(id));
     if (lastGoodToo.length > 0) return this.#quarantine.isolate(lastGoodToo, reason);
@@ -170,7 +167,7 @@ export class PolicyIntake {
 
   /** Those that were named and are new; else those that were named; else all that are new; else all. */
   #suspects(named: readonly PolicyId[], policies: ReadonlyMap<PolicyId, Policy>): readonly PolicyId[] {
-    const isFree = (id: PolicyId) => !this.#quarantine.holds(id);
+    const isFree = (id: PolicyId) => !this.#quarantine.has(id);
     const taken = [...this.#lastGood.keys()];
     const steps = [named.filter(id => this.#lastGood.has(id)), named, taken, [...policies.keys()]];
     for (const step of steps) {

@@ -7,11 +7,10 @@
  *
  * An edit keeps its last good version: what waits of it may be an allowance for what is open now.
  */
-import { namespaceOfPolicy, type Policy, type PolicyId } from '../../model/policy.ts';
+import { namespaceOfPolicy, type Policy, type PolicyId, type Rule } from '../../model/policy.ts';
 import type { PolicyChange } from '../../model/policychange.ts';
 import { ASKED_AS_ENTRY, countEntries } from '../../model/policysize.ts';
-import { FAIRNESS } from './fairness.ts';
-import { isolated } from './isolated.ts';
+import { FAIRNESS } from './limits.ts';
 
 /** A change of a policy that is in no batch yet. */
 export interface WaitingPolicy {
@@ -116,4 +115,22 @@ export function weightOf(policy: Policy | undefined): number {
 /** Of a change for which so many pods of the cluster are asked. */
 function weightOfAsking(pods: number): number {
   return Math.floor(pods / ASKED_AS_ENTRY);
+}
+
+/**
+ * What is programmed for a policy whose rules cannot be programmed: it isolates what it selects and allows nothing. The
+ * rule is that of every part that cannot be read (failclosed.ts): an accept matches nothing, a deny or pass denies.
+ */
+export function isolated(policy: Policy): Policy {
+  const { ingress, egress, ...rest } = policy;
+  return {
+    ...rest,
+    ...(ingress !== undefined && { ingress: withoutAllowances(ingress) }),
+    ...(egress !== undefined && { egress: withoutAllowances(egress) }),
+  };
+}
+
+function withoutAllowances(rules: readonly Rule[]): readonly Rule[] {
+  const first = rules.find(({ action }) => action !== 'accept');
+  return first === undefined ? [] : [{ path: first.path, action: 'deny', peers: 'any', ports: 'any' }];
 }

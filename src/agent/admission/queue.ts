@@ -11,12 +11,10 @@
  * its previous version, so that every batch is what `compile` makes of a cluster that once was, or could have been.
  */
 
-import type { Rate } from '../../lib/fairness/rates.ts';
-import { KeyedRates } from '../../lib/fairness/rates.ts';
+import { KeyedRates, type Rate } from '../../lib/fairness/rates.ts';
 import type { Policy, PolicyId } from '../../model/policy.ts';
 import type { PolicyChange } from '../../model/policychange.ts';
 import type { WaitingChange } from '../scheduler.ts';
-import { FAIRNESS } from './fairness.ts';
 import {
   isIsolating,
   isMany,
@@ -27,11 +25,10 @@ import {
   type Pending,
   pendingOf,
   type WaitingPolicy,
-} from './pending.ts';
-import { ALL_READY, type Foresight, type IsReady, NOTHING_FORESEEN, toPrepare } from './prepare.ts';
-import { isLate, ofEveryNamespace, ofOneNamespace, partition } from './shares.ts';
+} from './change.ts';
+import { FAIRNESS } from './limits.ts';
 
-export class FairQueue {
+export class AdmissionQueue {
   readonly #foresight: Foresight;
   readonly #pending = new Map<PolicyId, Pending>();
   /** Whose turn was when: the first has waited longest. */
@@ -258,4 +255,93 @@ class HastyChanges {
   #isLeft(namespace: string, nowMs: number): boolean {
     return this.#rations.level(namespace, nowMs) >= 1;
   }
+}
+
+/** Of each namespace what it may have in a batch; those that want the least come first. */
+function ofEveryNamespace<P extends Pending>(small: readonly P[], nowMs: number): P[] {
+  const groups = [...Map.groupBy(small, ({ namespace }) => namespace).values()].map(group =>
+    ofOneNamespace(group, nowMs),
+  );
+  const oldest = (group: readonly Pending[]) => Math.min(...group.map(({ sinceMs }) => sinceMs));
+  const isLateGroup = (group: readonly Pending[]) => nowMs - oldest(group) > FAIRNESS.patienceMs;
+  groups.sort(
+    (a, b) => Number(isLateGroup(b)) - Number(isLateGroup(a)) || sumOf(a) - sumOf(b) || oldest(a) - oldest(b),
+  );
+  let sum = 0;
+  const isWithin = (group: readonly Pending[]) => {
+    sum += sumOf(group);
+    return sum <= FAIRNESS.batch || sum === sumOf(group);
+  };
+  return groups.filter(isWithin).flat();
+}
+
+function ofOneNamespace<P extends Pending>(its: readonly P[], nowMs: number): P[] {
+  return withinWeight(its.toSorted((a, b) => precedence(a, b, nowMs)));
+}
+
+function sumOf(group: readonly Pending[]): number {
+  return group.reduce((sum, { weight }) => sum + weight, 0);
+}
+
+function partition<T>(values: Iterable<T>, isFirst: (value: T) => boolean): [T[], T[]] {
+  const [first, second]: [T[], T[]] = [[], []];
+  for (const value of values) (isFirst(value) ? first : second).push(value);
+  return [first, second];
+}
+
+/** What has waited for too long, then what tightens, then what came first. */
+function precedence(a: Pending, b: Pending, nowMs: number): number {
+  return (
+    Number(isLate(b, nowMs)) - Number(isLate(a, nowMs)) ||
+    Number(b.tightens) - Number(a.tightens) ||
+    a.sinceMs - b.sinceMs
+  );
+}
+
+function isLate({ sinceMs }: Pending, nowMs: number): boolean {
+  return nowMs - sinceMs > FAIRNESS.patienceMs;
+}
+
+/** The first in any case. */
+function withinWeight<P extends Pending>(pending: readonly P[]): P[] {
+  let sum = 0;
+  return pending.filter(({ weight }, at) => {
+    sum += weight;
+    return at === 0 || sum <= FAIRNESS.turn;
+  });
+}
+
+/** Whether a change costs a batch no more than it says itself: how many its peers are, the cluster tells. */
+export type IsReady = (change: PolicyChange) => boolean;
+
+const ALL_READY: IsReady = () => true;
+
+/** What is known of changes before they are taken in. */
+export interface Foresight {
+  /** How many pods of the cluster have to be asked for a change, if nothing of it is ready. */
+  asks(change: PolicyChange): number;
+  /** Whether changes of that namespace's policies are made ready and taken in together, however small. */
+  isCrowded(namespace: string): boolean;
+}
+
+export const NOTHING_FORESEEN: Foresight = { asks: () => 0, isCrowded: () => false };
+
+/**
+ * Those that are ready stay so, and of each other namespace the next one is to become it: what is in force when it is
+ * taken in is what it was made ready for. Of a crowded one all wait for their turn, and some of them become it together.
+ */
+function toPrepare(
+  large: readonly Pending[],
+  nowMs: number,
+  isReady: IsReady,
+  { isCrowded }: Foresight,
+): PolicyChange[] {
+  const [ready, others] = partition(large, isReady);
+  const isServed = new Set(ready.map(({ namespace }) => namespace));
+  const waiting = others.filter(({ namespace }) => !isServed.has(namespace));
+  const next = [...Map.groupBy(waiting, ({ namespace }) => namespace)].flatMap(([namespace, its]) => {
+    const inTurn = its.sort((a, b) => precedence(a, b, nowMs));
+    return isCrowded(namespace) ? inTurn : inTurn.slice(0, 1);
+  });
+  return [...ready, ...next].map(({ id, value }) => ({ id, value }));
 }

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { allowPort, ingressPolicy } from '../../../test/support/agent/tenants.ts';
 import type { Policy } from '../../model/policy.ts';
-import { PolicyIntake } from './intake.ts';
+import { Admission } from './admission.ts';
 
 const policy = (ports: number) =>
   ingressPolicy(
@@ -15,7 +15,7 @@ const NOBODY_READY = () => false;
 test('an edit that waits when its policy is suspected is what is tried later, and taken by nobody beside', () => {
   const [before, edit] = [policy(500), policy(400)];
   const policies = new Map([[before.id, before]]);
-  const intake = new PolicyIntake();
+  const intake = new Admission();
   intake.note(change(edit), before, 0);
   expect(intake.take(policies, 0, false, NOBODY_READY)).toEqual([]);
   intake.refused({ reason: 'EINVAL', named: [before.id] }, policies, 0);
@@ -28,7 +28,7 @@ test('an edit that waits when its policy is suspected is what is tried later, an
 test('the fallback of a new policy is what isolates, and it is not called its last good version', () => {
   const value = policy(400);
   const policies = new Map<Policy['id'], Policy>();
-  const intake = new PolicyIntake();
+  const intake = new Admission();
   intake.note(change(value), undefined, 0);
   const [isolating] = intake.take(policies, 0, false, NOBODY_READY);
   expect(isolating).toEqual(change({ ...value, ingress: [], awaitsAllowances: true }));
@@ -38,5 +38,7 @@ test('the fallback of a new policy is what isolates, and it is not called its la
   const fallback = { ...isolating!.value!, allowsNothing: 'kernel refuses' as const };
   expect(intake.refused({ reason: 'EINVAL', named: [value.id] }, policies, 1)).toEqual([change(fallback)]);
   intake.committed(policies, 0, 1);
-  expect(intake.quarantined).toEqual([{ id: value.id, reason: 'EINVAL', keepsLastVersion: false }]);
+  expect(intake.quarantined).toEqual([
+    { id: value.id, reason: 'refused', detail: 'EINVAL', keepsLastVersion: false },
+  ]);
 });
