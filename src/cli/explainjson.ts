@@ -6,7 +6,7 @@ import type { NearMiss } from '../answers/questions/nearmiss.ts';
 import type { Family } from '../model/address.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import type { Direction } from '../model/policy.ts';
-import type { ToldFact } from '../names/toldfacts.ts';
+import type { DnsRecord } from '../names/dnscache.ts';
 import { type DirectionWalk, walk } from '../semantics/explain.ts';
 import type { Asked } from './asked.ts';
 import { fixObject, fixOf, nearMissesOf } from './fixtext.ts';
@@ -23,7 +23,7 @@ export function answerObject(
     const words = 'line' in question ? { line: question.line } : { from: question.from, to: question.to };
     return versioned('Explanation', { ...words, error });
   }
-  const { question, verdict, reason, families, differsBy, cases, decisive, cluster, told } = asked.answer;
+  const { question, verdict, reason, families, differsBy, cases, decisive, cluster, resolved } = asked.answer;
   const way = decisive && walk(cluster, decisive.flow, unknownPods);
   return versioned('Explanation', {
     from: endHost(question.from),
@@ -50,11 +50,11 @@ export function answerObject(
     ),
     ...(withFix && { fix: fixObject(fixOf(asked.answer, unknownPods)) }),
     notes: [...notes, ...asked.answer.notes],
-    ...(told.length > 0 && { told: told.map(toldObject) }),
+    ...(resolved.length > 0 && { told: resolved.map(recordObject) }),
   });
 }
 
-function toldObject({ pod, name, oneOf, address, from, toldMs, untilMs }: ToldFact): object {
+function recordObject({ pod, name, oneOf, address, from, toldMs, untilMs }: DnsRecord): object {
   return {
     pod,
     ...(oneOf === undefined ? { name } : { oneOf }),

@@ -6,7 +6,7 @@ import type { StatusResponse } from '../api/rpc/messages.ts';
 import { ownNetworkNamespace } from '../kernel/host/read.ts';
 import { type Cluster, knowsNode } from '../model/cluster.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
-import type { ToldAsOf } from '../names/toldfacts.ts';
+import type { DnsSnapshot } from '../names/dnscache.ts';
 import { CommandError } from '../terminal/commanderror.ts';
 import { addInterfaces, clusterInForce, knownOf, unknownPodsOf, withKnown } from './sources/agent.ts';
 import { askAgent } from './sources/askagent.ts';
@@ -38,7 +38,7 @@ export interface Expected {
   /** What becomes of addresses that no known pod has; absent where it is not known. */
   readonly unknownPods?: UnknownPods;
   /** What pods were told by DNS, where the agent says it. */
-  readonly known?: ToldAsOf;
+  readonly known?: DnsSnapshot;
   /** Whose cluster it is: `the manifests`, `the agent's cluster`. */
   readonly source: string;
   /** Of an agent. */

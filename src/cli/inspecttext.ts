@@ -91,12 +91,12 @@ function groupLines(pods: readonly PodInspection[], most: number): string[] {
   ];
 }
 
-const MOST_TOLD = 4;
+const MOST_ADDRESSES = 4;
 
 /** `  names    domain *.cloud.example: 192.0.2.7 (8 min 52 s), 192.0.2.8 (2 min), and 12 more`. */
 function namesText({ peers, addresses, total }: NamesInspection): string {
   const shown = addresses
-    .slice(0, MOST_TOLD)
+    .slice(0, MOST_ADDRESSES)
     .map(({ address, leftSeconds }) => `${address} (${spanText(leftSeconds * 1_000)})`);
   const more = total - shown.length;
   return `  names    ${HANG}${peers}: ${shown.join(', ')}${more > 0 ? `, and ${more} more` : ''}`;

@@ -1,4 +1,4 @@
-import { unheardDenial } from '../answers/questions/elsewhere.ts';
+import { undecidedDenial } from '../answers/questions/elsewhere.ts';
 import { maybeNode } from '../answers/questions/maybenode.ts';
 import {
   demanded,
@@ -8,7 +8,7 @@ import {
 } from '../answers/readback/enforcementpoints.ts';
 import { type KernelWalk, namedPods, type WalkEnd, walkKernel } from '../answers/readback/kernelwalk.ts';
 import { natNote } from '../answers/readback/natnote.ts';
-import { toldInKernel } from '../answers/readback/toldinkernel.ts';
+import { resolvedInKernel } from '../answers/readback/resolvedinkernel.ts';
 import { waitingTexts } from '../api/health/agentchecks.ts';
 import { unknownPodsIn } from '../compiler/unknownpods.ts';
 import { ownAddresses } from '../kernel/host/read.ts';
@@ -42,7 +42,7 @@ export async function traceCommand(from: string, to: string, options: TraceOptio
   const found = await findExpected('trace', options);
   if ('progress' in found) noteWaiting(found.progress);
   const ruleset = await readKernel();
-  const known = 'missing' in found ? undefined : withTold(found, ruleset);
+  const known = 'missing' in found ? undefined : withResolved(found, ruleset);
   const asked = nameless(
     from,
     to,
@@ -80,10 +80,10 @@ const ONLY_RULES =
   '; the rules name only pods of this node that policies select: give an address, or --manifests DIR --node NAME';
 
 /** Manifests do not say what pods were told: of their connections the kernel's own word is taken. */
-function withTold(found: Expected, ruleset: Ruleset): Expected {
+function withResolved(found: Expected, ruleset: Ruleset): Expected {
   const { cluster, node, known } = found;
   if (known !== undefined) return found;
-  return { ...found, cluster: { ...cluster, told: toldInKernel(ruleset, cluster, node) } };
+  return { ...found, cluster: { ...cluster, resolved: resolvedInKernel(ruleset, cluster, node) } };
 }
 
 function nameless(from: string, to: string, known: Expected | undefined, whyUnknown?: string): TraceEnd {
@@ -150,7 +150,9 @@ function expectedOf(
   const points = enforcementPoints(cluster, flow, verdict, unknownPods);
   const outcome = outcomeOf(points, node, hook, actual);
   const unheard =
-    outcome === 'drop' || outcome === 'accept' ? undefined : unheardDenial(cluster, flow, node, unknownPods);
+    outcome === 'drop' || outcome === 'accept'
+      ? undefined
+      : undecidedDenial(cluster, flow, node, unknownPods);
   return {
     node,
     verdict,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { address } from '../../bench/lab/topology.ts';
 import { world } from '../../test/support/questions/world.ts';
-import { ToldFacts } from '../names/toldfacts.ts';
+import { DnsCache } from '../names/dnscache.ts';
 import { traceEnd } from './traceend.ts';
 
 const { cluster } = world(
@@ -10,12 +10,12 @@ const { cluster } = world(
 const { cluster: there } = world(
   '{ apiVersion: v1, kind: Pod, metadata: { name: far, namespace: shop }, spec: { nodeName: n2 }, status: { podIP: 10.2.0.1 } }',
 );
-const facts = new ToldFacts();
-facts.note([
+const cache = new DnsCache();
+cache.record([
   { pod: 'shop/web', name: 'example.org', address: address('192.0.2.7'), toldMs: 1, untilMs: 100 },
   { pod: 'shop/web', name: 'example.org', address: address('2001:db8::7'), toldMs: 2, untilMs: 100 },
 ]);
-const known = { facts, nowMs: 50 };
+const known = { cache, nowMs: 50 };
 
 test.each([
   ['shop/web', '[2001:db8::7]:443'],

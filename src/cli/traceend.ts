@@ -3,7 +3,7 @@ import { type NamedEnd, parseEnd } from '../answers/questions/endname.ts';
 import { familyOf } from '../model/address.ts';
 import { addressOwners } from '../model/addressowners.ts';
 import type { Cluster, PodKey } from '../model/cluster.ts';
-import type { ToldAsOf } from '../names/toldfacts.ts';
+import type { DnsSnapshot } from '../names/dnscache.ts';
 import { FlowTextError } from '../semantics/flowtext.ts';
 
 export interface TraceEnd {
@@ -17,7 +17,7 @@ export interface TraceEnd {
 export function traceEnd(
   from: string,
   to: string,
-  known: ToldAsOf | undefined,
+  known: DnsSnapshot | undefined,
   cluster: Cluster | undefined,
   whyUnknown = 'ask without --manifests, or for an address',
 ): TraceEnd {
@@ -36,19 +36,19 @@ export function traceEnd(
       `"${to}": only the agent of ${elsewhere} knows what ${pod} was told: ask there, or for an address`,
     );
   const family = end.family ?? source?.family;
-  const told = [...known.facts.all()].filter(
-    fact =>
-      fact.pod === pod &&
-      fact.name === name &&
-      fact.untilMs > known.nowMs &&
-      (family === undefined || familyOf(fact.address) === family),
+  const resolved = [...known.cache.all()].filter(
+    record =>
+      record.pod === pod &&
+      record.name === name &&
+      record.untilMs > known.nowMs &&
+      (family === undefined || familyOf(record.address) === family),
   );
-  const last = told.at(-1);
+  const last = resolved.at(-1);
   if (last === undefined)
     throw new FlowTextError(`"${to}": ${pod} was told no address of ${name} that holds now`);
   const host = last.address.includes(':') ? `[${last.address}]` : last.address;
   const tail = `${end.port === undefined ? '' : `:${end.port}`}${end.protocol === undefined ? '' : `/${end.protocol}`}`;
-  const others = told.length === 1 ? '' : `, the latest of ${told.length}`;
+  const others = resolved.length === 1 ? '' : `, the latest of ${resolved.length}`;
   return { text: host + tail, note: `${name} is ${last.address} to ${pod}${others}` };
 }
 

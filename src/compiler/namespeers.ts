@@ -19,8 +19,8 @@ import {
   QUEUE_NUMBER,
   SWITCH_MS,
   sourcePort,
-  toBeat,
-  toEnd,
+  startWaiting,
+  stopWaiting,
   toForget,
 } from '../names/control.ts';
 import { LIFETIMES } from '../names/leasetable.ts';
@@ -243,8 +243,8 @@ function commands(sets: readonly NamesSet[], hearing: Hearing): Map<ElementKey, 
   const goto = (chain: string): ElementValue => ({ verdict: { kind: 'goto', chain } });
   return new Map([
     ...resolverPorts(hearing).flatMap((port): [ElementKey, ElementValue][] => [
-      [keyOf(toBeat(port)), goto('names-beat')],
-      [keyOf(toEnd(port)), goto('names-end')],
+      [keyOf(startWaiting(port)), goto('names-beat')],
+      [keyOf(stopWaiting(port)), goto('names-end')],
     ]),
     ...sets.flatMap(({ name, command }): [ElementKey, ElementValue][] => [
       [keyOf(command), goto(`learn-${name}`)],

@@ -10,7 +10,7 @@ import { type AgentCommandOptions, attaches, checkOptions } from './options.ts';
 import { openPipeline, type Pipeline } from './pipeline.ts';
 import type { PodGate } from './pods/startgate.ts';
 import { prepareProcess } from './process.ts';
-import { type Ears, openEars } from './serve/ears.ts';
+import { type Servers, startServers } from './serve/servers.ts';
 import type { AgentSource } from './source/agentsource.ts';
 import { stopSignal } from './stopsignal.ts';
 
@@ -26,7 +26,7 @@ export async function agentCommand(options: AgentCommandOptions): Promise<void> 
   checkOptions(options);
   const log = await prepareProcess(options);
   const pipeline = await openPipeline(options, log);
-  const ears = openEars(options, pipeline, log);
+  const ears = startServers(options, pipeline, log);
   try {
     await run(options, pipeline, stop, log);
   } finally {
@@ -75,7 +75,7 @@ async function gateWhenSynced({ synced }: AgentSource, gate: PodGate, ended: Abo
 }
 
 /** No event comes any more; then whoever acts by itself stops; then whoever answers. */
-async function close({ source, enforcement, podNetwork, links }: Pipeline, ears: Ears): Promise<void> {
+async function close({ source, enforcement, podNetwork, links }: Pipeline, ears: Servers): Promise<void> {
   await source.close();
   links.close();
   enforcement.liveConnections?.close();

@@ -5,8 +5,8 @@
  *                  │           │                                                  │ beforeCommit
  *                  │           └── follower: Denials.view                         └─▶ RuleCounts
  *                  │ each commit
- *                  ├─▶ DnsAnswers        which names matter, whose answers are read
- *                  ├─▶ LiveConnections   cuts what policy has come to deny; asks DnsAnswers
+ *                  ├─▶ DnsWatcher        which names matter, whose answers are read
+ *                  ├─▶ LiveConnections   cuts what policy has come to deny; asks DnsWatcher
  *                  ├─▶ StatusKeeper      status, metrics
  *                  ├─▶ CommitBarrier     who waits for the rules of a pod
  *                  └─▶ Audits            what audited policies would do; reads FlowReader, Denials.view
@@ -39,8 +39,8 @@ import type { Conntrack } from '../nft/conntrack.ts';
 import type { Kernel } from '../nft/kernel.ts';
 import { NO_LAST, NO_LOGS } from '../nft/missingfeature.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
-import { DnsAnswers } from './dns/answers.ts';
 import { readResolvers } from './dns/resolvers.ts';
+import { DnsWatcher } from './dns/watcher.ts';
 import { type Inherited, nodeBefore, readInherited } from './source/inherited.ts';
 import { Audits } from './watching/audits.ts';
 import { Denials, type DenialsOptions } from './watching/denials.ts';
@@ -75,7 +75,7 @@ export interface Enforcement {
   readonly kernelFeatures: KernelFeatures;
   readonly liveConnections?: LiveConnections;
   readonly staleConntrack: StaleConntrack;
-  readonly answers: DnsAnswers;
+  readonly answers: DnsWatcher;
   readonly denials: Denials;
   /** Where rules count. */
   readonly counts?: RuleCounts;
@@ -163,10 +163,10 @@ function policyOf(
   };
   const subjects = () => incremental?.namesSubjects ?? NO_SUBJECTS;
   const isNaming = () => incremental?.isNaming ?? false;
-  const answers = new DnsAnswers({ hearing, subjects, isNaming, lifetimes, conntrack, ownAddresses, log });
-  const told = () => answers.facts?.asOf(Date.now());
+  const answers = new DnsWatcher({ hearing, subjects, isNaming, lifetimes, conntrack, ownAddresses, log });
+  const resolved = () => answers.facts?.asOf(Date.now());
   const isPossible = !missingFeatures.includes(NO_LOGS);
-  const denials = new Denials({ ...options.denials, isPossible, node, unknownPods, told, log });
+  const denials = new Denials({ ...options.denials, isPossible, node, unknownPods, resolved, log });
   const passes = [
     ...(cutsConnections ? [] : [withoutGuard]),
     ...(counts === undefined ? [] : [(ruleset: Ruleset) => withRuleCounters(ruleset, kept)]),

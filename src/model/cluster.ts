@@ -107,15 +107,15 @@ export interface PodPort {
   readonly addresses: readonly Address[];
 }
 
-/** What the answers of DNS that a pod got say of an address, for as long as they hold. */
-export interface Told {
-  /** Whether the pod was told the address under a name that the pattern means (C41, C42). */
+/** The names of addresses, by the DNS answers that pods got, for as long as these hold. */
+export interface Resolved {
+  /** Whether the pod got the address in an answer for a name that the pattern matches (C41, C42). */
   has(pod: PodKey, address: Address, pattern: string): boolean;
 }
 
-/** The same by those who can list it. */
-export interface ToldNames extends Told {
-  /** In one order; of very many the first. Patterns where nobody knows the name. */
+/** Resolved names that can also be listed. */
+export interface ResolvedNames extends Resolved {
+  /** Sorted, and the first of very many. Patterns stand for names that are not known. */
   namesOf(pod: PodKey, address: Address): readonly string[];
 }
 
@@ -128,8 +128,8 @@ export interface Cluster {
   readonly policies: ReadonlyMap<PolicyId, Policy>;
   /** Policies that are never in force, each of which says so itself; absent where there are none. */
   readonly audited?: ReadonlyMap<PolicyId, Policy>;
-  /** What pods were told by DNS; absent where nobody listens: then no address has a name. */
-  readonly told?: Told;
+  /** The DNS answers that pods got; absent where no answers are read: then no address has a name. */
+  readonly resolved?: Resolved;
   /** The node whose agent says all this: it knows its own pods better than others do (N49). Absent where nobody is asked. */
   readonly seenBy?: string;
   /** Of the pods that this node's agent has attached; no policy sees them. By `hostPortKey`. */

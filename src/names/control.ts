@@ -16,9 +16,9 @@ export const DNS_PORT = 53;
 export type Command = number;
 
 /** Answers from this port of resolvers wait from now on, for as long as the switch says. */
-export const toBeat = (port: number): Command => (1 << 16) | port;
+export const startWaiting = (port: number): Command => (1 << 16) | port;
 /** They do not. */
-export const toEnd = (port: number): Command => (2 << 16) | port;
+export const stopWaiting = (port: number): Command => (2 << 16) | port;
 
 /** Answers wait only while the agent says so again: a hung one costs no more than that. */
 export const SWITCH_MS = 2_000;

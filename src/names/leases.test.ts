@@ -25,33 +25,33 @@ const text = ({ kind, set, pod, peer }: LeaseChange) => `${kind} ${set} ${pod} .
 function opened(limits = NAMES_LIMITS) {
   const leases = new Leases(LIFETIMES, limits);
   leases.configure(SUBJECTS, 0);
-  const told = (pod: string, ...rest: [...Parameters<typeof answer>, number?]) => {
+  const answered = (pod: string, ...rest: [...Parameters<typeof answer>, number?]) => {
     const [names, addresses, ttl, nowMs = 0] = rest;
-    return leases.told(pod as Address, answer(names, addresses, ttl), nowMs).map(text);
+    return leases.recordAnswer(pod as Address, answer(names, addresses, ttl), nowMs).map(text);
   };
-  return { leases, told, tick: (nowMs: number) => leases.tick(nowMs).map(text) };
+  return { leases, answered, tick: (nowMs: number) => leases.tick(nowMs).map(text) };
 }
 
 describe('Leases', () => {
   it('learns an address for the pod that was told, in the sets that mean the name', () => {
-    const { told } = opened();
-    expect(told('10.1.0.1', 'www.example.org', ['192.0.2.1'])).toEqual([
+    const { answered } = opened();
+    expect(answered('10.1.0.1', 'www.example.org', ['192.0.2.1'])).toEqual([
       'learn names-A 10.1.0.1 . 192.0.2.1',
     ]);
-    expect(told('10.1.0.2', 'www.example.org', ['192.0.2.1'])).toEqual([
+    expect(answered('10.1.0.2', 'www.example.org', ['192.0.2.1'])).toEqual([
       'learn names-A 10.1.0.2 . 192.0.2.1',
       'learn names-B 10.1.0.2 . 192.0.2.1',
     ]);
-    expect(told('10.1.0.1', 'other.example.org', ['192.0.2.9'])).toEqual([]);
-    expect(told('10.9.9.9', 'www.example.org', ['192.0.2.9'])).toEqual([]);
+    expect(answered('10.1.0.1', 'other.example.org', ['192.0.2.9'])).toEqual([]);
+    expect(answered('10.9.9.9', 'www.example.org', ['192.0.2.9'])).toEqual([]);
   });
 
   it('C55: learns an IPv6 address for the pod’s IPv6 address, whatever the question came by', () => {
-    const { told } = opened();
-    expect(told('10.1.0.1', 'a.cdn.example', ['2001:db8::1'])).toEqual([
+    const { answered } = opened();
+    expect(answered('10.1.0.1', 'a.cdn.example', ['2001:db8::1'])).toEqual([
       'learn names-A fd00::1 . 2001:db8::1',
     ]);
-    expect(told('10.1.0.2', 'a.cdn.example', ['2001:db8::1'])).toEqual([]);
+    expect(answered('10.1.0.2', 'a.cdn.example', ['2001:db8::1'])).toEqual([]);
   });
 
   it('C41: an address ends TTL and grace after it was told last, two minutes at least, a day at most', () => {
@@ -61,8 +61,8 @@ describe('Leases', () => {
       [300, 310_000],
       [1e9, 86_400_000],
     ] as const) {
-      const { told, leases } = opened();
-      told('10.1.0.1', 'www.example.org', ['192.0.2.1'], ttl);
+      const { answered, leases } = opened();
+      answered('10.1.0.1', 'www.example.org', ['192.0.2.1'], ttl);
       expect([...leases.pods()].flatMap(pod => [...pod.leases()]).map(({ untilMs }) => untilMs)).toEqual([
         endMs,
       ]);
@@ -70,42 +70,42 @@ describe('Leases', () => {
   });
 
   it('C41: the later end counts, and an address that a newer answer does not have keeps its own', () => {
-    const { told, tick } = opened();
-    told('10.1.0.1', 'www.example.org', ['192.0.2.1'], 300, 0);
-    told('10.1.0.1', 'www.example.org', ['192.0.2.1'], 0, 1_000);
-    told('10.1.0.1', 'www.example.org', ['192.0.2.2'], 600, 2_000);
+    const { answered, tick } = opened();
+    answered('10.1.0.1', 'www.example.org', ['192.0.2.1'], 300, 0);
+    answered('10.1.0.1', 'www.example.org', ['192.0.2.1'], 0, 1_000);
+    answered('10.1.0.1', 'www.example.org', ['192.0.2.2'], 600, 2_000);
     expect(tick(309_999)).not.toContain('forget names-A 10.1.0.1 . 192.0.2.1');
     expect(tick(310_000)).toContain('forget names-A 10.1.0.1 . 192.0.2.1');
   });
 
   it('renews what goes on longer than the kernel’s lease, in time', () => {
-    const { told, tick } = opened();
-    told('10.1.0.1', 'www.example.org', ['192.0.2.1'], 3_600);
+    const { answered, tick } = opened();
+    answered('10.1.0.1', 'www.example.org', ['192.0.2.1'], 3_600);
     expect(tick(300_000)).toEqual([]);
     expect(tick(300_001)).toEqual(['learn names-A 10.1.0.1 . 192.0.2.1']);
     expect(tick(300_002)).toEqual([]);
   });
 
   it('forgets an address when the last of the names ends that lead to it', () => {
-    const { told, tick } = opened();
-    told('10.1.0.1', ['www.example.org', 'a.cdn.example'], ['192.0.2.1'], 200);
-    told('10.1.0.1', 'b.cdn.example', ['192.0.2.1'], 400);
+    const { answered, tick } = opened();
+    answered('10.1.0.1', ['www.example.org', 'a.cdn.example'], ['192.0.2.1'], 200);
+    answered('10.1.0.1', 'b.cdn.example', ['192.0.2.1'], 400);
     expect(tick(250_000)).toEqual([]);
     expect(tick(410_000)).toEqual(['forget names-A 10.1.0.1 . 192.0.2.1']);
   });
 
   it('forgets what a pod was told when it ends, and not what another was told', () => {
-    const { told, leases } = opened();
-    told('10.1.0.1', 'www.example.org', ['192.0.2.1']);
-    told('10.1.0.2', 'www.example.org', ['192.0.2.1']);
+    const { answered, leases } = opened();
+    answered('10.1.0.1', 'www.example.org', ['192.0.2.1']);
+    answered('10.1.0.2', 'www.example.org', ['192.0.2.1']);
     expect(leases.configure({ ...SUBJECTS, pods: [DB] }, 0).map(text)).toEqual([
       'forget names-A 10.1.0.1 . 192.0.2.1',
     ]);
   });
 
   it('tells a set that is made anew all that it means, and never takes out what stays', () => {
-    const { told, leases } = opened();
-    told('10.1.0.1', 'www.example.org', ['192.0.2.1']);
+    const { answered, leases } = opened();
+    answered('10.1.0.1', 'www.example.org', ['192.0.2.1']);
     const changed = { ...WEB, sets: ['names-A', 'names-B'] };
     expect(leases.configure({ ...SUBJECTS, pods: [changed, DB] }, 0).map(text)).toEqual([
       'learn names-A 10.1.0.1 . 192.0.2.1',
@@ -114,7 +114,7 @@ describe('Leases', () => {
   });
 
   it('takes over what stands in the kernel, until its lease ends', () => {
-    const { leases, told, tick } = opened();
+    const { leases, answered, tick } = opened();
     const stands = {
       set: 'names-A',
       pod: '10.1.0.1' as Address,
@@ -127,7 +127,7 @@ describe('Leases', () => {
     ];
     leases.recover([stands, ...others], 0, () => Number.NaN);
     expect(leases.size).toBe(1);
-    told('10.1.0.1', 'www.example.org', ['192.0.2.1'], 300);
+    answered('10.1.0.1', 'www.example.org', ['192.0.2.1'], 300);
     expect(tick(50_000)).toEqual([]);
     expect(tick(310_000)).toEqual(['forget names-A 10.1.0.1 . 192.0.2.1']);
   });
@@ -142,9 +142,9 @@ describe('Leases', () => {
   });
 
   it('C57: keeps 1,000 addresses of a name: who was told longest ago goes', () => {
-    const { told, leases } = opened();
+    const { answered, leases } = opened();
     const addresses = Array.from({ length: 1_001 }, (_, i) => `10.7.${i >> 8}.${i & 255}`);
-    const changes = told('10.1.0.1', 'www.example.org', addresses);
+    const changes = answered('10.1.0.1', 'www.example.org', addresses);
     expect(changes.filter(change => change.startsWith('forget'))).toEqual([
       'forget names-A 10.1.0.1 . 10.7.0.0',
     ]);
@@ -152,10 +152,10 @@ describe('Leases', () => {
   });
 
   it('C57: a pod with names without end takes nothing from another', () => {
-    const { told, leases } = opened({ perName: 10, perPod: 50, perNode: 60 });
-    for (let i = 0; i < 20; i++) told('10.1.0.2', 'www.example.org', [`192.0.2.${i % 10}`]);
+    const { answered, leases } = opened({ perName: 10, perPod: 50, perNode: 60 });
+    for (let i = 0; i < 20; i++) answered('10.1.0.2', 'www.example.org', [`192.0.2.${i % 10}`]);
     for (let i = 0; i < 20_000; i++)
-      told('10.1.0.1', `n${i}.cdn.example`, [`10.8.${(i >> 8) & 255}.${i & 255}`]);
+      answered('10.1.0.1', `n${i}.cdn.example`, [`10.8.${(i >> 8) & 255}.${i & 255}`]);
     const sizes = [...leases.pods()].map(pod => [pod.pod.key, pod.size]);
     expect(sizes).toEqual([
       ['shop/web', 50],
@@ -173,7 +173,7 @@ describe('Leases', () => {
     leases.configure({ pods: [WEB, ...evil], sets: [A] }, 0);
     const tell = (pod: string, i: number) => {
       const address = `10.9.${i >> 8}.${i & 255}`;
-      leases.told(pod as Address, answer(`n${i}.cdn.example`, [address]), 0);
+      leases.recordAnswer(pod as Address, answer(`n${i}.cdn.example`, [address]), 0);
     };
     for (let i = 0; i < 90; i++) tell('10.1.0.1', i);
     for (let i = 0; i < 5_000; i++) tell(`10.2.0.${i % 50}`, i);
@@ -183,9 +183,9 @@ describe('Leases', () => {
   });
 
   it('C41: an address that is in use goes on for the floor, and ends when it is no more', () => {
-    const { leases, told, tick } = opened();
-    told('10.1.0.1', 'www.example.org', ['192.0.2.1', '2001:db8::1'], 30);
-    told('10.1.0.2', 'www.example.org', ['192.0.2.1'], 30);
+    const { leases, answered, tick } = opened();
+    answered('10.1.0.1', 'www.example.org', ['192.0.2.1', '2001:db8::1'], 30);
+    answered('10.1.0.2', 'www.example.org', ['192.0.2.1'], 30);
     expect(leases.ending(119_999)).toEqual([]);
     expect(leases.ending(120_000)).toEqual([
       { pod: '10.1.0.1', peer: '192.0.2.1' },
@@ -193,7 +193,7 @@ describe('Leases', () => {
       { pod: '10.1.0.2', peer: '192.0.2.1' },
     ]);
     leases.inUse([{ pod: '10.1.0.1' as Address, peer: '192.0.2.1' as Address }], 100_000);
-    leases.takeNews();
+    leases.drainUpdates();
     expect(tick(120_000)).toEqual([
       'forget names-A fd00::1 . 2001:db8::1',
       'forget names-A 10.1.0.2 . 192.0.2.1',
@@ -204,14 +204,14 @@ describe('Leases', () => {
   });
 
   it('C41: what is in use is renewed in the kernel, and said again', () => {
-    const { leases, told, tick } = opened();
-    told('10.1.0.1', 'www.example.org', ['192.0.2.1'], 30);
-    leases.takeNews();
+    const { leases, answered, tick } = opened();
+    answered('10.1.0.1', 'www.example.org', ['192.0.2.1'], 30);
+    leases.drainUpdates();
     const pair = { pod: '10.1.0.1' as Address, peer: '192.0.2.1' as Address };
     const renewed: string[] = [];
     for (let nowMs = 60_000; nowMs < 1_800_000; nowMs += 60_000) {
       leases.inUse([pair], nowMs);
-      expect(leases.takeNews()).toMatchObject([{ name: 'www.example.org', untilMs: nowMs + 120_000 }]);
+      expect(leases.drainUpdates()).toMatchObject([{ name: 'www.example.org', untilMs: nowMs + 120_000 }]);
       renewed.push(...tick(nowMs + 1_000));
     }
     expect(new Set(renewed)).toEqual(new Set(['learn names-A 10.1.0.1 . 192.0.2.1']));
@@ -219,32 +219,33 @@ describe('Leases', () => {
   });
 
   it('says at once what is new or about to end, and what was prolonged with all news', () => {
-    const { told, leases } = opened();
+    const { answered, leases } = opened();
     const tell = (ttl: number, nowMs: number) =>
-      told('10.1.0.1', 'www.example.org', ['192.0.2.1'], ttl, nowMs);
+      answered('10.1.0.1', 'www.example.org', ['192.0.2.1'], ttl, nowMs);
     tell(300, 0);
-    expect(leases.takeNews()).toMatchObject([{ untilMs: 310_000 }]);
+    expect(leases.drainUpdates()).toMatchObject([{ untilMs: 310_000 }]);
     tell(300, 1_000);
-    expect(leases.takeNews()).toEqual([]);
-    expect(leases.takeAllNews()).toMatchObject([{ toldMs: 1_000, untilMs: 311_000 }]);
-    expect(leases.takeAllNews()).toEqual([]);
+    expect(leases.drainUpdates()).toEqual([]);
+    expect(leases.drainAllUpdates()).toMatchObject([{ toldMs: 1_000, untilMs: 311_000 }]);
+    expect(leases.drainAllUpdates()).toEqual([]);
     tell(0, 260_000);
-    expect(leases.takeNews()).toMatchObject([{ toldMs: 260_000, untilMs: 380_000 }]);
+    expect(leases.drainUpdates()).toMatchObject([{ toldMs: 260_000, untilMs: 380_000 }]);
   });
 
   it('says a later end before the one that was said is over', () => {
     const step = fc.record({ afterMs: fc.nat(150_000), ttl: fc.constantFrom(0, 120, 1_000) });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 30 }), fc.nat(30_000), (steps, firstMs) => {
-        const { told, tick, leases } = opened();
+        const { answered, tick, leases } = opened();
         let [nowMs, allMs, saidMs] = [firstMs, 0, 0];
         for (const { afterMs, ttl } of steps) {
-          told('10.1.0.1', 'www.example.org', ['192.0.2.1'], ttl, nowMs);
+          answered('10.1.0.1', 'www.example.org', ['192.0.2.1'], ttl, nowMs);
           for (const endMs = nowMs + afterMs; nowMs < endMs; nowMs += 1_000) {
             tick(nowMs);
             const isAll = nowMs - allMs >= periodMs(LIFETIMES);
             if (isAll) allMs = nowMs;
-            for (const { untilMs } of isAll ? leases.takeAllNews() : leases.takeNews()) saidMs = untilMs;
+            for (const { untilMs } of isAll ? leases.drainAllUpdates() : leases.drainUpdates())
+              saidMs = untilMs;
             if (leases.size > 0) expect(saidMs).toBeGreaterThan(nowMs);
           }
         }
@@ -284,7 +285,7 @@ describe('Leases', () => {
             apply(leases.tick(nowMs));
           apply(leases.tick(nowMs));
           if (subjects !== undefined) apply(leases.configure(subjects, nowMs));
-          apply(leases.told(pod as Address, answer(name, [address], ttl), nowMs));
+          apply(leases.recordAnswer(pod as Address, answer(name, [address], ttl), nowMs));
           const wanted = new Set(
             [...leases.pods()].flatMap(each =>
               [...each.leases()].flatMap(lease => each.learn(lease).map(text)),

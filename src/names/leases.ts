@@ -12,9 +12,10 @@ import { getOrMake } from '../lib/collections/getormake.ts';
 import { largestHolding } from '../lib/fairness/quota.ts';
 import type { Address } from '../model/address.ts';
 import type { PodKey } from '../model/cluster.ts';
-import { KnownTexts } from './knowntexts.ts';
+import type { DnsRecord } from './dnscache.ts';
 import {
   AllSetsByName,
+  type Answer,
   type Lease,
   LIFETIMES,
   type Lifetimes,
@@ -25,9 +26,9 @@ import {
   newLease,
   PodLeases,
   periodMs,
-  type Telling,
 } from './leasetable.ts';
 import type { DnsAnswer } from './message.ts';
+import { StringPool } from './stringpool.ts';
 import {
   elementOf,
   isSuccessor,
@@ -36,7 +37,6 @@ import {
   type NamesSet,
   type Subjects,
 } from './subjects.ts';
-import type { ToldFact } from './toldfacts.ts';
 
 /** An element that was found in the kernel. */
 export interface Recovered {
@@ -53,7 +53,7 @@ export interface Pair {
 }
 
 /** By one answer, each address under each of its names: the first 120 addresses where it has as many aliases as are read. */
-const MOST_TOLD = 2_048;
+const MOST_LEASES_PER_ANSWER = 2_048;
 
 export class Leases {
   readonly #lifetimes: Lifetimes;
@@ -64,8 +64,8 @@ export class Leases {
   #size = 0;
   #evicted = 0;
   /** Leases that came, or went on when they were about to end, since they were last asked for. */
-  readonly #news = new Map<PodLeases, Lease[]>();
-  readonly #senders = new KnownTexts<Address>();
+  readonly #updates = new Map<PodLeases, Lease[]>();
+  readonly #senders = new StringPool<Address>();
   readonly #sets = new AllSetsByName();
 
   /** `zeroMs` is the zero of the clock, in milliseconds since 1970. */
@@ -84,21 +84,21 @@ export class Leases {
    * What pods were told since this was last asked; not what was prolonged and had long to go. Whoever takes all news in
    * every `periodMs` takes nothing for ended that is not.
    */
-  takeNews(): ToldFact[] {
-    const facts = [...this.#news].flatMap(([pod, leases]) =>
+  drainUpdates(): DnsRecord[] {
+    const records = [...this.#updates].flatMap(([pod, leases]) =>
       leases.map(lease => {
-        lease.isUnsaid = false;
-        return leaseFact(lease, pod, this.#zeroMs);
+        lease.isUnreported = false;
+        return recordOf(lease, pod, this.#zeroMs);
       }),
     );
-    this.#news.clear();
-    return facts;
+    this.#updates.clear();
+    return records;
   }
 
-  takeAllNews(): ToldFact[] {
+  drainAllUpdates(): DnsRecord[] {
     for (const pod of this.#pods.values())
-      for (const lease of pod.leases()) if (lease.isUnsaid) this.#noteNew(pod, lease);
-    return this.takeNews();
+      for (const lease of pod.leases()) if (lease.isUnreported) this.#markUpdated(pod, lease);
+    return this.drainUpdates();
   }
 
   get size(): number {
@@ -135,21 +135,26 @@ export class Leases {
   }
 
   /** What an answer to the pod with this address told it (C41, C42). */
-  told(podAddress: Address, { names, addresses }: DnsAnswer, nowMs: number, sender?: Address): LeaseChange[] {
+  recordAnswer(
+    podAddress: Address,
+    { names, addresses }: DnsAnswer,
+    nowMs: number,
+    sender?: Address,
+  ): LeaseChange[] {
     const pod = this.#byAddress.get(podAddress);
     if (pod === undefined) return [];
     const from = sender && this.#senders.of(sender);
     const meant = names
       .map(name => ({ name, sets: pod.sets.setsOf(name) }))
       .filter(({ sets }) => sets.length > 0);
-    const most = Math.floor(MOST_TOLD / Math.max(1, meant.length));
+    const most = Math.floor(MOST_LEASES_PER_ANSWER / Math.max(1, meant.length));
     return addresses.slice(0, most).flatMap(({ address, ttlSeconds }) => {
-      const telling = { untilMs: leaseEnd(ttlSeconds, nowMs, this.#lifetimes), toldMs: nowMs, from };
+      const answer = { untilMs: leaseEnd(ttlSeconds, nowMs, this.#lifetimes), answeredMs: nowMs, from };
       return meant.flatMap(({ name, sets }) => {
         const known = pod.find(name, address);
         return known === undefined
-          ? this.#put(pod, newLease(name, address, sets, telling), nowMs)
-          : this.#renew(pod, known, telling, nowMs);
+          ? this.#put(pod, newLease(name, address, sets, answer), nowMs)
+          : this.#renew(pod, known, answer, nowMs);
       });
     });
   }
@@ -166,8 +171,8 @@ export class Leases {
       const untilMs = nowMs + Math.min(leftMs, this.#lifetimes.leaseMs);
       if (pod === undefined || set === undefined || createdMs(pod.pod) > untilMs - this.#lifetimes.leaseMs)
         return [{ kind: 'forget', set: name, pod: address, peer }];
-      const telling = { untilMs, toldMs: nowMs, from: undefined };
-      const lease = newLease(`@${name} ${peer}`, peer, [set], telling);
+      const answer = { untilMs, answeredMs: nowMs, from: undefined };
+      const lease = newLease(`@${name} ${peer}`, peer, [set], answer);
       if (pod.find(lease.name, peer) !== undefined) return [];
       const found = { ...lease, kernelUntilMs: untilMs, recovered: true } as const;
       pod.expect(found, this.#lifetimes);
@@ -195,7 +200,7 @@ export class Leases {
     }
     for (const [pod, peers] of used)
       for (const lease of pod.prolong(peers, untilMs)) {
-        this.#noteNew(pod, lease);
+        this.#markUpdated(pod, lease);
         pod.expect(lease, this.#lifetimes);
       }
   }
@@ -207,8 +212,8 @@ export class Leases {
     );
   }
 
-  #noteNew(pod: PodLeases, lease: Lease): void {
-    getOrMake(this.#news, pod, () => []).push(lease);
+  #markUpdated(pod: PodLeases, lease: Lease): void {
+    getOrMake(this.#updates, pod, () => []).push(lease);
   }
 
   #lookAt(pod: PodLeases, nowMs: number): LeaseChange[] {
@@ -222,10 +227,10 @@ export class Leases {
   }
 
   /** In place: most answers tell what is known, and a node has many of them. */
-  #renew(pod: PodLeases, lease: Lease, telling: Telling, nowMs: number): LeaseChange[] {
-    if (lease.untilMs - nowMs < 2 * periodMs(this.#lifetimes)) this.#noteNew(pod, lease);
-    else lease.isUnsaid = true;
-    pod.renew(lease, telling);
+  #renew(pod: PodLeases, lease: Lease, answer: Answer, nowMs: number): LeaseChange[] {
+    if (lease.untilMs - nowMs < 2 * periodMs(this.#lifetimes)) this.#markUpdated(pod, lease);
+    else lease.isUnreported = true;
+    pod.renew(lease, answer);
     return this.#learn(pod, lease, nowMs);
   }
 
@@ -235,7 +240,7 @@ export class Leases {
   }
 
   #enter(pod: PodLeases, lease: Lease): LeaseChange[] {
-    this.#noteNew(pod, lease);
+    this.#markUpdated(pod, lease);
     const before = pod.size;
     const evicted = pod.put(lease, this.#limits);
     this.#size += pod.size - before;
@@ -296,13 +301,13 @@ function forgetAll(leases: PodLeases): LeaseChange[] {
 }
 
 /** A lease as the agent is told of it; its times are of a clock whose zero is so many milliseconds after 1970. */
-function leaseFact(
-  { name, address, toldMs, untilMs, from, sets, recovered }: Lease,
+function recordOf(
+  { name, address, answeredMs, untilMs, from, sets, recovered }: Lease,
   { pod }: PodLeases,
   zeroMs: number,
-): ToldFact {
-  const times = { toldMs: zeroMs + toldMs, untilMs: zeroMs + untilMs };
-  const fact = { pod: pod.key, address, name, ...times, ...(from && { from }) };
+): DnsRecord {
+  const times = { toldMs: zeroMs + answeredMs, untilMs: zeroMs + untilMs };
+  const record = { pod: pod.key, address, name, ...times, ...(from && { from }) };
   // The set's own list, so that however many addresses have it, memory and messages have it once.
-  return recovered ? { ...fact, oneOf: sets[0]!.patterns } : fact;
+  return recovered ? { ...record, oneOf: sets[0]!.patterns } : record;
 }

@@ -4,7 +4,7 @@ import type { Address } from '../model/address.ts';
 import { type Lease, LeaseTable, newLease } from './leasetable.ts';
 
 const lease = (name: string, address: string) =>
-  newLease(name, address as Address, [], { untilMs: 0, toldMs: 0, from: undefined });
+  newLease(name, address as Address, [], { untilMs: 0, answeredMs: 0, from: undefined });
 
 it('is a list in the order of telling, whatever comes and goes', () => {
   const step = fc.record({

@@ -16,13 +16,13 @@ export interface Lease {
   /** Of the sets in which the address stands for the name. */
   readonly sets: readonly NamesSet[];
   untilMs: number;
-  toldMs: number;
+  answeredMs: number;
   /** Who answered, as the packet said; of one that was read back nobody knows. */
   from?: Address | undefined;
   /** When the kernel takes it out by itself. */
   kernelUntilMs: number;
   /** It lasts longer than the agent was told, and that is not urgent. */
-  isUnsaid: boolean;
+  isUnreported: boolean;
   /** Its place in the table, which alone sets it. */
   older: Lease | undefined;
   newer: Lease | undefined;
@@ -31,14 +31,14 @@ export interface Lease {
 }
 
 /** What an answer says of an address. */
-export type Telling = Pick<Lease, 'untilMs' | 'toldMs' | 'from'>;
+export type Answer = Pick<Lease, 'untilMs' | 'answeredMs' | 'from'>;
 
 /** In no table yet, and in no set. */
 export function newLease(
   name: string,
   address: Address,
   sets: readonly NamesSet[],
-  { untilMs, toldMs, from }: Telling,
+  { untilMs, answeredMs, from }: Answer,
 ): Lease {
   // All at once, so that none of it lies outside of the object.
   return {
@@ -46,10 +46,10 @@ export function newLease(
     address,
     sets,
     untilMs,
-    toldMs,
+    answeredMs,
     from,
     kernelUntilMs: 0,
-    isUnsaid: false,
+    isUnreported: false,
     older: undefined,
     newer: undefined,
   };
@@ -181,9 +181,9 @@ export class PodLeases {
   }
 
   /** One of its own was told again: the later end counts. */
-  renew(lease: Lease, { untilMs, toldMs, from }: Telling): void {
+  renew(lease: Lease, { untilMs, answeredMs, from }: Answer): void {
     lease.untilMs = Math.max(lease.untilMs, untilMs);
-    lease.toldMs = toldMs;
+    lease.answeredMs = answeredMs;
     lease.from = from;
     this.#leases.renew(lease);
   }

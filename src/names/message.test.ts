@@ -23,7 +23,7 @@ function answer(name: string, answers: Record[], more: object = {}): Uint8Array 
 const a = (name: string, data: string, ttl = 60): Record => ({ type: 'A', name, ttl, data });
 const cname = (name: string, data: string, ttl = 60): Record => ({ type: 'CNAME', name, ttl, data });
 const read = (...args: Parameters<typeof answer>) => readAnswer(answer(...args));
-const told = (...addresses: string[]) => addresses.map(address => ({ address, ttlSeconds: 60 }));
+const withTtl = (...addresses: string[]) => addresses.map(address => ({ address, ttlSeconds: 60 }));
 
 describe('readAnswer()', () => {
   it('reads the addresses of the name asked for', () => {
@@ -31,12 +31,12 @@ describe('readAnswer()', () => {
       a('www.example.org', '192.0.2.1'),
       a('www.example.org', '192.0.2.2'),
     ]);
-    expect(found).toEqual({ names: ['www.example.org'], addresses: told('192.0.2.1', '192.0.2.2') });
+    expect(found).toEqual({ names: ['www.example.org'], addresses: withTtl('192.0.2.1', '192.0.2.2') });
   });
 
   it('reads IPv6 addresses, whatever the packet came by', () => {
     const aaaa = { type: 'AAAA', name: 'six.example.org', ttl: 60, data: '2001:db8::7' };
-    expect(read('six.example.org', [aaaa])?.addresses).toEqual(told('2001:db8::7'));
+    expect(read('six.example.org', [aaaa])?.addresses).toEqual(withTtl('2001:db8::7'));
   });
 
   it('C42: follows aliases in any order and across zones, and gives the address to all names on the way', () => {
@@ -51,7 +51,7 @@ describe('readAnswer()', () => {
 
   it('C42: takes no address that is off the way', () => {
     const answers = [a('www.example.org', '192.0.2.1'), a('bank.example', '192.0.2.66')];
-    expect(read('www.example.org', answers)?.addresses).toEqual(told('192.0.2.1'));
+    expect(read('www.example.org', answers)?.addresses).toEqual(withTtl('192.0.2.1'));
     expect(
       read('www.example.org', [cname('www.example.org', 'x.example'), a('www.example.org', '192.0.2.1')])
         ?.addresses,
@@ -66,7 +66,7 @@ describe('readAnswer()', () => {
     expect(read('n0.example', [...chain, a('n20.example', '192.0.2.1')])?.addresses).toEqual([]);
     const short = chain.slice(0, 16);
     expect(read('n0.example', [...short, a('n16.example', '192.0.2.1')])?.addresses).toEqual(
-      told('192.0.2.1'),
+      withTtl('192.0.2.1'),
     );
   });
 
@@ -91,7 +91,7 @@ describe('readAnswer()', () => {
         'x.example',
         [...never, '10.0.0.1'].map(address => a('x.example', address)),
       )?.addresses,
-    ).toEqual(told('10.0.0.1'));
+    ).toEqual(withTtl('10.0.0.1'));
     const never6 = [
       '::',
       '::1',
@@ -110,13 +110,13 @@ describe('readAnswer()', () => {
       ttl: 60,
       data,
     }));
-    expect(read('six.example', aaaa)?.addresses).toEqual(told('fd00::1', '64:ff9b::c000:201'));
+    expect(read('six.example', aaaa)?.addresses).toEqual(withTtl('fd00::1', '64:ff9b::c000:201'));
   });
 
   it('takes what is whole of a truncated message, and nothing of another that is cut', () => {
     const answers = [a('x.example', '192.0.2.1'), a('x.example', '192.0.2.2')];
     const cut = answer('x.example', answers, { flags: 0x380 }).subarray(0, -3);
-    expect(readAnswer(cut)?.addresses).toEqual(told('192.0.2.1'));
+    expect(readAnswer(cut)?.addresses).toEqual(withTtl('192.0.2.1'));
     expect(readAnswer(answer('x.example', answers).subarray(0, -3))).toBeUndefined();
   });
 
@@ -131,7 +131,7 @@ describe('readAnswer()', () => {
   it('reads EDNS, and addresses in the additional section never', () => {
     const additionals = [{ type: 'OPT', name: '.', udpPayloadSize: 4096 }, a('x.example', '192.0.2.66')];
     expect(read('x.example', [a('x.example', '192.0.2.1')], { additionals })?.addresses).toEqual(
-      told('192.0.2.1'),
+      withTtl('192.0.2.1'),
     );
   });
 
@@ -156,8 +156,8 @@ describe('readAnswer()', () => {
   }
 
   it('follows as many pointers as a name can have, and no more', () => {
-    expect(readAnswer(ledOn(1))?.addresses).toEqual(told('192.0.2.1'));
-    expect(readAnswer(ledOn(127))?.addresses).toEqual(told('192.0.2.1'));
+    expect(readAnswer(ledOn(1))?.addresses).toEqual(withTtl('192.0.2.1'));
+    expect(readAnswer(ledOn(127))?.addresses).toEqual(withTtl('192.0.2.1'));
     expect(readAnswer(ledOn(128))).toBeUndefined();
     expect(readAnswer(ledOn(8_000))).toBeUndefined();
   });

@@ -12,10 +12,10 @@ import { MOST_RECORDS, type Records, readRecords, TYPE } from './records.ts';
 export interface DnsAnswer {
   /** The name asked for, and every alias on the way to the addresses (C42). */
   readonly names: readonly string[];
-  readonly addresses: readonly ToldAddress[];
+  readonly addresses: readonly AnswerAddress[];
 }
 
-interface ToldAddress {
+interface AnswerAddress {
   readonly address: Address;
   /** The least of its own and of the aliases that lead to it. */
   readonly ttlSeconds: number;
@@ -66,13 +66,13 @@ function answerFrom(question: string, { aliases, addresses }: Records): DnsAnswe
     leastTtl = Math.min(leastTtl, alias.ttlSeconds);
     names.push(owner);
   }
-  const told = addresses
+  const read = addresses
     .filter(record => record.owner === owner && isLearnable(record.bytes))
     .map(({ bytes, ttlSeconds }) => ({
       address: addressFromBytes(bytes),
       ttlSeconds: Math.min(ttlSeconds, leastTtl),
     }));
-  return { names, addresses: told };
+  return { names, addresses: read };
 }
 
 /**

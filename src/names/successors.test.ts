@@ -16,11 +16,11 @@ const pod = (uid: string | undefined, more: Partial<NamesPod> = {}): NamesPod =>
 });
 const text = ({ kind, pod: of, peer }: LeaseChange) => `${kind} ${of} . ${peer}`;
 
-function told(first: NamesPod): Leases {
+function answered(first: NamesPod): Leases {
   const leases = new Leases();
   leases.configure({ pods: [first], sets: SETS }, 0);
   const answer = { names: ['a.example.org'], addresses: [{ address: PEER, ttlSeconds: 60 }] };
-  expect(leases.told(POD, answer, 0)).toHaveLength(1);
+  expect(leases.recordAnswer(POD, answer, 0)).toHaveLength(1);
   return leases;
 }
 
@@ -28,7 +28,7 @@ test.each([
   ['with its address', pod('2'), ['forget 10.1.0.1 . 192.0.2.1']],
   ['with another address', pod('2', { addresses: ['10.1.0.2' as Address] }), ['forget 10.1.0.1 . 192.0.2.1']],
 ])('a pod of the same name, %s, has not been told what its predecessor was', (_, successor, changes) => {
-  const leases = told(pod('1'));
+  const leases = answered(pod('1'));
   expect(leases.configure({ pods: [successor], sets: SETS }, 0).map(text)).toEqual(changes);
   expect(leases.size).toBe(0);
 });
@@ -37,7 +37,7 @@ test.each([
   ['the same pod', pod('1')],
   ['one whose identity nobody knows', pod(undefined)],
 ])('%s keeps what it was told', (_, now) => {
-  const leases = told(pod('1'));
+  const leases = answered(pod('1'));
   expect(leases.configure({ pods: [now], sets: SETS }, 0)).toEqual([]);
   expect(leases.size).toBe(1);
 });
@@ -92,5 +92,5 @@ test('facts of what an agent takes over have the names of their set once, howeve
     leftMs: 1_000,
   }));
   leases.recover(found, 0, () => Number.NaN);
-  for (const { oneOf } of leases.takeNews()) expect(oneOf).toBe(SETS[0]!.patterns);
+  for (const { oneOf } of leases.drainUpdates()) expect(oneOf).toBe(SETS[0]!.patterns);
 });

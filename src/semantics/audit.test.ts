@@ -12,6 +12,6 @@ test('viewWith() follows a view that comes to another cluster', () => {
     },
   };
   const view = viewWith(live, []);
-  cluster = { ...cluster, told: { has: () => true } };
+  cluster = { ...cluster, resolved: { has: () => true } };
   expect(view.cluster).toBe(cluster);
 });

@@ -51,7 +51,7 @@ function matchPeer(cluster: Cluster, peer: Peer, packet: Packet): Match {
         cidrContains(peer.cidr, packet.peer) && !peer.except.some(cidr => cidrContains(cidr, packet.peer)),
       );
     case 'domain': // C41: an address belongs to a name only once an answer to this very pod had it.
-      return certain(cluster.told?.has(packet.subject.key, packet.peer, peer.name) ?? false);
+      return certain(cluster.resolved?.has(packet.subject.key, packet.peer, peer.name) ?? false);
     default:
       return assertNever(peer);
   }

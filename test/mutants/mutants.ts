@@ -254,9 +254,9 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'names: what one pod was told is true of all',
-    find: 'for (const fact of this.#pods.get(pod)?.of(address) ?? [])',
-    replace: 'for (const fact of [...this.#pods.values()].flatMap(each => each.of(address)))',
-    test: 'toldfacts.test.ts',
+    find: 'for (const record of this.#pods.get(pod)?.of(address) ?? [])',
+    replace: 'for (const record of [...this.#pods.values()].flatMap(each => each.of(address)))',
+    test: 'dnscache.test.ts',
   },
   {
     name: 'names: the switch is beaten only when the agent speaks',
@@ -272,8 +272,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'names: a packet is let go on before its addresses stand',
-    find: 'const { changes, units } = this.#listener.hear(packet, nowMs);',
-    replace: 'this.#queue.accept(id);\n      const { changes, units } = this.#listener.hear(packet, nowMs);',
+    find: 'const { changes, units } = this.#reader.learn(packet, nowMs);',
+    replace: 'this.#queue.accept(id);\n      const { changes, units } = this.#reader.learn(packet, nowMs);',
     test: 'names/hostile.test.ts',
   },
   {
@@ -321,15 +321,15 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'names: an address is told as often as aliases lead to it',
-    find: 'return (answer?.names.length ?? 0) > 1 ? lastOfEach(told) : told;',
-    replace: 'return told;',
-    test: 'listener.test.ts',
+    find: 'return (answer?.names.length ?? 0) > 1 ? lastOfEach(learnt) : learnt;',
+    replace: 'return learnt;',
+    test: 'answerreader.test.ts',
   },
   {
     name: 'names: an answer is told whole under however many names',
     find: 'addresses.slice(0, most).flatMap(',
     replace: 'addresses.flatMap(',
-    test: 'listener.test.ts',
+    test: 'answerreader.test.ts',
   },
   {
     name: 'names: each address that is taken over has a list of all names',
@@ -347,7 +347,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'names: all names of a list are looked through for each open connection',
     find: 'return getOrMake(known, others, () => others.some(other => hasPattern(patterns, other)));',
     replace: 'return others.some(other => hasPattern(patterns, other));',
-    test: 'toldfacts.test.ts',
+    test: 'dnscache.test.ts',
   },
   {
     name: 'names: what policies by name say is asked for each class of pods',
@@ -2173,7 +2173,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'matrix: names are listed for pods without a rule by them',
-    find: '(nameClass !== undefined && !reach.isTold(source, nameClass))',
+    find: '(nameClass !== undefined && !reach.mayResolve(source, nameClass))',
     replace: 'false',
     test: 'property/domains.test.ts',
   },
@@ -2191,7 +2191,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'matrix: what a pod was told counts for nothing',
-    find: 'patterns.filter(pattern => told.has(pod, peer, pattern))',
+    find: 'patterns.filter(pattern => resolved.has(pod, peer, pattern))',
     replace: 'patterns.filter(() => false)',
     test: 'property/reach.test.ts',
   },
@@ -2254,7 +2254,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'names: what another pod was told is said of this one',
-    find: 'const own = all.filter(fact => fact.pod === pod);',
+    find: 'const own = all.filter(record => record.pod === pod);',
     replace: 'const own = all;',
     test: 'byname.test.ts',
   },
@@ -2552,7 +2552,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'drops: a line has the address alone of what DNS told by name',
-    find: 'toldText(to, names) ?? endText',
+    find: 'resolvedText(to, names) ?? endText',
     replace: 'endText',
     test: 'lines.test.ts',
   },

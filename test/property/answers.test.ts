@@ -18,7 +18,7 @@ import type { Labels } from '../../src/model/labels.ts';
 import type { UnknownPods } from '../../src/model/podcidrs.ts';
 import type { Service, ServiceKey } from '../../src/model/service.ts';
 import { evaluator } from '../../src/semantics/evaluate.ts';
-import { podLabels, untoldClusterArbitrary } from '../support/arbitrary/cluster.ts';
+import { podLabels, unresolvedClusterArbitrary } from '../support/arbitrary/cluster.ts';
 import { runs } from '../support/seed.ts';
 
 const RUNS = runs(500);
@@ -115,7 +115,7 @@ test('a Service is answered as each endpoint behind it, in both families', () =>
     tally[verdict]++;
     expect(verdict).toBe(verdicts.length === 0 ? 'undecided' : verdicts.includes('deny') ? 'deny' : 'allow');
   };
-  const situations = untoldClusterArbitrary.chain(cluster =>
+  const situations = unresolvedClusterArbitrary.chain(cluster =>
     fc.record({
       cluster: fc.constant(cluster),
       asked: fc.array(fc.tuple(service, fc.constantFrom(...cluster.pods.values())), {
@@ -177,7 +177,7 @@ test('labels of a pod that is not there are judged as the pod, whatever address 
     readonly isSource: boolean;
     readonly part: number;
   }
-  const situations = untoldClusterArbitrary.chain(cluster =>
+  const situations = unresolvedClusterArbitrary.chain(cluster =>
     fc.record({
       cluster: fc.constant(cluster),
       asked: fc.array(

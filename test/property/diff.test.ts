@@ -10,7 +10,7 @@ import type { Flow } from '../../src/model/flow.ts';
 import { NO_INVENTORY } from '../../src/model/inventory.ts';
 import type { UnknownPods } from '../../src/model/podcidrs.ts';
 import { type DirectionVerdict, evaluator, type FlowVerdict } from '../../src/semantics/evaluate.ts';
-import { untoldClusterArbitrary } from '../support/arbitrary/cluster.ts';
+import { unresolvedClusterArbitrary } from '../support/arbitrary/cluster.ts';
 import { addressesOf, pointsOf } from '../support/oracle/bruteforce.ts';
 import { includesFlow } from '../support/oracle/connectionsets.ts';
 import { runs } from '../support/seed.ts';
@@ -21,7 +21,7 @@ const PAIRS = runs(500);
  * The same cluster with some policies gone, some new ones, and some that say otherwise under their name; and in every
  * second one its pods, namespaces and nodes have other labels, and pods other ports.
  */
-const pairArbitrary = fc.tuple(untoldClusterArbitrary, untoldClusterArbitrary).chain(([old, other]) =>
+const pairArbitrary = fc.tuple(unresolvedClusterArbitrary, unresolvedClusterArbitrary).chain(([old, other]) =>
   fc.record({
     old: fc.constant(old),
     kept: fc.subarray([...old.policies]),

@@ -21,7 +21,7 @@ import { NO_INVENTORY } from '../../src/model/inventory.ts';
 import type { UnknownPods } from '../../src/model/podcidrs.ts';
 import type { Rule } from '../../src/model/policy.ts';
 import { evaluator } from '../../src/semantics/evaluate.ts';
-import { untoldClusterArbitrary } from '../support/arbitrary/cluster.ts';
+import { unresolvedClusterArbitrary } from '../support/arbitrary/cluster.ts';
 import { addressesOf, pointsOf } from '../support/oracle/bruteforce.ts';
 import { includesFlow } from '../support/oracle/connectionsets.ts';
 import { runs } from '../support/seed.ts';
@@ -35,39 +35,42 @@ test('the column of a name has what evaluate() allows to an address told under i
     const reach = reachOf(cluster, { unknownPods: unknown });
     const matrix = matrixOf(reach);
     const points = pointsOf(cluster);
-    for (const told of tellings(cluster, reach)) {
-      const line = columnOf(reach, matrix, told);
+    for (const resolved of resolutions(cluster, reach)) {
+      const line = columnOf(reach, matrix, resolved);
       if (line === undefined) {
-        expect(rulesBy(cluster, told)).toBe(false);
+        expect(rulesBy(cluster, resolved)).toBe(false);
         continue;
       }
       const text = domainTexts(reach, line.members);
-      if (!text.includes(told.pattern)) tally.parts++;
-      const { ends } = reach.families[familyOf(told.to)];
+      if (!text.includes(resolved.pattern)) tally.parts++;
+      const { ends } = reach.families[familyOf(resolved.to)];
       const source = matrix.lines.find(({ members }) =>
-        members.some(member => member.kind === 'pod' && member.addresses.includes(told.from)),
+        members.some(member => member.kind === 'pod' && member.addresses.includes(resolved.from)),
       )!;
-      const cell = matrix.cell(source, line)[familyOf(told.to)]!;
-      const anyway = reach.families[familyOf(told.to)].connections(ends.at(told.from), ends.at(told.to));
-      const nameClass = reach.landscape.names.findIndex(each => each.patterns.includes(told.pattern));
-      if (!reach.families[familyOf(told.to)].isTold(ends.at(told.from), nameClass)) {
+      const cell = matrix.cell(source, line)[familyOf(resolved.to)]!;
+      const anyway = reach.families[familyOf(resolved.to)].connections(
+        ends.at(resolved.from),
+        ends.at(resolved.to),
+      );
+      const nameClass = reach.landscape.names.findIndex(each => each.patterns.includes(resolved.pattern));
+      if (!reach.families[familyOf(resolved.to)].mayResolve(ends.at(resolved.from), nameClass)) {
         expect(cell).toBe(reach.pool.none);
         tally.unheard++;
         continue;
       }
-      const evaluate = evaluator({ ...cluster, told: toldOnly(told) }, unknown);
+      const evaluate = evaluator({ ...cluster, resolved: resolvedOnly(resolved) }, unknown);
       for (let i = 0; i < 4; i++) {
-        const flow = flowOf(told, points[(tally.asked++ * 7) % points.length]!);
+        const flow = flowOf(resolved, points[(tally.asked++ * 7) % points.length]!);
         const isAllowed = evaluate(flow).verdict === 'allow';
         if (isAllowed) tally.allowed++;
         if ((includesFlow(cell, flow) || includesFlow(anyway, flow)) !== isAllowed)
           throw new Error(
-            `${JSON.stringify(told)} ${JSON.stringify(flow)}: ${isAllowed}; ${text}: ${JSON.stringify(cell)}`,
+            `${JSON.stringify(resolved)} ${JSON.stringify(flow)}: ${isAllowed}; ${text}: ${JSON.stringify(cell)}`,
           );
       }
     }
   };
-  fc.assert(fc.property(untoldClusterArbitrary.map(withNamesAllowed), unknownPods, check), {
+  fc.assert(fc.property(unresolvedClusterArbitrary.map(withNamesAllowed), unknownPods, check), {
     numRuns: CLUSTERS,
   });
   process.stdout.write(`    ${JSON.stringify(tally)}\n`);
@@ -80,7 +83,7 @@ test('the column of a name has what evaluate() allows to an address told under i
 
 test('diff says of a name what opens and closes to an address told under it, and no other', () => {
   const tally = { asked: 0, opened: 0, closed: 0 };
-  const pairs = fc.tuple(untoldClusterArbitrary, untoldClusterArbitrary).chain(([old, other]) =>
+  const pairs = fc.tuple(unresolvedClusterArbitrary, unresolvedClusterArbitrary).chain(([old, other]) =>
     fc.record({
       old: fc.constant(old),
       kept: fc.subarray([...old.policies]),
@@ -103,17 +106,21 @@ test('diff says of a name what opens and closes to an address told under it, and
     const [before, after] = sidesOf(compared(old), compared(now), unknown);
     const changes = changesOf(before, after);
     const points = [...pointsOf(old), ...pointsOf(now)];
-    for (const told of tellings(old, after.reach)) {
-      if (!rulesBy(old, told, told.from) && !rulesBy(now, told, told.from)) continue;
-      const judges = [old, now].map(cluster => evaluator({ ...cluster, told: toldOnly(told) }, unknown));
+    for (const resolved of resolutions(old, after.reach)) {
+      if (!rulesBy(old, resolved, resolved.from) && !rulesBy(now, resolved, resolved.from)) continue;
+      const judges = [old, now].map(cluster =>
+        evaluator({ ...cluster, resolved: resolvedOnly(resolved) }, unknown),
+      );
       for (let i = 0; i < 2; i++) {
-        const flow = flowOf(told, points[(tally.asked++ * 13) % points.length]!);
+        const flow = flowOf(resolved, points[(tally.asked++ * 13) % points.length]!);
         const [was, is] = judges.map(evaluate => evaluate(flow).verdict);
         const expected = was === is ? [] : [is === 'allow' ? 'opens' : 'closes'];
         if (was !== is) tally[is === 'allow' ? 'opened' : 'closed']++;
-        const found = [...new Set(matching(changes, before, told, flow).map(({ kind }) => kind))];
+        const found = [...new Set(matching(changes, before, resolved, flow).map(({ kind }) => kind))];
         if (String(found) !== String(expected))
-          throw new Error(`${JSON.stringify(told)} ${JSON.stringify(flow)}: ${expected}, but found ${found}`);
+          throw new Error(
+            `${JSON.stringify(resolved)} ${JSON.stringify(flow)}: ${expected}, but found ${found}`,
+          );
       }
     }
   };
@@ -136,7 +143,7 @@ function withNamesAllowed(cluster: Cluster): Cluster {
   return { ...cluster, policies: new Map(policies) };
 }
 
-interface Telling {
+interface Resolution {
   readonly pod: Pod;
   readonly from: Address;
   readonly to: Address;
@@ -144,7 +151,7 @@ interface Telling {
 }
 
 /** Each pod, told each address that nobody has, under a name of which no narrower pattern is than this one. */
-function* tellings(cluster: Cluster, reach: Reach): Generator<Telling> {
+function* resolutions(cluster: Cluster, reach: Reach): Generator<Resolution> {
   const owners = addressOwners(cluster);
   const nodes = new Set([...cluster.nodes.values()].flatMap(({ addresses }) => addresses));
   const outside = addressesOf(cluster).filter(each => !owners.has(each) && !nodes.has(each));
@@ -159,19 +166,19 @@ function* tellings(cluster: Cluster, reach: Reach): Generator<Telling> {
 
 const nameUnder = (pattern: string) => pattern.replace(/^\*/, 'fresh');
 
-function toldOnly({ pod: { key }, to, pattern }: Telling) {
+function resolvedOnly({ pod: { key }, to, pattern }: Resolution) {
   return {
     has: (pod: string, address: Address, asked: string) =>
       pod === key && address === to && matchesDomainName(asked, nameUnder(pattern)),
   };
 }
 
-function flowOf({ from, to }: Telling, point: object): Flow {
+function flowOf({ from, to }: Resolution, point: object): Flow {
   return { from, to, ...point } as Flow;
 }
 
 /** Of the lines of names, the one that has the class of this one at the region of the address. */
-function columnOf(reach: Reach, { lines }: Matrix, { to, pattern }: Telling) {
+function columnOf(reach: Reach, { lines }: Matrix, { to, pattern }: Resolution) {
   const family = familyOf(to);
   const region = reach.families[family].ends.regions.at(to);
   const found = lines.filter(({ members }) =>
@@ -194,30 +201,35 @@ function columnOf(reach: Reach, { lines }: Matrix, { to, pattern }: Telling) {
 }
 
 /** Whether some pod's policies, or this one's, have a rule by such a name. */
-function rulesBy(cluster: Cluster, { to, pattern }: Telling, from?: Address): boolean {
+function rulesBy(cluster: Cluster, { to, pattern }: Resolution, from?: Address): boolean {
   const reach = reachOf(cluster, { unknownPods: 'allow' });
-  const { ends, isTold } = { ends: reach.families[familyOf(to)].ends, isTold: reach.families[familyOf(to)] };
+  const { ends, reachOfFamily } = {
+    ends: reach.families[familyOf(to)].ends,
+    reachOfFamily: reach.families[familyOf(to)],
+  };
   return reach.landscape.names.some(({ meaning }, nameClass) => {
     const isMeant = [...meaning].every(each => matchesDomainName(each, nameUnder(pattern)));
     if (!isMeant) return false;
-    return from === undefined ? isTold.toldOf(nameClass).length > 0 : isTold.isTold(ends.at(from), nameClass);
+    return from === undefined
+      ? reachOfFamily.endsResolving(nameClass).length > 0
+      : reachOfFamily.mayResolve(ends.at(from), nameClass);
   });
 }
 
 const compared = (cluster: Cluster) => ({ cluster, inventory: NO_INVENTORY });
 
-function matching(changes: readonly Change[], { reach }: Side, told: Telling, flow: Flow): Change[] {
+function matching(changes: readonly Change[], { reach }: Side, resolved: Resolution, flow: Flow): Change[] {
   const family = familyOf(flow.from);
   const { ends } = reach.families[family];
-  const region = ends.regions.at(told.to);
+  const region = ends.regions.at(resolved.to);
   const isFrom = (units: readonly Unit[]) =>
-    units.some(({ old }) => old.some(each => each[family] === ends.at(told.from)));
+    units.some(({ old }) => old.some(each => each[family] === ends.at(resolved.from)));
   const isTo = (units: readonly Unit[]) =>
     units.some(({ members }) =>
       members.some(
         member =>
           member.kind === 'domain' &&
-          reach.landscape.names[member.nameClass]!.patterns.includes(told.pattern) &&
+          reach.landscape.names[member.nameClass]!.patterns.includes(resolved.pattern) &&
           member.regions[family]?.includes(region),
       ),
     );

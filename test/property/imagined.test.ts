@@ -8,7 +8,7 @@ import { addressFromInt, type Family } from '../../src/model/address.ts';
 import type { Cluster, Pod, PodKey } from '../../src/model/cluster.ts';
 import type { UnknownPods } from '../../src/model/podcidrs.ts';
 import type { Policy } from '../../src/model/policy.ts';
-import { untoldClusterArbitrary } from '../support/arbitrary/cluster.ts';
+import { unresolvedClusterArbitrary } from '../support/arbitrary/cluster.ts';
 import { connectionsBetween } from '../support/oracle/connectionsets.ts';
 import { runs } from '../support/seed.ts';
 
@@ -44,7 +44,7 @@ test('a representative reaches, and is reached by, whom the pod that it stands f
       }
     }
   };
-  fc.assert(fc.property(untoldClusterArbitrary, fc.constantFrom('allow', 'deny'), check), {
+  fc.assert(fc.property(unresolvedClusterArbitrary, fc.constantFrom('allow', 'deny'), check), {
     numRuns: CLUSTERS,
   });
   process.stdout.write(`    ${JSON.stringify(tally)}\n`);

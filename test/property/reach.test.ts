@@ -60,17 +60,17 @@ function checkEnds(
   expected: Connections,
 ): number {
   if (from === to || landscape.nodes.has(from) || landscape.nodes.has(to)) return 0;
-  if (isTold(landscape, from, to)) return 0;
+  if (mayResolve(landscape, from, to)) return 0;
   const family = families[familyOf(from)];
   const [source, destination] = [family.ends.at(from), family.ends.at(to)];
   expect(family.connections(source, destination).id, `${from} -> ${to}`).toBe(expected.id);
   return [source, destination].filter(end => family.ends.all[end]!.isUnknownPod).length;
 }
 
-function isTold({ cluster, owners, names }: Reach['landscape'], from: Address, to: Address): boolean {
+function mayResolve({ cluster, owners, names }: Reach['landscape'], from: Address, to: Address): boolean {
   const pod = owners.get(from);
   const patterns = names.flatMap(each => each.patterns);
-  return pod !== undefined && patterns.some(pattern => cluster.told?.has(pod.key, to, pattern));
+  return pod !== undefined && patterns.some(pattern => cluster.resolved?.has(pod.key, to, pattern));
 }
 
 function pairsOf(cluster: Cluster) {

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type Life, type Manner, RestartedNode, type RestartTally } from '../support/agent/restarts.ts';
-import { flowsArbitrary, untoldClusterArbitrary } from '../support/arbitrary/cluster.ts';
+import { flowsArbitrary, unresolvedClusterArbitrary } from '../support/arbitrary/cluster.ts';
 import { enforced } from '../support/arbitrary/enforced.ts';
 import { eventArbitrary, eventsOf } from '../support/arbitrary/events.ts';
 import {
@@ -43,7 +43,7 @@ const life: fc.Arbitrary<Life> = fc
   })
   .map(({ killedBefore, ...others }) => ({ ...others, ...(killedBefore !== undefined && { killedBefore }) }));
 
-const history = untoldClusterArbitrary.chain(cluster =>
+const history = unresolvedClusterArbitrary.chain(cluster =>
   fc.record({
     cluster: fc.constant(cluster),
     first: manner,

@@ -9,7 +9,7 @@ import { surroundingsOf } from '../../src/observe/recording/surroundings.ts';
 import { recordingLines } from '../../src/observe/recording/write.ts';
 import { evaluatorOf } from '../../src/semantics/evaluate.ts';
 import { viewOf } from '../../src/semantics/view.ts';
-import { ToldTable } from './oracle/told.ts';
+import { ResolvedTable } from './oracle/resolved.ts';
 
 /** As the policies of the cluster let them pass; to `file` and back. */
 export function recorded(cluster: Cluster, unknownPods: UnknownPods, flows: readonly Flow[]): Recording {
@@ -57,8 +57,8 @@ function throughFile(recording: Recording): Recording {
   return reader.recording();
 }
 
-function namesOf({ told }: Cluster, pod: string | undefined, address: Address): string[] {
-  const entries = told instanceof ToldTable ? told.entries : [];
+function namesOf({ resolved }: Cluster, pod: string | undefined, address: Address): string[] {
+  const entries = resolved instanceof ResolvedTable ? resolved.entries : [];
   const found = entries.filter(entry => entry.pod === pod && entry.address === address);
   return [...new Set(found.map(({ name }) => name))];
 }

@@ -19,7 +19,7 @@ import { ClusterState, type Pod, type PodKey } from '../../src/model/cluster.ts'
 import type { Flow } from '../../src/model/flow.ts';
 import type { Policy } from '../../src/model/policy.ts';
 import { EVERYTHING } from '../../src/model/selector.ts';
-import { type ToldFact, ToldFacts } from '../../src/names/toldfacts.ts';
+import { DnsCache, type DnsRecord } from '../../src/names/dnscache.ts';
 import { HEALTHY_HOST } from '../support/agent/healthyhost.ts';
 
 const IDENTITY = { networkNamespace: 'net:[1]', cutsConnections: true };
@@ -53,7 +53,7 @@ let host: typeof HEALTHY_HOST;
 let resyncs: number;
 /** How often health was looked at. */
 let looks: number;
-let facts: ToldFacts | undefined;
+let facts: DnsCache | undefined;
 let keeper: StatusKeeper;
 let podsInForce: Map<PodKey, Pod | undefined>;
 
@@ -432,7 +432,7 @@ test('Names tells what holds now, and of one address what held, each fact as it 
   const client = connectAgent(socket);
   expect(await client.names()).toEqual([]);
   const nowMs = Date.now();
-  const fact = (address: string, more: Partial<ToldFact>): ToldFact => ({
+  const fact = (address: string, more: Partial<DnsRecord>): DnsRecord => ({
     pod: 'shop/web',
     name: 'www.example.org',
     address: address as Address,
@@ -443,8 +443,8 @@ test('Names tells what holds now, and of one address what held, each fact as it 
   const holds = fact('192.0.2.1', { from: '10.1.0.53' as Address });
   const before = fact('fd00::2', { name: '', oneOf: ['*.example.org', 'a.example'] });
   const ended = fact('192.0.2.3', { untilMs: nowMs - 1 });
-  facts = new ToldFacts();
-  facts.note([holds, before, ended]);
+  facts = new DnsCache();
+  facts.record([holds, before, ended]);
   expect(await client.names()).toEqual([holds, before]);
   expect(await client.names('192.0.2.3' as Address)).toEqual([ended]);
   expect(await client.names('192.0.2.9' as Address)).toEqual([]);

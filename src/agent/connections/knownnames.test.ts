@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Address } from '../../model/address.ts';
+import { DnsCache } from '../../names/dnscache.ts';
 import type { Subjects } from '../../names/subjects.ts';
-import { ToldFacts } from '../../names/toldfacts.ts';
 import type { NftSet, Ruleset } from '../../nft/ruleset.ts';
 import { withKnownNames } from './knownnames.ts';
 
@@ -21,14 +21,14 @@ const RULESET: Ruleset = {
   tables: new Map([['ip', { sets: new Map([['names-A', SET]]), chains: new Map() }]]),
 };
 
-function holds(facts: ToldFacts | undefined, key: string): boolean {
+function holds(facts: DnsCache | undefined, key: string): boolean {
   const ruleset = withKnownNames(RULESET, { subjects: SUBJECTS, facts });
   return ruleset.tables.get('ip')!.sets.get('names-A')!.elements.get(key) !== undefined;
 }
 
 it('has in a set of names what its pods were ever told, and nothing else', () => {
-  const facts = new ToldFacts();
-  facts.note([
+  const facts = new DnsCache();
+  facts.record([
     { pod: 'shop/web', address: '192.0.2.1' as Address, name: 'www.example.org', toldMs: 0, untilMs: 0 },
   ]);
   expect(holds(facts, '10.1.0.1 . 192.0.2.1')).toBe(true);

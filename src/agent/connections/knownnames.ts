@@ -5,8 +5,8 @@
 
 import type { Address } from '../../model/address.ts';
 import type { PodKey } from '../../model/cluster.ts';
+import type { DnsCache } from '../../names/dnscache.ts';
 import type { Subjects } from '../../names/subjects.ts';
-import type { ToldFacts } from '../../names/toldfacts.ts';
 import { mapTables } from '../../nft/maptables.ts';
 import {
   type ElementKey,
@@ -22,7 +22,7 @@ import {
 export interface NamesKnown {
   readonly subjects: Subjects;
   /** Absent until it is known what was told before. */
-  readonly facts: ToldFacts | undefined;
+  readonly facts: DnsCache | undefined;
   /** Until there are facts, however often the attempt fails; it may be for ever. */
   known(): Promise<void>;
   /** Until all is known that was told before this call. */
@@ -30,9 +30,9 @@ export interface NamesKnown {
 }
 
 /** What was told, as far as it is known. */
-export type NamesTold = Pick<NamesKnown, 'subjects' | 'facts'>;
+export type NamesInUse = Pick<NamesKnown, 'subjects' | 'facts'>;
 
-export function withKnownNames(ruleset: Ruleset, known: NamesTold | undefined): Ruleset {
+export function withKnownNames(ruleset: Ruleset, known: NamesInUse | undefined): Ruleset {
   if (known === undefined || known.subjects.sets.length === 0) return ruleset;
   const filled = new Map(
     known.subjects.sets.map(({ name, patterns }) => [name, elementsOf(known, patterns)]),
@@ -48,7 +48,7 @@ function withElements({ sets, chains }: Table, filled: ReadonlyMap<string, Eleme
   return { chains, sets: new Map([...sets, ...changed]) };
 }
 
-function elementsOf({ subjects, facts }: NamesTold, patterns: readonly string[]): Elements {
+function elementsOf({ subjects, facts }: NamesInUse, patterns: readonly string[]): Elements {
   if (facts === undefined) return new PairsBy(() => true);
   const owners = new Map(
     subjects.pods.flatMap(({ key, addresses }) => addresses.map(each => [each, key] as const)),

@@ -6,7 +6,7 @@ import type { Address } from '../../model/address.ts';
 import { ClusterState, type Pod } from '../../model/cluster.ts';
 import type { Policy } from '../../model/policy.ts';
 import { EVERYTHING } from '../../model/selector.ts';
-import { ToldFacts } from '../../names/toldfacts.ts';
+import { DnsCache } from '../../names/dnscache.ts';
 import type { Conntrack } from '../../nft/conntrack.ts';
 import { plan } from '../../nft/plan/plan.ts';
 import type { NamesKnown } from './knownnames.ts';
@@ -85,8 +85,8 @@ function open(...peers: string[]): Conntrack {
 async function adopted(before: readonly string[], after: readonly string[], ...peers: string[]) {
   const [was, is] = [made(...before), made(...after)];
   const inherited = programmedBefore(is.subjects, plan(was.ruleset, is.ruleset), NAMES_PODS);
-  const facts = new ToldFacts();
-  facts.note([
+  const facts = new DnsCache();
+  facts.record([
     {
       pod: 'shop/web',
       address: '192.0.2.9' as Address,
@@ -139,7 +139,7 @@ test('openByName() takes nothing over where the names are others, or are new', a
 test('C58: what was left alone while nobody knew what pods were told is cut once that is known, at whatever start', async () => {
   const { ruleset, subjects } = made('a.example');
   const known = Promise.withResolvers<void>();
-  let facts: ToldFacts | undefined;
+  let facts: DnsCache | undefined;
   const names: NamesKnown = {
     subjects,
     get facts() {
@@ -161,8 +161,8 @@ test('C58: what was left alone while nobody knew what pods were told is cut once
   await live.settled();
   await new Promise(setImmediate);
   expect(cut).toEqual([]);
-  facts = new ToldFacts();
-  facts.note([
+  facts = new DnsCache();
+  facts.record([
     { pod: 'shop/web', address: '192.0.2.2' as Address, name: 'a.example', toldMs: 0, untilMs: 0 },
   ]);
   known.resolve();

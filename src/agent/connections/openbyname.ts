@@ -7,8 +7,8 @@
 import { getOrMake } from '../../lib/collections/getormake.ts';
 import type { Address } from '../../model/address.ts';
 import type { Flow } from '../../model/flow.ts';
+import type { DnsCache, DnsRecord } from '../../names/dnscache.ts';
 import type { NamesPod, Subjects } from '../../names/subjects.ts';
-import type { ToldFact, ToldFacts } from '../../names/toldfacts.ts';
 import type { Conntrack } from '../../nft/conntrack.ts';
 import type { Op } from '../../nft/plan/op.ts';
 import type { Ruleset } from '../../nft/ruleset.ts';
@@ -40,23 +40,23 @@ export interface OpenByName {
   readonly own: ReadonlySet<Address>;
   /** As a predecessor's tables have them. */
   readonly inherited: Subjects;
-  readonly facts: ToldFacts;
+  readonly facts: DnsCache;
   /** Since 1970: what is found has ended by now. */
   readonly nowMs: number;
 }
 
 /** What has to be known for these connections to be allowed: nothing that allows a new one. */
-export async function openByName(known: OpenByName): Promise<ToldFact[]> {
+export async function openByName(known: OpenByName): Promise<DnsRecord[]> {
   const { conntrack, ruleset, own, inherited, facts, nowMs } = known;
   if (inherited.pods.length === 0) return [];
   const owners = new Map(
     inherited.pods.flatMap(pod => pod.addresses.map(address => [address, pod] as const)),
   );
-  const checker = (told: ToldFacts | undefined) =>
-    new ConnectionChecker(withKnownNames(ruleset, { subjects: inherited, facts: told }), own);
+  const checker = (resolved: DnsCache | undefined) =>
+    new ConnectionChecker(withKnownNames(ruleset, { subjects: inherited, facts: resolved }), own);
   const [now, ifTold] = [checker(facts), checker(undefined)];
   const wanted = (flow: Flow) => owners.has(flow.from) && now.denies(flow) && !ifTold.denies(flow);
-  const found = new Map<string, ToldFact>();
+  const found = new Map<string, DnsRecord>();
   /** One list for all connections of a pod: there may be thousands of both. */
   const patterns = new Map<NamesPod, readonly string[]>();
   await conntrack.read([...owners.keys()], wanted, ({ flow: { from, to } }) => {

@@ -5,13 +5,13 @@ import type { Cluster } from '../../model/cluster.ts';
 import type { Flow } from '../../model/flow.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import { comparePolicies, type Policy } from '../../model/policy.ts';
-import type { ToldFact } from '../../names/toldfacts.ts';
+import type { DnsRecord } from '../../names/dnscache.ts';
 import { auditor, concerns } from '../../semantics/audit.ts';
 import type { DirectionVerdict, FlowVerdict } from '../../semantics/evaluate.ts';
 import { FlowTextError } from '../../semantics/flowtext.ts';
 import { viewOf } from '../../semantics/view.ts';
-import { namesNotes, toldOf } from './byname.ts';
-import { unheardDenials } from './elsewhere.ts';
+import { namesNotes, resolvedFor } from './byname.ts';
+import { undecidedDenials } from './elsewhere.ts';
 import { type NamedEnd, parseEnd } from './endname.ts';
 import { type Case, judge, withNames } from './judge.ts';
 import { maybeNode } from './maybenode.ts';
@@ -39,7 +39,7 @@ export interface Answer {
   readonly cases: readonly Case[];
   readonly notes: readonly string[];
   /** What the pods were told by DNS of the name or the address that they go to, as far as an agent says it. */
-  readonly told: readonly ToldFact[];
+  readonly resolved: readonly DnsRecord[];
   /** Of which the flows of the cases are. */
   readonly cluster: Cluster;
 }
@@ -61,7 +61,7 @@ export function answer(known: World, question: Question): Answer {
     throw new FlowTextError(noFamily(from, to));
   const maybe = maybeNode(cluster, judged.cases, world.unknownPods);
   const unheard = new Map([
-    ...unheardDenials(cluster, judged.cases, world.known, world.unknownPods),
+    ...undecidedDenials(cluster, judged.cases, world.known, world.unknownPods),
     ...maybe.undecided,
   ]);
   const cases = judged.cases.map(each => withDoubt(each, unheard.get(each), targets));
@@ -82,7 +82,7 @@ export function answer(known: World, question: Question): Answer {
         cases.slice(0, MOST_AUDITED).flatMap(({ flow }) => auditNotes(cluster, flow, world.unknownPods)),
       ),
     ],
-    told: toldOf(to, sources, world.known),
+    resolved: resolvedFor(to, sources, world.known),
     cluster,
   };
 }

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { world } from '../../../test/support/questions/world.ts';
 import { fixOf } from '../../cli/fixtext.ts';
 import type { Address } from '../../model/address.ts';
-import { type ToldFact, ToldFacts } from '../../names/toldfacts.ts';
+import { DnsCache, type DnsRecord } from '../../names/dnscache.ts';
 import { answer } from './answer.ts';
 import { spanText } from './byname.ts';
 import { groupsOf } from './groups.ts';
@@ -40,7 +40,7 @@ spec:
 `);
 
 const NOW = 1_000_000;
-const fact = (more: Partial<ToldFact>): ToldFact => ({
+const record = (more: Partial<DnsRecord>): DnsRecord => ({
   pod: 'shop/web',
   name: 'a.cloud.example',
   address: '192.0.2.1' as Address,
@@ -50,11 +50,11 @@ const fact = (more: Partial<ToldFact>): ToldFact => ({
   ...more,
 });
 
-function knowing(...told: ToldFact[]) {
-  const facts = new ToldFacts();
-  facts.note(told);
-  const known = { facts, nowMs: NOW };
-  return { ...shop, known, cluster: { ...shop.cluster, told: facts.asOf(NOW) } };
+function knowing(...resolved: DnsRecord[]) {
+  const cache = new DnsCache();
+  cache.record(resolved);
+  const known = { cache, nowMs: NOW };
+  return { ...shop, known, cluster: { ...shop.cluster, resolved: cache.asOf(NOW) } };
 }
 
 const ask = (to: string, known: Parameters<typeof answer>[0] = shop) => {
@@ -105,7 +105,7 @@ describe('a name, of manifests alone', () => {
 
 describe('with what an agent knows', () => {
   test('a name: who told it, when, what is left, which addresses', () => {
-    const known = knowing(fact({}), fact({ address: 'fd00:98::1' as Address, toldMs: NOW - 130_000 }));
+    const known = knowing(record({}), record({ address: 'fd00:98::1' as Address, toldMs: NOW - 130_000 }));
     expect(ask('a.cloud.example@6:443', known).notes).toEqual([
       'allowed now, for fd00:98::1 for 1 min 48 s more',
       'a.cloud.example is 192.0.2.1 to shop/web: 10.1.0.53 told it 12 s ago, and it holds for 1 min 48 s more',
@@ -117,23 +117,23 @@ describe('with what an agent knows', () => {
   });
 
   test('a name whose address an earlier policy denies, or of the other family, is not allowed now', () => {
-    const denied = knowing(fact({ address: '203.0.113.1' as Address }));
+    const denied = knowing(record({ address: '203.0.113.1' as Address }));
     for (const to of ['a.cloud.example:443', 'a.cloud.example@6:443'])
       expect(ask(to, denied).notes[0]).toMatch(/^allowed once an answer of DNS/);
-    const both = ask('a.cloud.example:443', knowing(fact({}))).notes.join();
+    const both = ask('a.cloud.example:443', knowing(record({}))).notes.join();
     expect(both).toMatch(/^allowed now, for 192.0.2.1 for 1 min 48 s more/);
     expect(both).not.toContain('denied until then');
   });
 
   test('of very many addresses the latest are shown', () => {
     const many = Array.from({ length: 300 }, (_, i) =>
-      fact({ address: `10.9.${i >> 8}.${i & 255}` as Address }),
+      record({ address: `10.9.${i >> 8}.${i & 255}` as Address }),
     );
     expect(ask('a.cloud.example@6:443', knowing(...many)).notes).toHaveLength(1 + 5 + 1);
   });
 
   test('an address is allowed by its name, and the name is said', () => {
-    expect(ask('192.0.2.1:443', knowing(fact({})))).toMatchObject({
+    expect(ask('192.0.2.1:443', knowing(record({})))).toMatchObject({
       verdict: 'allow',
       rule: 'egress[0]',
       notes: [
@@ -143,31 +143,31 @@ describe('with what an agent knows', () => {
   });
 
   test('programs get the same as data', () => {
-    const found = fact({});
-    const { told } = answer(
-      knowing(found, fact({ pod: 'shop/db' }), fact({ address: '192.0.2.9' as Address })),
+    const found = record({});
+    const { resolved } = answer(
+      knowing(found, record({ pod: 'shop/db' }), record({ address: '192.0.2.9' as Address })),
       {
         from: 'shop/web',
         to: '192.0.2.1:443',
       },
     );
-    expect(told).toEqual([found]);
-    expect(answer(shop, { from: 'shop/web', to: '192.0.2.1:443' }).told).toEqual([]);
+    expect(resolved).toEqual([found]);
+    expect(answer(shop, { from: 'shop/web', to: '192.0.2.1:443' }).resolved).toEqual([]);
   });
 
   test('one that has ended, one of another pod, one from before the agent', () => {
-    const ended = ask('192.0.2.1:443', knowing(fact({ untilMs: NOW - 30_000 })));
+    const ended = ask('192.0.2.1:443', knowing(record({ untilMs: NOW - 30_000 })));
     expect(ended).toMatchObject({
       verdict: 'deny',
       notes: [
         '192.0.2.1 was a.cloud.example to shop/web until 30 s ago: the next answer of DNS brings it back',
       ],
     });
-    expect(ask('192.0.2.1:443', knowing(fact({ pod: 'shop/db' })))).toMatchObject({
+    expect(ask('192.0.2.1:443', knowing(record({ pod: 'shop/db' })))).toMatchObject({
       verdict: 'deny',
       notes: ['192.0.2.1 is a.cloud.example to shop/db; shop/web was not told so'],
     });
-    const { from: _, ...unknown } = fact({ name: '', oneOf: ['logs.example.org', '*.cloud.example'] });
+    const { from: _, ...unknown } = record({ name: '', oneOf: ['logs.example.org', '*.cloud.example'] });
     expect(ask('192.0.2.1:443', knowing(unknown))).toMatchObject({
       verdict: 'allow',
       notes: [
@@ -198,7 +198,7 @@ test('nothing denies a name', () => {
 
 describe('with what the agent of another node knows', () => {
   const other = () => {
-    const known = knowing(fact({ pod: 'shop/db' }));
+    const known = knowing(record({ pod: 'shop/db' }));
     return { ...known, known: { ...known.known, node: 'n2' } };
   };
   const only = 'only the agent of n1 knows what shop/web was told';
@@ -227,7 +227,7 @@ describe('with what the agent of another node knows', () => {
   });
 
   test('of pods of its own node it knows', () => {
-    const known = knowing(fact({}));
+    const known = knowing(record({}));
     const own = { ...known, known: { ...known.known, node: 'n1' } };
     expect(ask('192.0.2.1:443', own).verdict).toBe('allow');
     expect(ask('192.0.2.2:443', own).verdict).toBe('deny');

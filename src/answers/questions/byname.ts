@@ -5,9 +5,9 @@
 import { type Address, familyOf } from '../../model/address.ts';
 import type { Cluster, PodKey } from '../../model/cluster.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
-import type { ToldAsOf, ToldFact } from '../../names/toldfacts.ts';
+import type { DnsRecord, DnsSnapshot } from '../../names/dnscache.ts';
 import { evaluator } from '../../semantics/evaluate.ts';
-import { toldElsewhere } from './elsewhere.ts';
+import { resolvedElsewhere } from './elsewhere.ts';
 import type { EndName, NamedEnd } from './endname.ts';
 import type { Case, Judged } from './judge.ts';
 import type { Place, World } from './place.ts';
@@ -23,31 +23,36 @@ export function namesNotes(
   { cases, cluster }: Pick<Judged, 'cases' | 'cluster'>,
   { known, unknownPods }: Pick<World, 'known' | 'unknownPods'>,
 ): readonly string[] {
-  const own = podsAmong(sources.filter(source => toldElsewhere(source, known) === undefined));
+  const own = podsAmong(sources.filter(source => resolvedElsewhere(source, known) === undefined));
   const domain = domainOf(name, cases);
   if (domain === undefined)
     return name.kind === 'address' && known !== undefined ? namesOf(name.address, own, known) : [];
   // Of a name's addresses those are allowed by it that an answer brought.
-  const byName = cases.filter(({ verdict, untold }) => verdict.verdict === 'allow' && untold === 'deny');
-  const held = heldNow(cluster, byName, known, unknownPods);
+  const byName = cases.filter(
+    ({ verdict, unresolved }) => verdict.verdict === 'allow' && unresolved === 'deny',
+  );
+  const held = resolvedNow(cluster, byName, known, unknownPods);
   const waiting = byName.filter(({ from }) => !held.some(({ pod }) => pod === podOf(from)?.key));
   return [
     ...allowedNow(held, known),
-    ...onlyOnceTold(domain, waiting[0]),
+    ...onlyOnceResolved(domain, waiting[0]),
     ...unheard(waiting, known),
-    ...toldUnder(domain, own, known),
+    ...resolvedUnder(domain, own, known),
   ];
 }
 
 /** Of pods of other nodes that a rule by name is about. */
-function unheard(waiting: readonly Case[], known: ToldAsOf | undefined): readonly string[] {
-  return [...new Set(waiting.flatMap(({ from }) => toldElsewhere(from, known) ?? []))].slice(0, MOST_PODS);
+function unheard(waiting: readonly Case[], known: DnsSnapshot | undefined): readonly string[] {
+  return [...new Set(waiting.flatMap(({ from }) => resolvedElsewhere(from, known) ?? []))].slice(
+    0,
+    MOST_PODS,
+  );
 }
 
-function allowedNow(held: readonly ToldFact[], known: ToldAsOf | undefined): string[] {
+function allowedNow(held: readonly DnsRecord[], known: DnsSnapshot | undefined): string[] {
   const pods = [...new Set(held.map(({ pod }) => pod))].slice(0, MOST_PODS);
   return pods.map(pod => {
-    const own = held.filter(fact => fact.pod === pod).slice(-MOST_SHOWN);
+    const own = held.filter(record => record.pod === pod).slice(-MOST_SHOWN);
     const texts = own.map(
       ({ address, untilMs }) => `${address} for ${spanText(untilMs - known!.nowMs)} more`,
     );
@@ -62,53 +67,57 @@ function domainOf(name: EndName, cases: readonly Case[]): string | undefined {
 }
 
 /** What the agent knows of the question: of its pods, and of the name or the address that they go to. */
-export function toldOf(
+export function resolvedFor(
   { name }: NamedEnd,
   sources: readonly Place[],
-  known: ToldAsOf | undefined,
-): readonly ToldFact[] {
+  known: DnsSnapshot | undefined,
+): readonly DnsRecord[] {
   if (known === undefined || (name.kind !== 'domain' && name.kind !== 'address')) return [];
   const pods = podsAmong(sources);
-  const isMeant = (fact: ToldFact) =>
-    name.kind === 'domain' ? fact.name === name.name : fact.address === name.address;
-  return pods.flatMap(pod => [...known.facts.of(pod)].filter(fact => isMeant(fact) && fact.untilMs > 0));
+  const isMeant = (record: DnsRecord) =>
+    name.kind === 'domain' ? record.name === name.name : record.address === name.address;
+  return pods.flatMap(pod =>
+    [...known.cache.of(pod)].filter(record => isMeant(record) && record.untilMs > 0),
+  );
 }
 
 function podsAmong(sources: readonly Place[]): readonly PodKey[] {
   return sources.flatMap(source => podOf(source)?.key ?? []).slice(0, MOST_PODS);
 }
 
-function onlyOnceTold(name: string, byName: Case | undefined): string[] {
+function onlyOnceResolved(name: string, byName: Case | undefined): string[] {
   if (byName === undefined) return [];
   return [
     `allowed once an answer of DNS to ${byName.from.name} has brought the address of ${name}, for its TTL and 10 s (2 min at least, unless the agent's --dns-floor says otherwise); denied until then`,
   ];
 }
 
-function toldUnder(name: string, pods: readonly PodKey[], known: ToldAsOf | undefined): string[] {
+function resolvedUnder(name: string, pods: readonly PodKey[], known: DnsSnapshot | undefined): string[] {
   if (known === undefined) return [];
-  const { facts, nowMs } = known;
+  const { cache, nowMs } = known;
   return pods.flatMap(pod => {
-    const now = [...facts.of(pod)].filter(fact => fact.name === name && fact.untilMs > nowMs);
+    const now = [...cache.of(pod)].filter(record => record.name === name && record.untilMs > nowMs);
     if (now.length === 0) return [`${pod} was told no address of ${name} that holds now`];
     const more = now.length - MOST_SHOWN;
     return [
-      ...now.slice(-MOST_SHOWN).map(fact => `${name} is ${fact.address} to ${pod}: ${heldText(fact, nowMs)}`),
+      ...now
+        .slice(-MOST_SHOWN)
+        .map(record => `${name} is ${record.address} to ${pod}: ${heldText(record, nowMs)}`),
       ...(more > 0 ? [`and ${more} more addresses that were told before`] : []),
     ];
   });
 }
 
-function namesOf(address: Address, pods: readonly PodKey[], { facts, nowMs }: ToldAsOf): string[] {
+function namesOf(address: Address, pods: readonly PodKey[], { cache, nowMs }: DnsSnapshot): string[] {
   // Of a connection that was open before the agent was, nobody knows when it was told.
-  const all = [...facts.all()].filter(fact => fact.address === address && fact.untilMs > 0);
+  const all = [...cache.all()].filter(record => record.address === address && record.untilMs > 0);
   return pods.flatMap(pod => {
-    const own = all.filter(fact => fact.pod === pod);
+    const own = all.filter(record => record.pod === pod);
     const now = own.filter(({ untilMs }) => untilMs > nowMs);
     if (now.length > 0)
       return now
         .slice(-MOST_SHOWN)
-        .map(fact => `${address} is ${nameText(fact)} to ${pod}: ${heldText(fact, nowMs)}`);
+        .map(record => `${address} is ${nameText(record)} to ${pod}: ${heldText(record, nowMs)}`);
     const last = own.at(-1);
     if (last !== undefined)
       return [
@@ -121,12 +130,12 @@ function namesOf(address: Address, pods: readonly PodKey[], { facts, nowMs }: To
   });
 }
 
-function nameText({ name, oneOf }: ToldFact): string {
+function nameText({ name, oneOf }: DnsRecord): string {
   return oneOf === undefined ? name : `one of ${oneOf.slice(0, MOST_SHOWN).join(', ')}`;
 }
 
 /** `10.0.0.53 told it 12 s ago, and it holds for 1 min 48 s more`. */
-function heldText({ from, toldMs, untilMs, oneOf }: ToldFact, nowMs: number): string {
+function heldText({ from, toldMs, untilMs, oneOf }: DnsRecord, nowMs: number): string {
   const left = `it holds for ${spanText(untilMs - nowMs)} more`;
   if (oneOf !== undefined) return `it was told before the agent started, and ${left}`;
   return `${from ?? 'DNS'} told it ${spanText(nowMs - toldMs)} ago, and ${left}`;
@@ -145,18 +154,18 @@ export function spanText(ms: number): string {
 // The addresses of a name that a pod was told and may connect to now.
 
 /** Of cases that wait for an answer to bring an address of the name. */
-function heldNow(
+function resolvedNow(
   cluster: Cluster,
   waiting: readonly Case[],
-  known: ToldAsOf | undefined,
+  known: DnsSnapshot | undefined,
   unknownPods: UnknownPods,
-): readonly ToldFact[] {
+): readonly DnsRecord[] {
   if (known === undefined || waiting.length === 0) return [];
   const evaluate = evaluator(cluster, unknownPods);
   const found = waiting.flatMap(({ from, to, flow, family }) => {
     const pod = podOf(from)?.key;
-    const facts = pod === undefined ? [] : [...known.facts.of(pod)];
-    return facts.filter(
+    const cache = pod === undefined ? [] : [...known.cache.of(pod)];
+    return cache.filter(
       ({ name, address, untilMs }) =>
         name === to.place.domain &&
         untilMs > known.nowMs &&

@@ -4,24 +4,24 @@ import type { Cluster, Pod } from '../../model/cluster.ts';
 import { hasDomainPeers } from '../../model/domainpeers.ts';
 import type { Flow } from '../../model/flow.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
-import type { ToldAsOf } from '../../names/toldfacts.ts';
+import type { DnsSnapshot } from '../../names/dnscache.ts';
 import { evaluator } from '../../semantics/evaluate.ts';
 import type { Case } from './judge.ts';
 import type { Place } from './place.ts';
 import { podOf } from './ports.ts';
 
 /** `only the agent of n2 knows what shop/api was told`; absent of pods whose agent answers, and where nobody says which it is. */
-export function toldElsewhere(source: Place, known: ToldAsOf | undefined): string | undefined {
+export function resolvedElsewhere(source: Place, known: DnsSnapshot | undefined): string | undefined {
   const pod = podOf(source);
   if (known?.node === undefined || !pod?.node || pod.node === known.node) return undefined;
   return onlyAgentOf(pod);
 }
 
 /** Of each denial that an answer of DNS may have lifted without this agent's knowledge: why. */
-export function unheardDenials(
+export function undecidedDenials(
   cluster: Cluster,
   cases: readonly Case[],
-  known: ToldAsOf | undefined,
+  known: DnsSnapshot | undefined,
   unknownPods: UnknownPods,
 ): ReadonlyMap<Case, string> {
   const found = new Map<Case, string>();
@@ -29,16 +29,16 @@ export function unheardDenials(
   const denied = cases.filter(
     ({ to, verdict }) => to.place.domain === undefined && verdict.verdict === 'deny',
   );
-  const elsewhere = denied.filter(({ from }) => toldElsewhere(from, known) !== undefined);
+  const elsewhere = denied.filter(({ from }) => resolvedElsewhere(from, known) !== undefined);
   if (elsewhere.length === 0 || !hasNames(cluster)) return found;
-  const evaluate = asIfToldAll(cluster, unknownPods);
+  const evaluate = evaluatorWithAllResolved(cluster, unknownPods);
   for (const each of elsewhere)
-    if (evaluate(each.flow).verdict === 'allow') found.set(each, toldElsewhere(each.from, known)!);
+    if (evaluate(each.flow).verdict === 'allow') found.set(each, resolvedElsewhere(each.from, known)!);
   return found;
 }
 
 /** The same of one connection, by whoever has only the word of `node`. */
-export function unheardDenial(
+export function undecidedDenial(
   cluster: Cluster,
   flow: Flow,
   node: string,
@@ -47,7 +47,9 @@ export function unheardDenial(
   const pod = addressOwners(cluster).get(flow.from);
   if (!pod?.node || pod.node === node || !hasNames(cluster)) return undefined;
   if (evaluator(cluster, unknownPods)(flow).verdict === 'allow') return undefined;
-  return asIfToldAll(cluster, unknownPods)(flow).verdict === 'allow' ? onlyAgentOf(pod) : undefined;
+  return evaluatorWithAllResolved(cluster, unknownPods)(flow).verdict === 'allow'
+    ? onlyAgentOf(pod)
+    : undefined;
 }
 
 function onlyAgentOf({ node, key }: Pod): string {
@@ -58,6 +60,6 @@ function hasNames({ policies }: Cluster): boolean {
   return [...policies.values()].some(hasDomainPeers);
 }
 
-function asIfToldAll(cluster: Cluster, unknownPods: UnknownPods) {
-  return evaluator({ ...cluster, told: { has: () => true } }, unknownPods);
+function evaluatorWithAllResolved(cluster: Cluster, unknownPods: UnknownPods) {
+  return evaluator({ ...cluster, resolved: { has: () => true } }, unknownPods);
 }

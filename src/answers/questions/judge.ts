@@ -1,7 +1,7 @@
 /** Every connection that a question may mean, each with its verdict. */
 import { type Address, type AddressRange, type Family, familyOf } from '../../model/address.ts';
 import { takenAddresses } from '../../model/addressowners.ts';
-import type { Cluster, Pod, PodKey, Told } from '../../model/cluster.ts';
+import type { Cluster, Pod, PodKey, Resolved } from '../../model/cluster.ts';
 import { matchesDomainName } from '../../model/domainname.ts';
 import type { Flow } from '../../model/flow.ts';
 import { evaluatorOf, type FlowVerdict } from '../../semantics/evaluate.ts';
@@ -16,7 +16,7 @@ export interface Case {
   readonly flow: Flow;
   readonly verdict: FlowVerdict;
   /** Of a destination by its name: the verdict while no answer of DNS has brought an address. */
-  readonly untold?: 'allow' | 'deny';
+  readonly unresolved?: 'allow' | 'deny';
   /** Why nobody can say whether the verdict holds. */
   readonly undecided?: string;
   readonly family: Family;
@@ -60,22 +60,23 @@ export function judge(
   for (const { place } of targets)
     settledAt.set(place, settle(cluster, place, podsOf(sources), 'egress', taken));
   const settled = [...from, ...settledAt.values()];
-  const untold = withPods(
+  const unresolved = withPods(
     cluster,
     settled.flatMap(({ pod }) => pod ?? []),
   );
   const names = namesIn(settledAt.values());
-  const inhabited = names.size === 0 ? untold : { ...untold, told: asIfTold(untold, names) };
+  const inhabited =
+    names.size === 0 ? unresolved : { ...unresolved, resolved: withResolved(unresolved, names) };
   const evaluatorIn = (each: Cluster) => evaluatorOf(viewOf(each, unknownPods, undefined, index));
   const evaluate = evaluatorIn(inhabited);
-  const before = inhabited === untold ? evaluate : evaluatorIn(untold);
+  const before = inhabited === unresolved ? evaluate : evaluatorIn(unresolved);
   const cases: Case[] = [];
   const isFull = () => cases.length >= MOST_CASES;
   for (const source of from)
     for (const to of targets)
       for (const pair of pairs(source.stands, settledAt.get(to.place)!.stands, family)) {
         if (isFull()) break;
-        cases.push(...casesOf(evaluate, source.place, to, pair).map(each => withUntold(each, before)));
+        cases.push(...casesOf(evaluate, source.place, to, pair).map(each => withUnresolved(each, before)));
       }
   return { cases, cluster: inhabited, isCut: isFull() || settled.some(({ isCut }) => isCut) };
 }
@@ -87,8 +88,8 @@ function namesIn(settled: Iterable<Settled>): ReadonlyMap<Address, string> {
   return new Map(names);
 }
 
-function withUntold(each: Case, before: (flow: Flow) => FlowVerdict): Case {
-  return each.to.place.domain === undefined ? each : { ...each, untold: before(each.flow).verdict };
+function withUnresolved(each: Case, before: (flow: Flow) => FlowVerdict): Case {
+  return each.to.place.domain === undefined ? each : { ...each, unresolved: before(each.flow).verdict };
 }
 
 /** Two that nobody can tell apart, as two pods of one Deployment, are two all the same. */
@@ -202,12 +203,12 @@ function seenFrom(
 }
 
 /** As if DNS had told every pod these addresses, each under its name. */
-function asIfTold({ told }: Cluster, names: ReadonlyMap<Address, string>): Told {
+function withResolved({ resolved }: Cluster, names: ReadonlyMap<Address, string>): Resolved {
   return {
     has: (pod, address, pattern) => {
       const name = names.get(address);
       if (name !== undefined && matchesDomainName(pattern, name)) return true;
-      return told?.has(pod, address, pattern) ?? false;
+      return resolved?.has(pod, address, pattern) ?? false;
     },
   };
 }

@@ -5,7 +5,7 @@ import type { FlowProtocol } from '../../model/flow.ts';
 import type { Inventory } from '../../model/inventory.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { Service } from '../../model/service.ts';
-import type { ToldAsOf } from '../../names/toldfacts.ts';
+import type { DnsSnapshot } from '../../names/dnscache.ts';
 
 import type { PolicyIndex } from '../../semantics/policyindex.ts';
 
@@ -20,7 +20,7 @@ export interface World {
   /** Of a live cluster: whether the caller may not list what is of that plural, in that namespace. */
   readonly mayNotList?: (plural: string, namespace?: string) => boolean;
   /** What pods were told by DNS, where an agent says it. */
-  readonly known?: ToldAsOf;
+  readonly known?: DnsSnapshot;
   /** Of the cluster's policies, for many questions about it. */
   readonly index?: PolicyIndex;
   /** An address is who answers, whatever Service may have it. */

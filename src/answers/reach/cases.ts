@@ -56,11 +56,11 @@ export class Cases {
     policies: readonly Policy[],
     direction: Direction,
     subjectPorts: string,
-    told: ReadonlySet<string> = UNTOLD,
+    resolved: ReadonlySet<string> = NONE_RESOLVED,
   ): DirectionRules {
     const affecting = policies.filter(policy => policy[direction] !== undefined);
     return {
-      steps: affecting.flatMap(policy => this.#stepsOf(policy, direction, subjectPorts, told)),
+      steps: affecting.flatMap(policy => this.#stepsOf(policy, direction, subjectPorts, resolved)),
       isolatedBy: affecting.filter(({ tier }) => tier === 'networkpolicy').map(({ id }) => id),
     };
   }
@@ -69,18 +69,19 @@ export class Cases {
     policy: Policy,
     direction: Direction,
     subjectPorts: string,
-    told: ReadonlySet<string>,
+    resolved: ReadonlySet<string>,
   ): readonly JudgedRule[] {
     const known = getOrMake(this.#steps, policy, () => new Map<string, readonly JudgedRule[]>());
     const rules = policy[direction]!;
     // Names of an ingress rule mean the subject's ports, those of an egress rule each peer's.
     const ports = direction === 'ingress' && rules.some(rule => hasNames(rule.ports)) ? subjectPorts : '[]';
-    const meant = direction === 'egress' ? patternsOfPolicy(policy).filter(pattern => told.has(pattern)) : [];
+    const meant =
+      direction === 'egress' ? patternsOfPolicy(policy).filter(pattern => resolved.has(pattern)) : [];
     return getOrMake(known, `${direction}${ports}${meant}`, () =>
       rules.flatMap(rule =>
         direction === 'egress' && hasNames(rule.ports)
-          ? [...this.#byPorts].flatMap(([text, ends]) => this.#ruleSteps(policy, rule, text, told, ends))
-          : this.#ruleSteps(policy, rule, ports, told),
+          ? [...this.#byPorts].flatMap(([text, ends]) => this.#ruleSteps(policy, rule, text, resolved, ends))
+          : this.#ruleSteps(policy, rule, ports, resolved),
       ),
     );
   }
@@ -90,12 +91,12 @@ export class Cases {
     policy: Policy,
     rule: Rule,
     ports: string,
-    told: ReadonlySet<string>,
+    resolved: ReadonlySet<string>,
     among?: Bits,
   ): JudgedRule[] {
     const { tier, id } = policy;
     const connections = portsConnections(this.#pool, rule.ports, JSON.parse(ports));
-    const { yes, maybe } = within(this.#peers.of(rule.peers, told), among);
+    const { yes, maybe } = within(this.#peers.of(rule.peers, resolved), among);
     const step = { tier, policy: id, rule: rule.path, connections };
     const sure = { ...step, action: rule.action, peers: yes };
     // N68: whoever may be meant is denied, and never allowed.
@@ -115,7 +116,7 @@ export class Cases {
   }
 }
 
-const UNTOLD: ReadonlySet<string> = new Set();
+const NONE_RESOLVED: ReadonlySet<string> = new Set();
 
 function within({ yes, maybe }: Selected, among: Bits | undefined): Selected {
   return among === undefined ? { yes, maybe } : { yes: yes.and(among), maybe: maybe.and(among) };

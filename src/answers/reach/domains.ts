@@ -34,7 +34,7 @@ function matrixGroups(reach: Reach, family: Family, nameClass: number): number[]
   const { pool, families } = reach;
   const of = families[family];
   const { ends } = of;
-  const sources = of.toldOf(nameClass);
+  const sources = of.endsResolving(nameClass);
   if (sources.length === 0) return undefined;
   const bare = (source: number, region: number) => of.connections(source, ends.outside[region]!);
   const named = (source: number, region: number) =>
@@ -52,7 +52,7 @@ function matrixGroups(reach: Reach, family: Family, nameClass: number): number[]
 export function regionGroups(reaches: readonly Reach[], family: Family, teller: Teller): number[][] {
   const groups = new Map<string, number[]>();
   const { largest } = reaches[0]!.families[family].ends.regions;
-  const [first, ...others] = reaches.map(reach => toldRegions(reach, family));
+  const [first, ...others] = reaches.map(reach => regionsOfNames(reach, family));
   const regions =
     others.length === 0 ? first! : first!.filter(region => others.every(each => each.includes(region)));
   const isRest = (region: number) => Number(region === largest);
@@ -87,9 +87,9 @@ function together(parts: readonly ReachPlace[]): ReachPlace {
 }
 
 /** The regions outside in which an address may be told: unknown pods are denied wherever they are. */
-export function toldRegions(reach: Reach, family: Family): readonly number[] {
+export function regionsOfNames(reach: Reach, family: Family): readonly number[] {
   const { ends } = reach.families[family];
-  return getOrMake(TOLD_REGIONS, ends, () =>
+  return getOrMake(REGIONS_OF_NAMES, ends, () =>
     outsideRegions(reach, family).filter(
       region =>
         !ends.all[ends.outside[region]!]!.isUnknownPod && isLearnable(family, ends.regions.all[region]!),
@@ -97,7 +97,7 @@ export function toldRegions(reach: Reach, family: Family): readonly number[] {
   );
 }
 
-const TOLD_REGIONS = new WeakMap<FamilyEnds, readonly number[]>();
+const REGIONS_OF_NAMES = new WeakMap<FamilyEnds, readonly number[]>();
 
 /** C56: the addresses that are never learnt, whoever tells them. */
 const NEVER = [

@@ -27,7 +27,7 @@ export class FamilyReach {
   readonly #cases: Cases;
   readonly #everybody;
   readonly #policies: readonly Policy[][];
-  readonly #told: readonly ReadonlySet<number>[];
+  readonly #resolving: readonly ReadonlySet<number>[];
   readonly #judgements = new Map<string, Judgement>();
   /** Of egress to a name: by the index of the end whose policies are asked, with the class of the name. */
   readonly #byName = new Map<number, Judgement>();
@@ -43,7 +43,7 @@ export class FamilyReach {
     this.#everybody = peers.everybody.yes;
     this.#cases = new Cases(pool, landscape, this.ends, peers);
     this.#policies = policiesByTemplate(landscape);
-    this.#told = this.#toldEnds();
+    this.#resolving = this.#endsResolving();
     const judged = (direction: Direction) => this.ends.all.map(end => this.#judge(direction, end));
     this.#byEnd = { egress: judged('egress'), ingress: judged('ingress') };
   }
@@ -77,13 +77,13 @@ export class FamilyReach {
   }
 
   /** Whether the end is one of pods with a rule by a name of the class: others are told none. */
-  isTold(end: number, nameClass: number): boolean {
-    return this.#told[nameClass]!.has(end);
+  mayResolve(end: number, nameClass: number): boolean {
+    return this.#resolving[nameClass]!.has(end);
   }
 
   /** The ends of which that is so. */
-  toldOf(nameClass: number): readonly number[] {
-    return [...this.#told[nameClass]!];
+  endsResolving(nameClass: number): readonly number[] {
+    return [...this.#resolving[nameClass]!];
   }
 
   /** Between two addresses, with all that policy has no say in. */
@@ -128,8 +128,8 @@ export class FamilyReach {
     if (subject === owners.get(peer) && !viaService) return pool.all;
     if (direction === 'ingress' && isNodeItself(cluster.nodes.get(subject.node), peer)) return pool.all;
     const end = this.ends.at(own);
-    const told = direction === 'egress' ? this.#patternsTold(end, subject.key, peer) : NOTHING;
-    const judgement = this.#judge(direction, this.ends.all[end]!, told)!;
+    const resolved = direction === 'egress' ? this.#patternsResolved(end, subject.key, peer) : NOTHING;
+    const judgement = this.#judge(direction, this.ends.all[end]!, resolved)!;
     return this.#allowedBy(judgement, direction, this.ends.at(peer));
   }
 
@@ -148,17 +148,17 @@ export class FamilyReach {
   }
 
   /** Of the patterns in the policies of a pod those under which it was told an address. */
-  #patternsTold(end: number, pod: PodKey, peer: Address): ReadonlySet<string> {
-    const { told } = this.#landscape.cluster;
-    if (told === undefined) return NOTHING;
+  #patternsResolved(end: number, pod: PodKey, peer: Address): ReadonlySet<string> {
+    const { resolved } = this.#landscape.cluster;
+    if (resolved === undefined) return NOTHING;
     const patterns = this.#policies[this.ends.all[end]!.template!]!.flatMap(patternsOfPolicy);
-    return new Set(patterns.filter(pattern => told.has(pod, peer, pattern)));
+    return new Set(patterns.filter(pattern => resolved.has(pod, peer, pattern)));
   }
 
   #judgement(direction: Direction, own: number, peer: number): Judgement | undefined {
     const end = this.ends.bare(own);
     const nameClass = direction === 'egress' ? this.ends.nameClassOf(peer) : undefined;
-    if (nameClass === undefined || !this.isTold(end, nameClass)) return this.#byEnd[direction][end];
+    if (nameClass === undefined || !this.mayResolve(end, nameClass)) return this.#byEnd[direction][end];
     const { meaning } = this.#landscape.names[nameClass]!;
     return getOrMake(
       this.#byName,
@@ -168,13 +168,13 @@ export class FamilyReach {
   }
 
   /** By class of names, the ends of pods with a rule by such a name. */
-  #toldEnds(): ReadonlySet<number>[] {
+  #endsResolving(): ReadonlySet<number>[] {
     return this.#landscape.names.map(({ meaning }) => {
       const templates = this.#policies.map(policies =>
         policies.some(policy => hasRuleByName(policy, meaning)),
       );
-      const isTold = ({ template }: End) => template !== undefined && templates[template]!;
-      return new Set(this.ends.all.flatMap((end, i) => (isTold(end) ? [i] : [])));
+      const hasName = ({ template }: End) => template !== undefined && templates[template]!;
+      return new Set(this.ends.all.flatMap((end, i) => (hasName(end) ? [i] : [])));
     });
   }
 
@@ -182,17 +182,17 @@ export class FamilyReach {
   #judge(
     direction: Direction,
     { template }: End,
-    told: ReadonlySet<string> = NOTHING,
+    resolved: ReadonlySet<string> = NOTHING,
   ): Judgement | undefined {
     if (template === undefined) return undefined;
     const { portsText } = this.#landscape.templates.all[template]!;
     const policies = this.#policies[template]!.filter(policy => policy[direction] !== undefined);
     const names = policies.map(({ id, unsure }) => `${id}${unsure ? '?' : ''}`);
-    const key = JSON.stringify([direction, direction === 'ingress' && portsText, names, ...told]);
+    const key = JSON.stringify([direction, direction === 'ingress' && portsText, names, ...resolved]);
     return getOrMake(this.#judgements, key, () => {
       const groups = judgePeers(
         this.#pool,
-        this.#cases.of(policies, direction, portsText, told),
+        this.#cases.of(policies, direction, portsText, resolved),
         this.#everybody,
       );
       return { groups, allowed: rowOf(this.#pool, groups, this.ends.all.length) };

@@ -26,10 +26,10 @@ export class PeerSets {
   }
 
   /** N12: any of the peers; maybe where one may mean it and none does for sure. `told` are patterns that mean the peer. */
-  of(peers: 'any' | readonly Peer[], told: ReadonlySet<string>): Selected {
+  of(peers: 'any' | readonly Peer[], resolved: ReadonlySet<string>): Selected {
     if (peers === 'any') return this.everybody;
     // C41: an address has a name for whom it was told, and whichever end it is.
-    if (peers.some(peer => peer.kind === 'domain' && told.has(peer.name))) return this.everybody;
+    if (peers.some(peer => peer.kind === 'domain' && resolved.has(peer.name))) return this.everybody;
     const all = peers.map(peer => getOrMake(this.#known, contentText(peer), () => this.#one(peer)));
     const none = new Bits(this.#ends.all.length);
     const yes = all.reduce((sum, each) => sum.or(each.yes), none);

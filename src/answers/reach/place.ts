@@ -85,7 +85,8 @@ function passing(
   const { ends } = reach;
   const nameClass = ends.nameClassOf(destination);
   const isNobodys =
-    ends.nameClassOf(source) !== undefined || (nameClass !== undefined && !reach.isTold(source, nameClass));
+    ends.nameClassOf(source) !== undefined ||
+    (nameClass !== undefined && !reach.mayResolve(source, nameClass));
   return isNobodys ? pool.none : reach.connections(source, destination);
 }
 

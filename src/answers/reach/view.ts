@@ -10,7 +10,7 @@ import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { Direction } from '../../model/policy.ts';
 import { podSelectorText } from '../../model/selector.ts';
 import type { ConnectionPool } from './connections.ts';
-import { toldRegions } from './domains.ts';
+import { regionsOfNames } from './domains.ts';
 import { type Exposure, exposuresOf, isAnybody, representativesOf } from './exposure.ts';
 import { type ImaginedPod, landscapeOf } from './landscape.ts';
 import { type Matrix, type MatrixLine, matrixOf } from './matrix.ts';
@@ -238,7 +238,9 @@ function namesOf(reach: Reach, regions: readonly string[]): string[] {
 }
 
 function everywhere(reach: Reach): string[] {
-  return familiesOf(reach).flatMap(family => toldRegions(reach, family).map(region => `${family} ${region}`));
+  return familiesOf(reach).flatMap(family =>
+    regionsOfNames(reach, family).map(region => `${family} ${region}`),
+  );
 }
 
 function regionOf(text: string) {

@@ -44,7 +44,7 @@ export function inspectRuleset(ruleset: Ruleset): Inspection {
   }
   return {
     installed: ruleset.tables.size > 0,
-    pods: withToldNames(ruleset, [...pods].map(podInspection)).sort((a, b) => (a.pod < b.pod ? -1 : 1)),
+    pods: withNames(ruleset, [...pods].map(podInspection)).sort((a, b) => (a.pod < b.pod ? -1 : 1)),
     unknownPods: unknownPodsIn(ruleset),
     totals: totalsOf([...ruleset.tables.values()]),
   };
@@ -171,12 +171,12 @@ function totalsOf(tables: readonly Table[]): Inspection['totals'] {
 /** Of a pod and a set; there may be a thousand of each name. */
 const MOST_ADDRESSES = 100;
 
-function withToldNames(ruleset: Ruleset, pods: readonly PodInspection[]): PodInspection[] {
+function withNames(ruleset: Ruleset, pods: readonly PodInspection[]): PodInspection[] {
   const sets = namesSets(ruleset);
   if (sets.length === 0) return [...pods];
-  const told = new Map(sets.map(set => [set, byPod(set)]));
+  const resolved = new Map(sets.map(set => [set, byPod(set)]));
   return pods.map(pod => {
-    const names = pod.egress === undefined ? [] : namesOf(pod, told);
+    const names = pod.egress === undefined ? [] : namesOf(pod, resolved);
     return names.length === 0 ? pod : { ...pod, names };
   });
 }
@@ -188,9 +188,12 @@ function namesSets({ tables }: Ruleset): NftSet[] {
   );
 }
 
-type Told = ReadonlyMap<string, readonly { readonly address: string; readonly leftSeconds: number }[]>;
+type AddressesByPod = ReadonlyMap<
+  string,
+  readonly { readonly address: string; readonly leftSeconds: number }[]
+>;
 
-function byPod({ elements }: NftSet): Told {
+function byPod({ elements }: NftSet): AddressesByPod {
   const found = new Map<string, { address: string; leftSeconds: number }[]>();
   for (const [key, { leftMs = 0 }] of elements) {
     const [pod = '', address = ''] = key.split(' . ');
@@ -200,9 +203,12 @@ function byPod({ elements }: NftSet): Told {
   return found;
 }
 
-function namesOf({ addresses }: PodInspection, told: ReadonlyMap<NftSet, Told>): NamesInspection[] {
+function namesOf(
+  { addresses }: PodInspection,
+  resolved: ReadonlyMap<NftSet, AddressesByPod>,
+): NamesInspection[] {
   const found = new Map<string, NamesInspection>();
-  for (const [{ name: set, comment }, pods] of told) {
+  for (const [{ name: set, comment }, pods] of resolved) {
     const own = addresses.flatMap(address => pods.get(address) ?? []);
     if (own.length === 0) continue;
     const all = [...(found.get(set)?.addresses ?? []), ...own].sort((a, b) => b.leftSeconds - a.leftSeconds);

@@ -40,7 +40,7 @@ export interface HealthFacts {
   /** Default: a kernel that lacks nothing. */
   readonly kernel?: KernelFacts;
   /** Default: no pod has a rule by name. */
-  readonly told?: NamesFacts;
+  readonly dns?: NamesFacts;
   /** Default: none is named. */
   readonly denied?: DenialsFacts;
 }
@@ -53,7 +53,7 @@ export function health({
   nowMs,
   starts = NO_GATE,
   kernel = NOTHING_MISSING,
-  told = NO_NAMES,
+  dns = NO_NAMES,
   denied = NO_DENIALS,
 }: HealthFacts): Health {
   const checks = [
@@ -62,7 +62,7 @@ export function health({
     lastCommit(work, nowMs),
     policiesProgrammed(work),
     kernelFeatures(kernel),
-    names(told),
+    names(dns),
     denials(denied),
     forwarding('ip', host, ours),
     forwarding('ip6', host, ours),

@@ -96,7 +96,7 @@ export function agentView({
         nowMs: Date.now(),
         starts: starts(),
         kernel,
-        told: names.status(),
+        dns: names.status(),
         denied: await denials.facts(),
       });
     },

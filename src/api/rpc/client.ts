@@ -1,11 +1,12 @@
 /** Asks a running agent. */
 import { type Client, type ClientReadableStream, credentials, type ServiceError } from '@grpc/grpc-js';
 import type { Address } from '../../model/address.ts';
-import type { ToldFact } from '../../names/toldfacts.ts';
+import type { DnsRecord } from '../../names/dnscache.ts';
 import type { Denial } from '../../observe/denials/denial.ts';
 import type { SeenFlow } from '../../observe/flows/seenflow.ts';
 import type { FlowsFacts } from '../../observe/flows/source.ts';
 import type { DenialsFacts } from '../health/agentchecks.ts';
+import { decodeRecord } from './dnsrecord.ts';
 import type {
   DropsRequest,
   DropsResponse,
@@ -16,7 +17,6 @@ import type {
   ToldName,
 } from './messages.ts';
 import { loadSchema } from './schema.ts';
-import { factOf } from './toldname.ts';
 
 const DEADLINE_MS = 10_000;
 
@@ -24,7 +24,7 @@ export interface AgentClient {
   status(): Promise<StatusResponse>;
   state(): Promise<readonly StateObject[]>;
   /** What pods were told that holds now; of one address also what held. */
-  names(address?: Address): Promise<readonly ToldFact[]>;
+  names(address?: Address): Promise<readonly DnsRecord[]>;
   connections(): Promise<readonly OpenConnections[]>;
   /** Those that are recorded, and to `follow` them those that come, which ends with the agent. */
   drops(follow: boolean): AsyncGenerator<Drops>;
@@ -84,7 +84,7 @@ export function connectAgent(socket: string): AgentClient {
       }),
     state: () => collect(client.State({}, deadline())),
     names: async (address = '' as Address) =>
-      (await collect(client.Names({ address }, deadline()))).map(factOf),
+      (await collect(client.Names({ address }, deadline()))).map(decodeRecord),
     connections: () => collect(client.Connections({}, deadline())),
     drops: follow => readDrops(client.Drops({ follow }, follow ? {} : deadline())),
     flows: end => readFlows(() => client.Flows({}), end),

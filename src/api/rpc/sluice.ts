@@ -5,7 +5,8 @@ import type { ClusterEvent, Namespace, Pod, PodKey } from '../../model/cluster.t
 import { clusterEvents } from '../../model/clusterevents.ts';
 import type { CountedFlow } from '../../model/countedflows.ts';
 import { problemText } from '../../model/problem.ts';
-import type { ToldFacts } from '../../names/toldfacts.ts';
+import type { DnsCache } from '../../names/dnscache.ts';
+import { encodeRecord } from './dnsrecord.ts';
 import { sendDrops } from './drops.ts';
 import { sendFlows } from './flows.ts';
 import type {
@@ -17,7 +18,6 @@ import type {
   StatusResponse,
   ToldName,
 } from './messages.ts';
-import { toldName } from './toldname.ts';
 import { refusalOf, unary } from './unary.ts';
 import type { AgentView } from './view.ts';
 
@@ -140,13 +140,13 @@ function jsonOf(value: object | undefined): string {
 }
 
 async function sendNames(call: ServerWritableStream<NamesRequest, ToldName>, view: AgentView): Promise<void> {
-  await send(call, toldNames(await view.names.facts(), call.request.address));
+  await send(call, recordsFor(await view.names.facts(), call.request.address));
 }
 
-function* toldNames(facts: ToldFacts | undefined, address: string): Generator<ToldName> {
+function* recordsFor(facts: DnsCache | undefined, address: string): Generator<ToldName> {
   const nowMs = Date.now();
   for (const fact of facts?.all() ?? [])
-    if (address === '' ? fact.untilMs > nowMs : fact.address === address) yield toldName(fact);
+    if (address === '' ? fact.untilMs > nowMs : fact.address === address) yield encodeRecord(fact);
 }
 
 function drained<T>(call: ServerWritableStream<object, T>): Promise<void> {

@@ -3,7 +3,7 @@ import type { ProgrammedPod, StatusKeeper } from '../../agent/status.ts';
 import type { Pod, PodKey } from '../../model/cluster.ts';
 import type { CountedFlow } from '../../model/countedflows.ts';
 import type { Direction } from '../../model/policy.ts';
-import type { ToldFacts } from '../../names/toldfacts.ts';
+import type { DnsCache } from '../../names/dnscache.ts';
 import type { CniParts } from '../../network/cni/cni.ts';
 import type { Denial } from '../../observe/denials/denial.ts';
 import type { FlowSource } from '../../observe/flows/source.ts';
@@ -17,7 +17,7 @@ import type { PodStarts } from '../health/startchecks.ts';
 export interface NamesView {
   readonly status: () => NamesFacts;
   /** All that was heard before the call. Absent where nobody hears. */
-  readonly facts: () => Promise<ToldFacts | undefined>;
+  readonly facts: () => Promise<DnsCache | undefined>;
 }
 
 /** Denied connections, as whoever names them has them. */

@@ -20,9 +20,9 @@ const agent = {
     for (const denial of follow ? live : []) yield { denial, skipped: 0 };
   },
 };
-vi.mock('../everynode/overheard.ts', () => ({
-  beOverheard: () => undefined,
-  beat: () => process.stdout.write('BEAT\n'),
+vi.mock('../everynode/remote.ts', () => ({
+  serveRemote: () => undefined,
+  heartbeat: () => process.stdout.write('BEAT\n'),
 }));
 vi.mock('../sources/askagent.ts', () => ({
   askAgent: (_: string, ask: (asked: typeof agent) => unknown) => ask(agent),

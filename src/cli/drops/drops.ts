@@ -5,7 +5,7 @@ import { type OutputOptions, writeLines, writeNote } from '../../terminal/output
 import { plural } from '../../terminal/plural.ts';
 import type { Agents } from '../everynode/agents.ts';
 import { askCluster, socketOf, type WhereOptions } from '../everynode/command.ts';
-import { beat, beOverheard } from '../everynode/overheard.ts';
+import { heartbeat, serveRemote } from '../everynode/remote.ts';
 import { unknownTo } from '../everynode/unknownto.ts';
 import { denialsText, sayAtInterrupt } from '../followed.ts';
 import { askAgent } from '../sources/askagent.ts';
@@ -27,7 +27,7 @@ export async function dropsCommand(options: DropsOptions): Promise<void> {
     ['--policy', policy],
   ] as const;
   if (socket === undefined) return askCluster('drops', asked, options, sayNothing(options));
-  if (remote) beOverheard();
+  if (remote) serveRemote();
   await askHere(socket, options);
 }
 
@@ -49,7 +49,7 @@ async function askHere(socket: string, options: DropsOptions): Promise<void> {
     const printer = new Printer(options.output);
     if (follow && !remote) sayAtInterrupt(options.output, () => denialsText(printer.count));
     for await (const message of agent.drops(follow)) {
-      if (message.endsRecorded && remote) beat();
+      if (message.endsRecorded && remote) heartbeat();
       if (facts === undefined) warn(message.facts, options);
       facts ??= message.facts;
       if (message.skipped > 0)

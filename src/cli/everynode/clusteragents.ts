@@ -12,7 +12,7 @@ import { isText } from '../../lib/text/istext.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { accessTo } from '../sources/live.ts';
 import { type AgentOutput, type AgentPod, type Agents, MissingRight, type Until } from './agents.ts';
-import { BEAT_MS, FINISH } from './overheard.ts';
+import { HEARTBEAT_MS, STOP } from './remote.ts';
 
 export interface AgentsOptions {
   readonly kubeconfig?: string;
@@ -22,7 +22,7 @@ export interface AgentsOptions {
 }
 
 /** A node that says nothing for so long is away; it would say every other second that it is there. Also for its first. */
-const SILENT_MS = 5 * BEAT_MS;
+const SILENT_MS = 5 * HEARTBEAT_MS;
 
 /** Throws CommandError where there is no such cluster. */
 export async function clusterAgents(options: AgentsOptions): Promise<Agents> {
@@ -114,7 +114,7 @@ async function runIn(
   const stderr = linesTo(line => heard.note(line), broken);
   // Open for as long as we are: the command ends with it.
   const stdin = new PassThrough();
-  const endSoon = () => void stdin.write(FINISH);
+  const endSoon = () => void stdin.write(STOP);
   finish?.addEventListener('abort', endSoon, { once: true });
   if (finish?.aborted) endSoon();
   const connecting = exec.exec(

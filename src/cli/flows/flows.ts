@@ -11,7 +11,7 @@ import { unknownText } from '../drops/summary.ts';
 import { denialLine, denialObject } from '../drops/text.ts';
 import { unknownOf } from '../drops/unknown.ts';
 import { askCluster, socketOf, type WhereOptions } from '../everynode/command.ts';
-import { beat, beOverheard } from '../everynode/overheard.ts';
+import { heartbeat, serveRemote } from '../everynode/remote.ts';
 import { flowsText, sayAtInterrupt } from '../followed.ts';
 import { askAgent } from '../sources/askagent.ts';
 import { flowLine, flowObject } from './text.ts';
@@ -36,8 +36,8 @@ export async function flowsCommand(options: FlowsCommandOptions): Promise<void> 
     );
   if (socket === undefined) return askCluster('flows', asked, options);
   if (remote) {
-    beOverheard();
-    beat();
+    serveRemote();
+    heartbeat();
   }
   await askHere(socket, options);
 }

@@ -6,7 +6,7 @@ import type { AgentClient, FlowsMessage } from '../../api/rpc/client.ts';
 import type { StatusResponse } from '../../api/rpc/messages.ts';
 import { type ClusterEvent, ClusterState } from '../../model/cluster.ts';
 import type { Policy, PolicyId } from '../../model/policy.ts';
-import { ToldFacts } from '../../names/toldfacts.ts';
+import { DnsCache } from '../../names/dnscache.ts';
 import { ModelView } from '../../observe/denials/modelview.ts';
 import { nameDenial } from '../../observe/denials/name.ts';
 import { Namer } from '../../observe/flows/name.ts';
@@ -17,13 +17,13 @@ import { RecordingCollector } from './collector.ts';
 const [WEB, DB, OUTSIDE] = ['10.1.0.1', '10.1.0.2', '192.0.2.7'] as const;
 let state: ClusterState;
 let view: ModelView;
-let facts: ToldFacts;
+let facts: DnsCache;
 let number: number;
 
 beforeEach(() => {
-  [state, facts, number] = [new ClusterState(), new ToldFacts(), 0];
-  const told = () => facts.asOf(Date.now());
-  view = new ModelView(state, { node: 'n1', unknownPods: 'deny', now: () => 0, told });
+  [state, facts, number] = [new ClusterState(), new DnsCache(), 0];
+  const resolved = () => facts.asOf(Date.now());
+  view = new ModelView(state, { node: 'n1', unknownPods: 'deny', now: () => 0, resolved });
   happens(nodeEvent('n1', ['172.18.0.1']), shopPod('shop/db', 'n1', [DB]));
 });
 
@@ -70,9 +70,9 @@ const allowDb = (spec: object) =>
 test('a pod that lived between two looks is judged by its labels', async () => {
   const recorder = await collector();
   happens(shopPod('shop/web', 'n1', [WEB], { role: 'batch' }));
-  const told = connects(WEB, DB, 80);
+  const resolved = connects(WEB, DB, 80);
   happens({ type: 'pod', key: 'shop/web' });
-  recorder.take(told);
+  recorder.take(resolved);
   const recording = await recorder.part();
   expect(recording.flows[0]!.from.pod).toMatchObject({ key: 'shop/web', node: 'n1' });
   const from = (role: string) => [{ from: [{ podSelector: { matchLabels: { role } } }] }];
@@ -89,9 +89,9 @@ test('labels and named ports that changed later count as they were', async () =>
   };
   happens(web('front'), db(5432));
   const recorder = await collector();
-  const told = connects(WEB, DB, 5432);
+  const resolved = connects(WEB, DB, 5432);
   happens(web('back'), db(1));
-  recorder.take(told);
+  recorder.take(resolved);
   recorder.take(connects(WEB, DB, 1));
   const recording = await recorder.part();
   const rule = (role: string) => ({
@@ -132,14 +132,14 @@ test('names that DNS had told, and that hold no more when somebody looks, are in
   const recorder = await collector();
   const nowMs = Date.now();
   const fact = { pod: 'shop/web', address: address(OUTSIDE), toldMs: nowMs } as const;
-  facts.note([
+  facts.record([
     { ...fact, name: 'b.example', untilMs: nowMs + 60_000 },
     { ...fact, name: 'a.example', untilMs: nowMs + 60_000 },
     { ...fact, name: 'old.example', untilMs: nowMs - 1 },
   ]);
-  const told = connects(WEB, OUTSIDE, 443);
+  const resolved = connects(WEB, OUTSIDE, 443);
   facts.retainOnly(new Set());
-  recorder.take(told);
+  recorder.take(resolved);
   recorder.take(connects(WEB, OUTSIDE, 443));
   const { flows } = await recorder.part();
   expect(flows.map(({ names }) => names)).toEqual([['a.example', 'b.example'], undefined]);

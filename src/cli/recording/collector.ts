@@ -4,18 +4,18 @@ import type { AgentClient, FlowsMessage } from '../../api/rpc/client.ts';
 import { MultiMap } from '../../lib/collections/multimap.ts';
 import { addressOwners } from '../../model/addressowners.ts';
 import type { Cluster } from '../../model/cluster.ts';
-import { namesIn, type ToldFact } from '../../names/toldfacts.ts';
+import { type DnsRecord, namesIn } from '../../names/dnscache.ts';
+import { PodVersions } from '../../observe/recording/podversions.ts';
 import { Recorder } from '../../observe/recording/recorder.ts';
 import type { RecordedFlow, Recording } from '../../observe/recording/recording.ts';
 import { ofDenial, ofOpen, ofSeen, type PodOf } from '../../observe/recording/seen.ts';
 import { surroundingsOf } from '../../observe/recording/surroundings.ts';
-import { ToldPods } from '../../observe/recording/toldpods.ts';
 import { recordedOf } from '../diff/recording.ts';
 import { clusterOf, unknownPodsOf } from '../sources/agent.ts';
 
 export class RecordingCollector {
   readonly #agent: AgentClient;
-  readonly #pods = new ToldPods();
+  readonly #pods = new PodVersions();
   readonly #podOf: PodOf = end => this.#pods.of(end, this.#cluster.pods);
   #recorder = new Recorder();
   #fromMs = Date.now();
@@ -66,12 +66,12 @@ export class RecordingCollector {
 
   /** With the names that hold now: nobody tells any more under which they were opened. */
   async #noteOpen(): Promise<void> {
-    const told = new MultiMap<string, ToldFact>();
-    for (const fact of await this.#agent.names()) told.add(`${fact.pod} ${fact.address}`, fact);
+    const resolved = new MultiMap<string, DnsRecord>();
+    for (const record of await this.#agent.names()) resolved.add(`${record.pod} ${record.address}`, record);
     const owners = addressOwners(this.#cluster, this.#node);
     for (const open of (await this.#agent.connections()).flatMap(recordedOf)) {
       const flow = ofOpen(open, owners, this.#node, this.#fromMs);
-      const names = namesIn([...told.get(`${flow?.from.pod?.key} ${flow?.to.address}`)]);
+      const names = namesIn([...resolved.get(`${flow?.from.pod?.key} ${flow?.to.address}`)]);
       this.#note(flow && names.length > 0 ? { ...flow, names } : flow);
     }
   }

@@ -10,7 +10,7 @@ import { plural } from '../../terminal/plural.ts';
 import { printableJsonText } from '../../terminal/printable.ts';
 import { noteWait } from '../../terminal/progress.ts';
 import { socketOf, type WhereOptions } from '../everynode/command.ts';
-import { beat, beOverheard } from '../everynode/overheard.ts';
+import { heartbeat, serveRemote } from '../everynode/remote.ts';
 import { collectFromAgent } from './collect.ts';
 import { recordingLacks } from './read.ts';
 import { windowText } from './text.ts';
@@ -66,8 +66,8 @@ async function record(
 /** In the pod of an agent: each part is a recording of its own. */
 async function recordForPrompt(socket: string): Promise<void> {
   const end = new AbortController();
-  beOverheard(() => end.abort());
-  beat();
+  serveRemote(() => end.abort());
+  heartbeat();
   await collectFromAgent(socket, { end: end.signal, take: part => writeRecording('-', part) });
 }
 

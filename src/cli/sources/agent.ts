@@ -6,7 +6,7 @@ import { ownAddresses, ownNetworkNamespace } from '../../kernel/host/read.ts';
 import type { Address } from '../../model/address.ts';
 import { type Cluster, type ClusterEvent, ClusterState, type Namespace } from '../../model/cluster.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
-import { type ToldAsOf, type ToldFact, ToldFacts } from '../../names/toldfacts.ts';
+import { DnsCache, type DnsRecord, type DnsSnapshot } from '../../names/dnscache.ts';
 import { askAgent } from './askagent.ts';
 import { readDump } from './dump.ts';
 
@@ -14,7 +14,7 @@ export interface KnownCluster {
   /** With what its pods were told by DNS. */
   readonly cluster: Cluster;
   readonly unknownPods: UnknownPods;
-  readonly known: ToldAsOf;
+  readonly known: DnsSnapshot;
 }
 
 /**
@@ -38,21 +38,21 @@ export async function readDumped(file: string): Promise<KnownCluster> {
 }
 
 /** What holds now, and of these addresses also what held. */
-export async function knownOf(agent: AgentClient, addresses: readonly Address[] = []): Promise<ToldAsOf> {
+export async function knownOf(agent: AgentClient, addresses: readonly Address[] = []): Promise<DnsSnapshot> {
   const held = await Promise.all(addresses.map(address => agent.names(address)));
   return knownFrom([...held.flat(), ...(await agent.names())], Date.now());
 }
 
-function knownFrom(told: readonly ToldFact[], nowMs: number): ToldAsOf {
-  const facts = new ToldFacts();
-  facts.note(told);
-  return { facts, nowMs };
+function knownFrom(records: readonly DnsRecord[], nowMs: number): DnsSnapshot {
+  const cache = new DnsCache();
+  cache.record(records);
+  return { cache, nowMs };
 }
 
 /** `known.node`: whose agent says it. */
-export function withKnown(cluster: ClusterState, known: ToldAsOf & { readonly node: string }) {
-  const told = known.facts.asOf(known.nowMs);
-  return { cluster: { ...cluster, told, seenBy: known.node }, known };
+export function withKnown(cluster: ClusterState, known: DnsSnapshot & { readonly node: string }) {
+  const resolved = known.cache.asOf(known.nowMs);
+  return { cluster: { ...cluster, resolved, seenBy: known.node }, known };
 }
 
 export function unknownPodsOf(denied: boolean): UnknownPods {

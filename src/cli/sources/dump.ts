@@ -1,7 +1,7 @@
 /** What `sluice inspect dump` wrote. */
 
 import type { StateObject, StatusResponse } from '../../api/rpc/messages.ts';
-import type { ToldFact } from '../../names/toldfacts.ts';
+import type { DnsRecord } from '../../names/dnscache.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { readText } from './files.ts';
 
@@ -19,7 +19,7 @@ export interface AgentDump {
   /** Its cluster, each object as JSON. */
   readonly state: readonly StateObject[];
   /** What its pods were told by DNS and that held; absent in dumps of earlier versions. */
-  readonly names?: readonly ToldFact[];
+  readonly names?: readonly DnsRecord[];
 }
 
 /** The agent's part of a dump. Throws CommandError where the file has none. */

@@ -4,7 +4,7 @@ import type { Inventory } from '../../model/inventory.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { Problem } from '../../model/problem.ts';
 import type { LabelSelector } from '../../model/selector.ts';
-import type { ToldAsOf } from '../../names/toldfacts.ts';
+import type { DnsSnapshot } from '../../names/dnscache.ts';
 
 export interface State {
   readonly cluster: Cluster;
@@ -12,7 +12,7 @@ export interface State {
   /** What becomes of addresses of pod networks that no known pod has; absent where it is not known. */
   readonly unknownPods?: UnknownPods;
   /** What pods were told by DNS; absent where no agent was asked. */
-  readonly known?: ToldAsOf;
+  readonly known?: DnsSnapshot;
   /** What is wrong with the objects that were read. */
   readonly problems: readonly Problem[];
   /** A sentence for each thing that could not be read, and what the answer lacks by it; and which policies are audited. */

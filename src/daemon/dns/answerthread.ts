@@ -3,14 +3,14 @@ import { writeSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { close } from '../../kernel/netlink/wire/libc.ts';
+import type { DnsRecord } from '../../names/dnscache.ts';
 import type { Pair } from '../../names/leases.ts';
 import type { Subjects } from '../../names/subjects.ts';
-import type { ToldFact } from '../../names/toldfacts.ts';
 import { check, eventfd } from './libc.ts';
-import type { FromThread, HearingCounts, HearingOrders, ToThread } from './messages.ts';
+import type { AnswerThreadOptions, DnsCounts, FromThread, ToThread } from './messages.ts';
 
 export interface AnswerThreadEvents {
-  told(facts: readonly ToldFact[]): void;
+  resolved(facts: readonly DnsRecord[]): void;
   /** The time of these pairs is over soon; `inUse` says which of them are connected. */
   ending(pairs: readonly Pair[]): void;
   /** The thread has ended, although nobody asked it to. */
@@ -26,14 +26,14 @@ export class AnswerThread {
   readonly #wake = check('eventfd', eventfd(0, CLOEXEC));
   readonly #waiting = new Map<number, () => void>();
   #lastSync = 0;
-  #counts: HearingCounts | undefined;
+  #counts: DnsCounts | undefined;
   #heardMs = 0;
   #ended = false;
 
   /** Hears in the network namespace of this thread. */
-  constructor(orders: Omit<HearingOrders, 'wake'>, events: AnswerThreadEvents) {
+  constructor(orders: Omit<AnswerThreadOptions, 'wake'>, events: AnswerThreadEvents) {
     const file = join(import.meta.dirname, `thread${extname(import.meta.filename)}`);
-    const workerData: HearingOrders = { ...orders, wake: this.#wake };
+    const workerData: AnswerThreadOptions = { ...orders, wake: this.#wake };
     this.#thread = new Worker(file, { workerData, trackUnmanagedFds: false, execArgv: [], stdout: false });
     this.#thread.unref();
     let error = 'the answer thread ended';
@@ -46,7 +46,7 @@ export class AnswerThread {
     });
   }
 
-  get counts(): HearingCounts | undefined {
+  get counts(): DnsCounts | undefined {
     return this.#counts;
   }
 
@@ -100,7 +100,7 @@ export class AnswerThread {
       events.ending(message.pairs);
       return;
     }
-    events.told(message.facts);
+    events.resolved(message.facts);
     if (message.synced === undefined) return;
     this.#waiting.get(message.synced)?.();
     this.#waiting.delete(message.synced);

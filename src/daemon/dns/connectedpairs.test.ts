@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Address } from '../../model/address.ts';
 import type { Connection, Conntrack } from '../../nft/conntrack.ts';
-import { connectedPairs } from './answers.ts';
+import { connectedPairs } from './watcher.ts';
 
 const pair = (pod: string, peer: string) => ({ pod: pod as Address, peer: peer as Address });
 

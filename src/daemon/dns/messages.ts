@@ -1,11 +1,12 @@
 /** What the agent and its answer thread tell each other. */
+
+import type { DnsRecord } from '../../names/dnscache.ts';
 import type { Pair, Recovered } from '../../names/leases.ts';
 import type { Lifetimes } from '../../names/leasetable.ts';
 import type { Subjects } from '../../names/subjects.ts';
-import type { ToldFact } from '../../names/toldfacts.ts';
 
 /** What the thread is given at its start. */
-export interface HearingOrders {
+export interface AnswerThreadOptions {
   /** An eventfd: whoever has posted a message counts it up. */
   readonly wake: number;
   readonly queue: number;
@@ -25,7 +26,7 @@ export type ToThread =
   | { readonly kind: 'inUse'; readonly pairs: readonly Pair[] }
   | { readonly kind: 'stop' };
 
-export interface HearingCounts {
+export interface DnsCounts {
   readonly seen: number;
   readonly learnt: number;
   readonly passed: number;
@@ -53,5 +54,5 @@ export const WAIT_BUCKETS_US = [25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_0
 export type FromThread =
   /** The time of these is over soon: which of them are in use? */
   | { readonly kind: 'ending'; readonly pairs: readonly Pair[] }
-  | { readonly kind: 'facts'; readonly facts: readonly ToldFact[]; readonly synced?: number }
-  | { readonly kind: 'counts'; readonly counts: HearingCounts };
+  | { readonly kind: 'facts'; readonly facts: readonly DnsRecord[]; readonly synced?: number }
+  | { readonly kind: 'counts'; readonly counts: DnsCounts };

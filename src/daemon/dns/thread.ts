@@ -4,15 +4,15 @@
  */
 import { readSync } from 'node:fs';
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
-import { AnswerDesk } from './desk.ts';
+import { DnsAnswerHandler } from './answerhandler.ts';
 import { fixed, poll } from './libc.ts';
-import type { HearingOrders, ToThread } from './messages.ts';
+import type { AnswerThreadOptions, ToThread } from './messages.ts';
 import { QueueSocket } from './queuesocket.ts';
 
-const orders = workerData as HearingOrders;
+const orders = workerData as AnswerThreadOptions;
 const { wake } = orders;
 const queue = new QueueSocket(orders.queue);
-const desk = new AnswerDesk(queue, orders, message => parentPort!.postMessage(message));
+const desk = new DnsAnswerHandler(queue, orders, message => parentPort!.postMessage(message));
 
 const POLLIN = 1;
 const POLL_ENTRY = 8;

@@ -28,7 +28,7 @@ const TELL_MS = 6 * 3_600_000;
 const OF_NAMESPACE: Rate = { burst: 50, perSecond: 1 / 60 };
 const OF_ALL: Rate = { burst: 200, perSecond: 1 };
 const MOST_NAMESPACES = 1_000;
-const MOST_TOLD = 10_000;
+const MOST_REPORTED = 10_000;
 
 export interface AuditsOptions {
   readonly node: string;
@@ -40,7 +40,7 @@ export interface AuditsOptions {
   readonly now?: () => number;
 }
 
-interface Told {
+interface Reported {
   readonly atMs: number;
   readonly text: string;
 }
@@ -52,9 +52,9 @@ export class Audits implements Pick<Observer, 'committed'>, AuditsView {
   #audited: ReadonlyMap<PolicyId, Policy> | undefined;
   readonly #rates = new SourceRates(OF_NAMESPACE, OF_ALL, MOST_NAMESPACES);
   /** When each was last told, and what, the latest last: also of one that is audited no more, and may be again. */
-  readonly #told = new Map<PolicyId, Told>();
+  readonly #reported = new Map<PolicyId, Reported>();
   #ends: readonly (() => void)[] = [];
-  #hasToldOfMany = false;
+  #hasReportedMany = false;
   #report: (spec: EventSpec) => void = () => undefined;
 
   constructor(options: AuditsOptions) {
@@ -115,8 +115,8 @@ export class Audits implements Pick<Observer, 'committed'>, AuditsView {
   /** Once: whose policies come and go would else fill the log. */
   #tellOfMany(audited: number): void {
     const unjudged = audited - this.#tally.totals.length;
-    if (unjudged === 0 || this.#hasToldOfMany) return;
-    this.#hasToldOfMany = true;
+    if (unjudged === 0 || this.#hasReportedMany) return;
+    this.#hasReportedMany = true;
     const many = `${audited} policies are audited, more than the agent judges: ${unjudged} are not judged`;
     this.#options.log.warn({ audited, unjudged }, `${many}, those of each namespace whose names come last`);
   }
@@ -125,7 +125,7 @@ export class Audits implements Pick<Observer, 'committed'>, AuditsView {
     const { policy, sinceMs, wouldDeny, wouldAllow } = total;
     if (wouldDeny + wouldAllow === 0) return;
     const nowMs = this.#now();
-    const last = this.#told.get(policy);
+    const last = this.#reported.get(policy);
     if (last !== undefined && nowMs - last.atMs < TELL_MS) return;
     const text = auditText(total);
     if (last?.text === text) return;
@@ -137,10 +137,10 @@ export class Audits implements Pick<Observer, 'committed'>, AuditsView {
     this.#report({ about: referenceTo(policy), type: 'Normal', reason: 'PolicyAudited', note });
   }
 
-  #remember(policy: PolicyId, told: Told): void {
-    this.#told.delete(policy);
-    this.#told.set(policy, told);
-    if (this.#told.size > MOST_TOLD) this.#told.delete(this.#told.keys().next().value!);
+  #remember(policy: PolicyId, reported: Reported): void {
+    this.#reported.delete(policy);
+    this.#reported.set(policy, reported);
+    if (this.#reported.size > MOST_REPORTED) this.#reported.delete(this.#reported.keys().next().value!);
   }
 }
 

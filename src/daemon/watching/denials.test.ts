@@ -61,7 +61,7 @@ function site() {
     limits: { perSource: { perSecond: 2, burst: 20 }, inAll: { perSecond: 50, burst: 200 } },
     isPossible: true,
     logs: 'all',
-    told: () => undefined,
+    resolved: () => undefined,
     log: { debug: say, info: say, warn: say, error: say },
   });
   denials.start();

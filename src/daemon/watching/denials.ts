@@ -17,7 +17,7 @@ import {
 import { type LogCounts, LogSocket } from '../../kernel/netlink/nflog/logsocket.ts';
 import type { LoggedPacket } from '../../kernel/netlink/nflog/messages.ts';
 import { readCounters } from '../../kernel/netlink/nftables/counters.ts';
-import { ClusterState, type ToldNames } from '../../model/cluster.ts';
+import { ClusterState, type ResolvedNames } from '../../model/cluster.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { Ruleset } from '../../nft/ruleset.ts';
 import type { Denial } from '../../observe/denials/denial.ts';
@@ -34,7 +34,7 @@ export interface DenialsOptions {
   /** Whether this kernel can hand packets over. */
   readonly isPossible: boolean;
   readonly logs: LogMode;
-  readonly told: () => ToldNames | undefined;
+  readonly resolved: () => ResolvedNames | undefined;
   readonly log: Log;
 }
 
@@ -78,9 +78,9 @@ export class Denials {
 
   constructor(options: DenialsOptions) {
     this.#options = options;
-    const { node, unknownPods, told } = options;
+    const { node, unknownPods, resolved } = options;
     const now = () => performance.now();
-    this.view = new ModelView(new ClusterState(), { node, unknownPods, told, now });
+    this.view = new ModelView(new ClusterState(), { node, unknownPods, resolved, now });
     this.services = this.#limits && new KnownServices(options.log);
     this.#recorder = new DenialRecorder({
       view: this.view,

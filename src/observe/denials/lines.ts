@@ -16,12 +16,12 @@ export function connectionText(
   const at = port === undefined ? '' : `:${port}`;
   const through = service === undefined ? '' : ` through ${serviceText(service)}`;
   const error = about === undefined ? '' : `, an error about ${about}`;
-  const target = toldText(to, names) ?? endText(to, port !== undefined);
+  const target = resolvedText(to, names) ?? endText(to, port !== undefined);
   return `${endText(from)} -> ${target}${at}/${protocol}${through}${error}`;
 }
 
 /** Of what has no name of its own. An address may have been told under many. */
-function toldText({ address, pod, node }: DenialEnd, names: readonly string[] = []): string | undefined {
+function resolvedText({ address, pod, node }: DenialEnd, names: readonly string[] = []): string | undefined {
   const [first, ...others] = names;
   if (first === undefined || (pod ?? node) !== undefined) return undefined;
   const more = others.length === 0 ? '' : ` and ${others.length} more`;

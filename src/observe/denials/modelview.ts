@@ -14,7 +14,7 @@ import {
   isSelectable,
   type Pod,
   type PodKey,
-  type ToldNames,
+  type ResolvedNames,
 } from '../../model/cluster.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { PolicyId } from '../../model/policy.ts';
@@ -37,7 +37,7 @@ export interface ModelViewOptions {
   readonly unknownPods: UnknownPods;
   /** Milliseconds, of a clock that never jumps. */
   readonly now: () => number;
-  readonly told?: () => ToldNames | undefined;
+  readonly resolved?: () => ResolvedNames | undefined;
 }
 
 export class ModelView implements View {
@@ -66,13 +66,13 @@ export class ModelView implements View {
   }
 
   get cluster(): Cluster {
-    const told = this.#options.told?.();
-    return told === undefined ? this.#model : { ...this.#model, told };
+    const resolved = this.#options.resolved?.();
+    return resolved === undefined ? this.#model : { ...this.#model, resolved };
   }
 
   /** Under which a pod was told an address by DNS. */
-  namesTold(pod: PodKey, address: Address): readonly string[] {
-    return this.#options.told?.()?.namesOf(pod, address) ?? [];
+  namesOf(pod: PodKey, address: Address): readonly string[] {
+    return this.#options.resolved?.()?.namesOf(pod, address) ?? [];
   }
 
   /** Another model of the same cluster takes the place of the one before. */

@@ -17,7 +17,7 @@ export function nameDenial(packet: DeniedPacket, view: ModelView, serviceOf: Ser
   const ends = { from: namedEnd(from, view), to: namedEnd(to, view) };
   return {
     ...ends,
-    ...toldNames(ends, view),
+    ...resolvedNames(ends, view),
     protocol,
     ...(sourcePort !== undefined && { sourcePort }),
     ...(port !== undefined && { port }),
@@ -59,9 +59,12 @@ export function namedEnd(address: Address, view: ModelView): DenialEnd {
 }
 
 /** What policies by name went by. */
-export function toldNames({ from, to }: Pick<Denial, 'from' | 'to'>, view: ModelView): Pick<Denial, 'names'> {
+export function resolvedNames(
+  { from, to }: Pick<Denial, 'from' | 'to'>,
+  view: ModelView,
+): Pick<Denial, 'names'> {
   if (from.pod === undefined) return {};
-  const names = view.namesTold(from.pod, to.address);
+  const names = view.namesOf(from.pod, to.address);
   return names.length === 0 ? {} : { names };
 }
 

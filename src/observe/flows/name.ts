@@ -6,7 +6,7 @@ import { podCidrsOf } from '../../model/podcidrs.ts';
 import type { Direction } from '../../model/policy.ts';
 import type { DialledService } from '../denials/denial.ts';
 import type { ModelView } from '../denials/modelview.ts';
-import { dialledService, namedEnd, toldNames } from '../denials/name.ts';
+import { dialledService, namedEnd, resolvedNames } from '../denials/name.ts';
 import type { ServiceOf } from '../denials/servicenames.ts';
 import type { FlowEnd, SeenFlow } from './seenflow.ts';
 import { workloadByLabels } from './workload.ts';
@@ -68,7 +68,7 @@ export class Namer {
       ...(port !== undefined && { port }),
       ...(icmp !== undefined && { icmp }),
       ...(service !== undefined && { service }),
-      ...toldNames({ from: from.end, to: to.end }, this.#view),
+      ...resolvedNames({ from: from.end, to: to.end }, this.#view),
       directions: directionsOf(from, to),
       family: from.family,
     };

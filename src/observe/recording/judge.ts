@@ -22,7 +22,7 @@ export function recordingJudge(
     nodes: recording.nodes,
     pods: new Map(),
     policies: judging.policies,
-    told: { has: (pod, address, pattern) => ends.wasTold(pod, address, pattern) },
+    resolved: { has: (pod, address, pattern) => ends.hadResolved(pod, address, pattern) },
   };
   const judge = evaluatorOf(viewBy(ends, cluster, unknownPods));
   return flow => {
@@ -44,7 +44,7 @@ class Ends implements Owners {
     return this.get(address) !== undefined;
   }
 
-  wasTold(pod: string, address: Address, pattern: string): boolean {
+  hadResolved(pod: string, address: Address, pattern: string): boolean {
     const { from, to, names = [] } = this.flow ?? {};
     if (from?.pod?.key !== pod || to?.address !== address) return false;
     return names.some(name => name === pattern || matchesDomainName(pattern, name));

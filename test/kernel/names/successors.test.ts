@@ -52,7 +52,7 @@ test(
       all.replace(/apiVersion: v1\nkind: Pod\nmetadata: { name: web,(?:.*\n)*?---\n/, ''),
     );
     await ground.startAgent();
-    await ground.until(() => ground.agent!.output.includes('hearing the answers'), 30_000);
+    await ground.until(() => ground.agent!.output.includes('reading DNS answers'), 30_000);
     ground.write('cluster.yaml', all); // when it was created nobody knows
     await ground.agent!.inForce(2);
     expect(await isOpen('10.98.0.3')).toBe(false);

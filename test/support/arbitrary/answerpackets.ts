@@ -3,7 +3,7 @@ import packet, { type Answer, type Packet } from 'dns-packet';
 import fc from 'fast-check';
 import { type Address, addressBytes } from '../../../src/model/address.ts';
 
-export const TOLD_POD = '10.1.0.1' as Address;
+export const RESOLVING_POD = '10.1.0.1' as Address;
 const RESOLVER = '10.96.0.10' as Address;
 
 const name = fc.constantFrom('a.example.org', 'b.example.org', 'A.Example.ORG', 'x.cdn.example', 'other.net');
@@ -57,7 +57,7 @@ function ip(protocol: number, body: Uint8Array): Buffer {
   header.writeUInt16BE(20 + body.length, 2);
   header[9] = protocol;
   header.set(addressBytes(RESOLVER), 12);
-  header.set(addressBytes(TOLD_POD), 16);
+  header.set(addressBytes(RESOLVING_POD), 16);
   return Buffer.concat([header, body]);
 }
 

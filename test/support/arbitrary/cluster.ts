@@ -25,14 +25,14 @@ import type {
 } from '../../../src/model/selector.ts';
 import type { TunnelLinks } from '../../../src/semantics/tunnelends.ts';
 
-import { ToldTable } from '../oracle/told.ts';
+import { ResolvedTable } from '../oracle/resolved.ts';
 
 const NAMESPACES = ['a', 'b', 'c'];
 const NODES = ['n1', 'n2'];
 const PROTOCOLS = ['TCP', 'UDP', 'SCTP'] as const;
 const PORTS = [53, 80, 81, 443, 1000, 1100, 8080];
 const NAMES = ['kubernetes.io', '*.kubernetes.io', '*.io', 'example.org', '*.example.org'];
-const TOLD_NAMES = ['kubernetes.io', 'www.kubernetes.io', 'example.org', 'a.b.example.org', 'other.net'];
+const DNS_NAMES = ['kubernetes.io', 'www.kubernetes.io', 'example.org', 'a.b.example.org', 'other.net'];
 const PORT_NAMES = ['web', 'dns'];
 const NETWORKS = [
   '0.0.0.0/0',
@@ -369,9 +369,9 @@ export const clusterArbitrary: fc.Arbitrary<Cluster> = fc
       .integer({ min: 0, max: 2 })
       .chain(count => fc.tuple(...Array.from({ length: count }, (_, i) => auditedArbitrary(`q${i}`)))),
   })
-  .chain(parts => toldArbitrary(parts.pods).map(told => ({ ...parts, told })))
-  .map(({ namespaces, nodes, tunnels, pods, policies, audited, told }) => ({
-    told,
+  .chain(parts => resolvedArbitrary(parts.pods).map(resolved => ({ ...parts, resolved })))
+  .map(({ namespaces, nodes, tunnels, pods, policies, audited, resolved }) => ({
+    resolved,
     namespaces: byKey(namespaces, ({ name }) => name),
     nodes: byKey(
       nodes.map(node => withTunnels(node, tunnels)),
@@ -383,8 +383,8 @@ export const clusterArbitrary: fc.Arbitrary<Cluster> = fc
   }));
 
 /** As manifests say it: what pods were told by DNS is known to their nodes alone. */
-export const untoldClusterArbitrary: fc.Arbitrary<Cluster> = clusterArbitrary.map(
-  ({ told: _, ...cluster }) => cluster,
+export const unresolvedClusterArbitrary: fc.Arbitrary<Cluster> = clusterArbitrary.map(
+  ({ resolved: _, ...cluster }) => cluster,
 );
 
 /** As agents know it, whose nodes have bridges too, some of which have an address of others. */
@@ -399,19 +399,19 @@ export const bridgedClusterArbitrary: fc.Arbitrary<Cluster> = fc
   }));
 
 /** Every pod is told some of the addresses there are, under names that the rules have and others. */
-function toldArbitrary(pods: readonly Pod[]): fc.Arbitrary<ToldTable> {
+function resolvedArbitrary(pods: readonly Pod[]): fc.Arbitrary<ResolvedTable> {
   const addresses = [...pods.flatMap(pod => pod.addresses), ...OUTSIDE];
   const entry = fc.record({
     pod: fc.constantFrom(...pods.map(({ key }) => key)),
-    name: fc.constantFrom(...TOLD_NAMES),
+    name: fc.constantFrom(...DNS_NAMES),
     address: fc.constantFrom(...addresses),
   });
-  return fc.array(entry, { minLength: 0, maxLength: 60 }).map(entries => new ToldTable(entries));
+  return fc.array(entry, { minLength: 0, maxLength: 60 }).map(entries => new ResolvedTable(entries));
 }
 
 /** A pod that was told an address, and the address, of one family. */
-function toldPairs({ told, pods }: Cluster): [Address, Address][] {
-  const entries = told instanceof ToldTable ? told.entries : [];
+function resolvedPairs({ resolved, pods }: Cluster): [Address, Address][] {
+  const entries = resolved instanceof ResolvedTable ? resolved.entries : [];
   return entries.flatMap(({ pod, address }) =>
     (pods.get(pod)?.addresses ?? [])
       .filter(own => own.includes(':') === address.includes(':'))
@@ -442,12 +442,12 @@ export const flowsArbitrary = (cluster: Cluster, count: number): fc.Arbitrary<Fl
     },
     { weight: 1, arbitrary: fc.record({ protocol: fc.constantFrom('ICMP' as const, 47) }) },
   );
-  const told = toldPairs(cluster);
+  const resolved = resolvedPairs(cluster);
   const ends = fc.tuple(end, end).filter(([from, to]) => from.includes(':') === to.includes(':'));
   const pair =
-    told.length === 0
+    resolved.length === 0
       ? ends
-      : fc.oneof({ weight: 3, arbitrary: ends }, { weight: 1, arbitrary: fc.constantFrom(...told) });
+      : fc.oneof({ weight: 3, arbitrary: ends }, { weight: 1, arbitrary: fc.constantFrom(...resolved) });
   const flow = fc
     .tuple(pair, service)
     .map(([[from, to], service]) => [from, to, service] as const)

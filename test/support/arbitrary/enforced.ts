@@ -4,7 +4,7 @@ import { LIMITS } from '../../../src/compiler/live/limits.ts';
 import type { Hearing } from '../../../src/compiler/namespeers.ts';
 import type { UnknownPods } from '../../../src/model/podcidrs.ts';
 import type { PodLinks } from '../../../src/model/podlinks.ts';
-import { HEARING } from '../oracle/told.ts';
+import { HEARING } from '../oracle/resolved.ts';
 
 export interface Enforced {
   readonly unknownPods: UnknownPods;

@@ -1,25 +1,28 @@
 /** What holds of answers of DNS whatever their bytes: nothing throws, limits hold, and nothing is learnt for anybody else. */
 
 import { addressBytes } from '../../../src/model/address.ts';
+import { AnswerReader } from '../../../src/names/answerreader.ts';
 import { Leases } from '../../../src/names/leases.ts';
 import { LIFETIMES } from '../../../src/names/leasetable.ts';
-import { AnswerListener } from '../../../src/names/listener.ts';
 import { isLearnable } from '../../../src/names/message.ts';
-import { TOLD_POD } from '../arbitrary/answerpackets.ts';
+import { RESOLVING_POD } from '../arbitrary/answerpackets.ts';
 
 const LIMITS = { perName: 20, perPod: 30, perNode: 30 };
 const SETS = [{ name: 'names-A', patterns: ['*.example.org', 'x.cdn.example'], command: 4 }];
 
 export function checkAnswers(packets: readonly Uint8Array[]): void {
   const leases = new Leases(LIFETIMES, LIMITS);
-  leases.configure({ pods: [{ key: 'shop/web', addresses: [TOLD_POD], sets: ['names-A'] }], sets: SETS }, 0);
-  const listener = new AnswerListener(leases);
+  leases.configure(
+    { pods: [{ key: 'shop/web', addresses: [RESOLVING_POD], sets: ['names-A'] }], sets: SETS },
+    0,
+  );
+  const listener = new AnswerReader(leases);
   for (const bytes of packets) {
     const packet = listener.read(bytes);
     if (packet === undefined) continue;
-    for (const { kind, set, pod, peer } of listener.hear(packet, 0).changes) {
+    for (const { kind, set, pod, peer } of listener.learn(packet, 0).changes) {
       const fits =
-        set === 'names-A' && pod === TOLD_POD && (kind === 'forget' || isLearnable(addressBytes(peer)));
+        set === 'names-A' && pod === RESOLVING_POD && (kind === 'forget' || isLearnable(addressBytes(peer)));
       if (!fits) throw new Error(`${kind} ${set} ${pod} . ${peer}`);
     }
     if (leases.size > LIMITS.perNode) throw new Error(`${leases.size} leases`);

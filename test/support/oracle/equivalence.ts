@@ -13,7 +13,7 @@ import { trace } from '../../../src/nft/trace/trace.ts';
 import { evaluator, type FlowVerdict } from '../../../src/semantics/evaluate.ts';
 import { tunnelFinders } from '../../../src/semantics/tunnelends.ts';
 import type { Situation } from '../arbitrary/cluster.ts';
-import { HEARING, withTold } from './told.ts';
+import { HEARING, withResolvedElements } from './resolved.ts';
 
 export interface Tally {
   packets: number;
@@ -36,14 +36,14 @@ interface Station {
 
 export function checkSituation({ cluster, unknownPods, flows }: Situation, tally: Tally): void {
   const evaluate = evaluator(cluster, unknownPods);
-  const { told: _, ...silent } = cluster;
-  const untold = evaluator(silent, unknownPods);
+  const { resolved: _, ...silent } = cluster;
+  const unresolved = evaluator(silent, unknownPods);
   const names = [...cluster.nodes.keys()];
   const onNode = new Map(names.map(node => [node, evaluator(cluster, unknownPods, node)]));
   const rulesets = compileAll(cluster, unknownPods);
   for (const flow of flows) {
     count(evaluate(flow), tally);
-    if (evaluate(flow).egress.reason !== untold(flow).egress.reason) tally.byName++;
+    if (evaluate(flow).egress.reason !== unresolved(flow).egress.reason) tally.byName++;
     const wrong = wrongStation(cluster, rulesets, flow, node => onNode.get(node)!(flow));
     if (wrong !== undefined) throw new Error(`${JSON.stringify(flow)}: ${wrong}`);
   }
@@ -54,7 +54,7 @@ export function compileAll(cluster: Cluster, unknownPods: UnknownPods): Map<stri
   return new Map(
     [...cluster.nodes.keys()].map(node => {
       const ruleset = compile(cluster, node, unknownPods, 'others', HEARING);
-      return [node, withTold(ruleset, cluster, node, unknownPods)];
+      return [node, withResolvedElements(ruleset, cluster, node, unknownPods)];
     }),
   );
 }

@@ -33,7 +33,7 @@ export function changesOf(old: Side, now: Side, isAsked: (unit: Unit) => boolean
   const found = new Map<string, { what: What; rows: Map<Unit, Unit[]> }>();
   for (const from of units)
     for (const to of destinations) {
-      if (!isJudged(from, to) || !isTold(old, now, from, to)) continue;
+      if (!isJudged(from, to) || !mayResolve(old, now, from, to)) continue;
       if (!isAsked(from) && !isAsked(to)) continue;
       for (const what of whatChanges(pool, old, now, from, to)) {
         const { rows } = getOrMake(found, textOf(what), () => ({ what, rows: new Map<Unit, Unit[]>() }));
@@ -50,7 +50,7 @@ function isJudged(from: Unit, to: Unit): boolean {
 }
 
 /** A pod without a rule by such a name, before and after, is told none. */
-function isTold(old: Side, now: Side, from: Unit, to: Unit): boolean {
+function mayResolve(old: Side, now: Side, from: Unit, to: Unit): boolean {
   return to.members.every(
     member =>
       member.kind !== 'domain' ||
@@ -61,7 +61,9 @@ function isTold(old: Side, now: Side, from: Unit, to: Unit): boolean {
 
 function hasRuleByName({ reach }: Side, ends: readonly Ends[], { nameClass }: DomainMember): boolean {
   return FAMILIES.some(family =>
-    ends.some(each => each[family] !== undefined && reach.families[family].isTold(each[family], nameClass)),
+    ends.some(
+      each => each[family] !== undefined && reach.families[family].mayResolve(each[family], nameClass),
+    ),
   );
 }
 

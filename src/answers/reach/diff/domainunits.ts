@@ -14,11 +14,11 @@ import type { Unit } from './units.ts';
 export function domainUnits(old: Side, now: Side): Unit[] {
   const sides = [old, now] as const;
   return old.reach.landscape.names.flatMap((_, nameClass) => {
-    const told = new Set(sides.flatMap(side => toldWorkloads(side, nameClass)));
-    if (told.size === 0) return [];
+    const resolving = new Set(sides.flatMap(side => workloadsResolving(side, nameClass)));
+    if (resolving.size === 0) return [];
     const groups = new Map(
       familiesOf(now.reach).map(family => {
-        const tellers = sides.map(side => tellerOf(side, family, nameClass, told));
+        const tellers = sides.map(side => tellerOf(side, family, nameClass, resolving));
         const teller: Teller = region => tellers.map(tell => tell(region)).join('|');
         return [family, regionGroups([old.reach, now.reach], family, teller)] as const;
       }),
@@ -29,14 +29,14 @@ export function domainUnits(old: Side, now: Side): Unit[] {
 }
 
 /** Of one side the workloads with a rule by such a name. */
-function toldWorkloads(side: Side, nameClass: number): string[] {
+function workloadsResolving(side: Side, nameClass: number): string[] {
   const { reach, crowd, places } = side;
-  const isTold = ({ ends }: ReachPlace) =>
+  const mayResolve = ({ ends }: ReachPlace) =>
     (Object.entries(ends) as [Family, number][]).some(([family, end]) =>
-      reach.families[family].isTold(end, nameClass),
+      reach.families[family].mayResolve(end, nameClass),
     );
   return places
-    .filter(isTold)
+    .filter(mayResolve)
     .flatMap(({ members }) => members.flatMap(each => workloadOfMember(crowd, each) ?? []));
 }
 

@@ -1,10 +1,10 @@
 /** What a pod was told, as it goes over the socket. */
 import type { Address } from '../../model/address.ts';
 import type { PodKey } from '../../model/cluster.ts';
-import type { ToldFact } from '../../names/toldfacts.ts';
+import type { DnsRecord } from '../../names/dnscache.ts';
 import type { ToldName } from './messages.ts';
 
-export function toldName({ pod, name, oneOf, address, toldMs, untilMs, from }: ToldFact): ToldName {
+export function encodeRecord({ pod, name, oneOf, address, toldMs, untilMs, from }: DnsRecord): ToldName {
   return {
     pod,
     name: oneOf === undefined ? name : '',
@@ -16,7 +16,15 @@ export function toldName({ pod, name, oneOf, address, toldMs, untilMs, from }: T
   };
 }
 
-export function factOf({ pod, name, one_of, address, told_at_ms, until_ms, from }: ToldName): ToldFact {
+export function decodeRecord({
+  pod,
+  name,
+  one_of,
+  address,
+  told_at_ms,
+  until_ms,
+  from,
+}: ToldName): DnsRecord {
   return {
     pod: pod as PodKey,
     name,

@@ -10,7 +10,7 @@ export type Pods = Pick<ReadonlyMap<PodKey, Pod>, 'get'>;
 /** Of more states of pods some have several objects: that takes room, and nothing else. */
 const MOST_SHARED = 50_000;
 
-export class ToldPods {
+export class PodVersions {
   readonly #shared = new Map<string, Pod>();
 
   /** How many states of pods are shared. */

@@ -13,14 +13,14 @@ import type { AgentCommandOptions } from '../options.ts';
 import type { Pipeline } from '../pipeline.ts';
 import type { Serving } from './serve.ts';
 
-export interface Ears {
+export interface Servers {
   close(): Promise<void>;
 }
 
 /** How long the socket may be missing while no rules are in force. A second agent of a node has ended before. */
 const SILENT_MS = PATIENCE_MS + 1_000;
 
-export function openEars(options: AgentCommandOptions, pipeline: Pipeline, log: Logger): Ears {
+export function startServers(options: AgentCommandOptions, pipeline: Pipeline, log: Logger): Servers {
   const { status } = pipeline.enforcement;
   const closed = new AbortController();
   const serving = serveWhenProgrammed(options, pipeline, log, closed.signal);

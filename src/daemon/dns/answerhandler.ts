@@ -4,18 +4,18 @@ import { Turns } from '../../lib/fairness/turns.ts';
 import { WorkBudget } from '../../lib/fairness/workbudget.ts';
 import type { Address } from '../../model/address.ts';
 import { namespaceOfPod, type PodKey } from '../../model/cluster.ts';
-import { BEAT_INTERVAL_MS, type Command, toBeat, toEnd, toForget } from '../../names/control.ts';
+import { AnswerReader } from '../../names/answerreader.ts';
+import { BEAT_INTERVAL_MS, type Command, startWaiting, stopWaiting, toForget } from '../../names/control.ts';
+import type { DnsRecord } from '../../names/dnscache.ts';
 import { Leases, type Recovered } from '../../names/leases.ts';
 import { LIFETIMES, NAMES_LIMITS, periodMs } from '../../names/leasetable.ts';
-import { AnswerListener } from '../../names/listener.ts';
 import type { Transport } from '../../names/packet.ts';
 import { type LeaseChange, type NamesPod, NO_SUBJECTS, type Subjects } from '../../names/subjects.ts';
-import type { ToldFact } from '../../names/toldfacts.ts';
 import { ControlSocket } from './controlsocket.ts';
 import {
+  type AnswerThreadOptions,
+  type DnsCounts,
   type FromThread,
-  type HearingCounts,
-  type HearingOrders,
   type ToThread,
   WAIT_BUCKETS_US,
 } from './messages.ts';
@@ -48,11 +48,11 @@ interface WaitingAnswer {
 /** Whole milliseconds since the thread began. */
 const now = () => Math.floor(performance.now());
 
-export class AnswerDesk {
+export class DnsAnswerHandler {
   readonly #queue: QueueSocket;
   readonly #control = new ControlSocket();
   readonly #leases: Leases;
-  readonly #listener: AnswerListener;
+  readonly #reader: AnswerReader;
   readonly #turns = new Turns<PodKey, WaitingAnswer>(namespaceOfPod);
   readonly #budget = new WorkBudget(namespaceOfPod);
   readonly #ports: readonly number[];
@@ -78,11 +78,11 @@ export class AnswerDesk {
   #sizeBefore = 0;
   #seenBefore = 0;
 
-  constructor(queue: QueueSocket, orders: HearingOrders, post: (message: FromThread) => void) {
+  constructor(queue: QueueSocket, orders: AnswerThreadOptions, post: (message: FromThread) => void) {
     const lifetimes = { ...LIFETIMES, ...orders.lifetimes };
     this.#queue = queue;
     this.#leases = new Leases(lifetimes, NAMES_LIMITS, performance.timeOrigin);
-    this.#listener = new AnswerListener(this.#leases);
+    this.#reader = new AnswerReader(this.#leases);
     this.#recovered = orders.recovered;
     this.#ports = orders.ports;
     this.#periodMs = periodMs(lifetimes);
@@ -118,7 +118,7 @@ export class AnswerDesk {
 
   /** What need not wait, or may not, goes on at once: it is read by nobody, and nothing is learnt from it. */
   readonly #arrive = ({ id, bytes }: WaitingPacket): void => {
-    const packet = this.#listener.read(bytes);
+    const packet = this.#reader.read(bytes);
     const pod = packet && this.#leases.podAt(packet.to);
     if (packet !== undefined && pod !== undefined) {
       const sinceMs = performance.now();
@@ -133,7 +133,7 @@ export class AnswerDesk {
   #answer(pod: PodKey, { id, packet, sinceMs }: WaitingAnswer): void {
     try {
       const nowMs = now();
-      const { changes, units } = this.#listener.hear(packet, nowMs);
+      const { changes, units } = this.#reader.learn(packet, nowMs);
       this.#budget.spend(pod, units, nowMs);
       this.#apply(changes);
     } finally {
@@ -150,7 +150,7 @@ export class AnswerDesk {
         this.#configure(message.subjects, message.renewed);
         return true;
       case 'sync':
-        this.#say(this.#leases.takeAllNews(), message.id);
+        this.#say(this.#leases.drainAllUpdates(), message.id);
         return true;
       case 'inUse':
         this.#leases.inUse(message.pairs, now());
@@ -162,7 +162,7 @@ export class AnswerDesk {
 
   /** No more answers wait from here on; those that do go on. */
   close(): void {
-    this.#switch(toEnd);
+    this.#switch(stopWaiting);
     for (let next = this.#turns.next(); next !== undefined; next = this.#turns.next())
       this.#queue.accept(next.item.id);
     while (this.#queue.read(MOST_FETCHED, ({ id }) => this.#queue.accept(id)) > 0);
@@ -184,7 +184,7 @@ export class AnswerDesk {
     this.#recovered = [];
     const pods = new Set(subjects.pods.map(({ key }) => key));
     this.#budget.retainOnly(pods);
-    this.#listener.retainOnly(pods);
+    this.#reader.retainOnly(pods);
     this.#beat(nowMs);
     this.#report(nowMs);
   }
@@ -196,7 +196,7 @@ export class AnswerDesk {
       this.#beating = false;
       return;
     }
-    this.#beating = this.#switch(toBeat);
+    this.#beating = this.#switch(startWaiting);
   }
 
   /** Whether the kernel took any of it: it has a switch for each port of resolvers, in each family. */
@@ -212,7 +212,7 @@ export class AnswerDesk {
     this.#askedMs = nowMs;
     const pairs = this.#leases.ending(nowMs + 2 * this.#periodMs);
     if (pairs.length > 0) this.#post({ kind: 'ending', pairs });
-    this.#say(this.#leases.takeAllNews());
+    this.#say(this.#leases.drainAllUpdates());
   }
 
   #waited(us: number): void {
@@ -231,7 +231,7 @@ export class AnswerDesk {
   /** What came with many new addresses is given back in a quiet moment: V8 would keep as much again for the next. */
   #giveBack(): void {
     const { size } = this.#leases;
-    const { seen } = this.#listener.counts;
+    const { seen } = this.#reader.counts;
     if (size - this.#sizeBefore >= MANY_NEW && seen === this.#seenBefore) {
       giveMemoryBack();
       this.#sizeBefore = size;
@@ -250,21 +250,21 @@ export class AnswerDesk {
 
   #report(nowMs: number): void {
     this.#reportMs = nowMs;
-    this.#say(this.#leases.takeNews());
+    this.#say(this.#leases.drainUpdates());
     const counts = this.#counts();
     const text = JSON.stringify(counts);
     if (text !== this.#reported) this.#post({ kind: 'counts', counts });
     this.#reported = text;
   }
 
-  #say(facts: readonly ToldFact[], synced?: number): void {
+  #say(facts: readonly DnsRecord[], synced?: number): void {
     if (facts.length > 0 || synced !== undefined)
       this.#post({ kind: 'facts', facts, ...(synced !== undefined && { synced }) });
   }
 
-  #counts(): HearingCounts {
+  #counts(): DnsCounts {
     return {
-      ...this.#listener.counts,
+      ...this.#reader.counts,
       overBudget: this.#overBudget,
       untaken: this.#untaken,
       evicted: this.#leases.evicted,

@@ -12,19 +12,19 @@ import { type Backoff, backoffMs } from '../../lib/async/backoff.ts';
 import { settledWithin } from '../../lib/async/sleep.ts';
 import type { Address } from '../../model/address.ts';
 import { QUEUE_NUMBER } from '../../names/control.ts';
+import type { DnsCache } from '../../names/dnscache.ts';
 import type { Pair, Recovered } from '../../names/leases.ts';
 import { type Lifetimes, NAMES_LIMITS } from '../../names/leasetable.ts';
 import { lastingPods, NO_SUBJECTS, type Subjects } from '../../names/subjects.ts';
-import type { ToldFacts } from '../../names/toldfacts.ts';
 import type { Conntrack } from '../../nft/conntrack.ts';
 import type { AnswerThread } from './answerthread.ts';
-import type { HearingCounts } from './messages.ts';
+import type { DnsCounts } from './messages.ts';
 
 /** Somebody waits at a prompt. */
 const LATEST_MS = 1_000;
 const RETRY: Backoff = { firstMs: 1_000, mostMs: 60_000 };
 
-export interface AnswersOptions {
+export interface DnsWatcherOptions {
   /** Undefined where this kernel has no queue. */
   readonly hearing: Hearing | undefined;
   /** Whom the rules by name are of, as of the last flush. */
@@ -38,9 +38,9 @@ export interface AnswersOptions {
   readonly log: Log;
 }
 
-export class DnsAnswers implements NamesKnown {
-  readonly #options: AnswersOptions;
-  #facts: ToldFacts | undefined;
+export class DnsWatcher implements NamesKnown {
+  readonly #options: DnsWatcherOptions;
+  #facts: DnsCache | undefined;
   readonly #known = Promise.withResolvers<void>();
   #thread: AnswerThread | undefined;
   #subjects = NO_SUBJECTS;
@@ -55,7 +55,7 @@ export class DnsAnswers implements NamesKnown {
   #restarts = 0;
   #closed = false;
 
-  constructor(options: AnswersOptions) {
+  constructor(options: DnsWatcherOptions) {
     this.#options = options;
   }
 
@@ -63,7 +63,7 @@ export class DnsAnswers implements NamesKnown {
     return this.#subjects;
   }
 
-  get facts(): ToldFacts | undefined {
+  get facts(): DnsCache | undefined {
     return this.#facts;
   }
 
@@ -77,7 +77,7 @@ export class DnsAnswers implements NamesKnown {
   }
 
   /** With all that has been heard by now; of a thread that does not say so in time, what it has said. */
-  async latest(): Promise<ToldFacts | undefined> {
+  async latest(): Promise<DnsCache | undefined> {
     await settledWithin(LATEST_MS, this.synced());
     return this.#facts;
   }
@@ -100,7 +100,7 @@ export class DnsAnswers implements NamesKnown {
   }
 
   /** Of the thread that runs now, and how many ended before it. */
-  totals(): { readonly restarts: number; readonly counts?: HearingCounts } {
+  totals(): { readonly restarts: number; readonly counts?: DnsCounts } {
     return { restarts: this.#restarts, ...(this.#thread?.counts && { counts: this.#thread.counts }) };
   }
 
@@ -152,18 +152,18 @@ export class DnsAnswers implements NamesKnown {
   async #open(hearing: Hearing): Promise<void> {
     try {
       // Loaded where somebody has a rule by name: few nodes ever do.
-      const [{ AnswerThread }, { ToldFacts }] = await Promise.all([
+      const [{ AnswerThread }, { DnsCache }] = await Promise.all([
         import('./answerthread.ts'),
-        import('../../names/toldfacts.ts'),
+        import('../../names/dnscache.ts'),
       ]);
       const recovered = await readRecovered();
       if (this.#closed) return;
-      const facts = this.#facts ?? new ToldFacts();
+      const facts = this.#facts ?? new DnsCache();
       const { lifetimes } = this.#options;
       const thread = new AnswerThread(
         { queue: QUEUE_NUMBER, ports: resolverPorts(hearing), lifetimes, recovered },
         {
-          told: told => facts.note(told),
+          resolved: records => facts.record(records),
           ending: pairs => void this.#reportInUse(pairs),
           lost: error => this.#lost(error),
         },
@@ -174,14 +174,14 @@ export class DnsAnswers implements NamesKnown {
       if (this.#thread !== thread) return; // nobody has reported all that is in the sets
       this.#facts = facts;
       this.#known.resolve();
-      this.#options.log.info({ recovered: recovered.length }, 'peers by name: hearing the answers of DNS');
+      this.#options.log.info({ recovered: recovered.length }, 'peers by name: reading DNS answers');
     } catch (error) {
       this.#lost((error as Error).message);
     }
   }
 
   /** What is open from before is no reason not to hear. */
-  async #takeOverOpen(thread: AnswerThread, facts: ToldFacts): Promise<void> {
+  async #takeOverOpen(thread: AnswerThread, facts: DnsCache): Promise<void> {
     try {
       await thread.synced(); // what is in the sets is known now
       const found = await openByName({
@@ -191,7 +191,7 @@ export class DnsAnswers implements NamesKnown {
         facts,
         nowMs: Date.now(),
       });
-      facts.note(found);
+      facts.record(found);
     } catch (error) {
       const { message } = error as Error;
       this.#options.log.warn({}, `peers by name: open connections are not known: ${message}`);
@@ -230,7 +230,7 @@ export class DnsAnswers implements NamesKnown {
     if (this.#error !== error)
       this.#options.log.error(
         { retryMs: this.#retryMs },
-        `peers by name: answers are not heard, and nothing is learnt: ${error}`,
+        `peers by name: DNS answers are not read, and nothing is learnt: ${error}`,
       );
     this.#error = error;
     this.#startLater();
@@ -248,7 +248,9 @@ function takenOver(inherited: Subjects, ruleset: Before['ruleset']): Before {
 
 /** What is programmed of sets that are still there, as pairs. */
 async function readRecovered(): Promise<Recovered[]> {
-  const { readToldElements } = await import('../../kernel/netlink/nftables/toldelements.ts');
+  const { readNamesElements: readToldElements } = await import(
+    '../../kernel/netlink/nftables/nameselements.ts'
+  );
   const sets = await readToldElements();
   return sets.flatMap(set =>
     [...set.elements].flatMap(([key, { leftMs = 0 }]) => {

@@ -2,13 +2,13 @@
 import { Incremental } from '../../compiler/live/incremental.ts';
 import { hearingIn } from '../../compiler/namespeers.ts';
 import type { Address } from '../../model/address.ts';
-import type { Cluster, PodKey, Told } from '../../model/cluster.ts';
+import type { Cluster, PodKey, Resolved } from '../../model/cluster.ts';
 import { clusterEvents } from '../../model/clusterevents.ts';
 import type { NamesPod, NamesSet } from '../../names/subjects.ts';
 import type { Ruleset } from '../../nft/ruleset.ts';
 
 /** Whose sets those are is what the cluster says of the node. */
-export function toldInKernel(ruleset: Ruleset, cluster: Cluster, node: string): Told {
+export function resolvedInKernel(ruleset: Ruleset, cluster: Cluster, node: string): Resolved {
   const engine = new Incremental(node, 'allow', 'others', hearingIn(ruleset, 'nft'));
   for (const event of clusterEvents(cluster)) engine.note(event);
   engine.flush();

@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { runs } from '../../test/support/seed.ts';
 import { type Address, addressBytes, familyOf } from '../model/address.ts';
+import { AnswerReader } from './answerreader.ts';
 import { Leases } from './leases.ts';
-import { AnswerListener } from './listener.ts';
 import { readPacket } from './packet.ts';
 
 const POD = '10.1.0.1' as Address;
@@ -15,10 +15,10 @@ const NAMES = { name: 'names-A', patterns: ['*.example.org'], command: 4 };
 function opened(addresses = [POD]) {
   const leases = new Leases();
   leases.configure({ pods: [{ key: 'shop/web', addresses, sets: ['names-A'] }], sets: [NAMES] }, 0);
-  const listener = new AnswerListener(leases);
+  const listener = new AnswerReader(leases);
   const hear = (bytes: Uint8Array) => {
     const packet = listener.read(bytes);
-    return packet === undefined ? [] : listener.hear(packet, 0).changes;
+    return packet === undefined ? [] : listener.learn(packet, 0).changes;
   };
   return { leases, listener, hear };
 }

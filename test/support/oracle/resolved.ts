@@ -3,7 +3,7 @@
 import { Incremental } from '../../../src/compiler/live/incremental.ts';
 import type { Hearing } from '../../../src/compiler/namespeers.ts';
 import { type Address, FAMILIES, type Family, familyOf } from '../../../src/model/address.ts';
-import type { Cluster, PodKey, Told } from '../../../src/model/cluster.ts';
+import type { Cluster, PodKey, Resolved } from '../../../src/model/cluster.ts';
 import { clusterEvents } from '../../../src/model/clusterevents.ts';
 import { matchesDomainName } from '../../../src/model/domainname.ts';
 import type { UnknownPods } from '../../../src/model/podcidrs.ts';
@@ -13,16 +13,16 @@ import { type Elements, MEMBER, type NftSet, type Ruleset, type Table } from '..
 
 export const HEARING: Hearing = { queue: 'nft', resolvers: ['10.96.0.10' as Address, 'fd00::a' as Address] };
 
-export interface ToldOnce {
+export interface Resolution {
   readonly pod: PodKey;
   readonly name: string;
   readonly address: Address;
 }
 
-export class ToldTable implements Told {
-  readonly entries: readonly ToldOnce[];
+export class ResolvedTable implements Resolved {
+  readonly entries: readonly Resolution[];
 
-  constructor(entries: readonly ToldOnce[]) {
+  constructor(entries: readonly Resolution[]) {
     this.entries = entries;
   }
 
@@ -34,24 +34,28 @@ export class ToldTable implements Told {
 }
 
 /** The ruleset with the elements that the agent of the node would have told the kernel. */
-export function withTold(
+export function withResolvedElements(
   ruleset: Ruleset,
   cluster: Cluster,
   node: string,
   unknownPods: UnknownPods,
 ): Ruleset {
-  const { told } = cluster;
-  if (!(told instanceof ToldTable) || told.entries.length === 0) return ruleset;
+  const { resolved } = cluster;
+  if (!(resolved instanceof ResolvedTable) || resolved.entries.length === 0) return ruleset;
   const engine = new Incremental(node, unknownPods, 'others', HEARING);
   for (const event of clusterEvents(cluster)) engine.note(event);
   engine.flush();
   const leases = new Leases();
   leases.configure(engine.namesSubjects, 0);
   const changes = engine.namesSubjects.pods.flatMap(pod =>
-    told.entries
+    resolved.entries
       .filter(entry => entry.pod === pod.key && pod.addresses.length > 0)
       .flatMap(({ name, address }) =>
-        leases.told(pod.addresses[0]!, { names: [name], addresses: [{ address, ttlSeconds: 60 }] }, 0),
+        leases.recordAnswer(
+          pod.addresses[0]!,
+          { names: [name], addresses: [{ address, ttlSeconds: 60 }] },
+          0,
+        ),
       ),
   );
   return { tables: new Map(FAMILIES.map(family => [family, filled(ruleset, family, changes)])) };

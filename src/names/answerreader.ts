@@ -7,7 +7,7 @@ import { AnswerStreams } from './streams.ts';
 import { type LeaseChange, lastOfEach } from './subjects.ts';
 
 /** What became of what waited, counted. */
-export interface ListenerCounts {
+export interface ReaderCounts {
   /** Packets. */
   seen: number;
   /** Messages that told a pod an address that its rules mean. */
@@ -19,13 +19,13 @@ export interface ListenerCounts {
 }
 
 /** What has to stand in the kernel before a packet may go on, and what it took to find out (workbudget.ts). */
-export interface Heard {
+export interface Learnt {
   readonly changes: readonly LeaseChange[];
   readonly units: number;
 }
 
-export class AnswerListener {
-  readonly counts: ListenerCounts = { seen: 0, learnt: 0, passed: 0, unread: 0 };
+export class AnswerReader {
+  readonly counts: ReaderCounts = { seen: 0, learnt: 0, passed: 0, unread: 0 };
   readonly #leases: Leases;
   readonly #streams = new AnswerStreams();
 
@@ -41,14 +41,15 @@ export class AnswerListener {
     return packet;
   }
 
-  hear(packet: Transport, nowMs: number): Heard {
+  learn(packet: Transport, nowMs: number): Learnt {
     let units = 1;
     const changes = this.#messagesOf(packet).flatMap(message => {
       const answer = readAnswer(message);
-      const told = answer === undefined ? [] : this.#leases.told(packet.to, answer, nowMs, packet.from);
-      this.counts[told.length > 0 ? 'learnt' : 'passed']++;
-      units += mostRecordsOf(message) + told.length;
-      return (answer?.names.length ?? 0) > 1 ? lastOfEach(told) : told;
+      const learnt =
+        answer === undefined ? [] : this.#leases.recordAnswer(packet.to, answer, nowMs, packet.from);
+      this.counts[learnt.length > 0 ? 'learnt' : 'passed']++;
+      units += mostRecordsOf(message) + learnt.length;
+      return (answer?.names.length ?? 0) > 1 ? lastOfEach(learnt) : learnt;
     });
     return { changes, units };
   }

@@ -3,8 +3,8 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Address } from '../../model/address.ts';
 import type { Subjects } from '../../names/subjects.ts';
 import type { Conntrack } from '../../nft/conntrack.ts';
-import { DnsAnswers } from './answers.ts';
 import type { AnswerThreadEvents } from './answerthread.ts';
+import { DnsWatcher } from './watcher.ts';
 
 const threads: AnswerThreadEvents[] = [];
 
@@ -19,7 +19,7 @@ vi.mock('./answerthread.ts', () => ({
     async close(): Promise<void> {}
   },
 }));
-vi.mock('../../kernel/netlink/nftables/toldelements.ts', () => ({ readToldElements: async () => [] }));
+vi.mock('../../kernel/netlink/nftables/nameselements.ts', () => ({ readNamesElements: async () => [] }));
 
 const SUBJECTS: Subjects = {
   pods: [{ key: 'shop/web', addresses: ['10.1.0.1' as Address], sets: ['names'] }],
@@ -40,7 +40,7 @@ function site(subjects = () => SUBJECTS) {
   /** Whoever reads what is open waits for it. */
   const read = { until: Promise.resolve() };
   const conntrack = { read: () => read.until, close: () => {} } as unknown as Conntrack;
-  const answers = new DnsAnswers({
+  const answers = new DnsWatcher({
     hearing: { queue: 'nft', resolvers: [] },
     subjects,
     isNaming: () => true,
@@ -53,8 +53,8 @@ function site(subjects = () => SUBJECTS) {
   return { answers, lines, read, commit };
 }
 
-const HEARING = 'peers by name: hearing the answers of DNS';
-const LOST = 'peers by name: answers are not heard, and nothing is learnt: it ended';
+const HEARING = 'peers by name: reading DNS answers';
+const LOST = 'peers by name: DNS answers are not read, and nothing is learnt: it ended';
 const soon = () => vi.advanceTimersByTimeAsync(10);
 
 test('a thread that ends while its start still waits is begun again', async () => {

@@ -9,7 +9,7 @@ import { Exchange } from './exchange.ts';
 import { readDynamicSets } from './read-ruleset.ts';
 
 /** Of the network namespace of this thread. Throws KernelError. */
-export async function readToldElements(): Promise<readonly NftSet[]> {
+export async function readNamesElements(): Promise<readonly NftSet[]> {
   const conversation = new Conversation(new NetlinkSocket(NETLINK_NETFILTER));
   try {
     const { tables } = await untilWhole(() =>

@@ -4,24 +4,24 @@ import type { Socket } from 'node:net';
 import { writeUnwrapped } from '../../terminal/output.ts';
 
 /** A line without anything is no object, and nobody's. */
-const BEAT = '\n';
-export const BEAT_MS = 2_000;
+const HEARTBEAT = '\n';
+export const HEARTBEAT_MS = 2_000;
 /** What a prompt writes that would have a command end, and tell what it has left. */
-export const FINISH = '\n';
+export const STOP = '\n';
 
 /**
  * Ends the process when its standard input does: nothing else tells that whoever asked is gone, where nothing comes.
  * `onFinish`: it was told to end by itself.
  */
-export function beOverheard(onFinish: () => void = () => undefined): void {
+export function serveRemote(onFinish: () => void = () => undefined): void {
   const end = () => process.exit(0);
   process.stdin.on('data', onFinish).on('end', end).on('close', end).on('error', end).resume();
   // What it waits for is the command's work, and not this.
   (process.stdin as Partial<Pick<Socket, 'unref'>>).unref?.();
-  setInterval(beat, BEAT_MS).unref();
+  setInterval(heartbeat, HEARTBEAT_MS).unref();
 }
 
 /** The first says that all has been told that was known before: others wait for it. */
-export function beat(): void {
-  writeUnwrapped(BEAT);
+export function heartbeat(): void {
+  writeUnwrapped(HEARTBEAT);
 }
