@@ -3,10 +3,8 @@
 import { CT_MSG, CTA, CTA_IP, CTA_PROTO, CTA_TUPLE, IPS } from '../src/kernel/netlink/conntrack/ctnetlink.ts';
 import { NETLINK_NETFILTER, NFPROTO } from '../src/kernel/netlink/nftables/constants.ts';
 import { AttributeWriter } from '../src/kernel/netlink/wire/attributes.ts';
-import { NLM_F } from '../src/kernel/netlink/wire/constants.ts';
-import { errnoName } from '../src/kernel/netlink/wire/errno.ts';
-import { beginMessage, endMessage, readMessages } from '../src/kernel/netlink/wire/messages.ts';
-import { readReply } from '../src/kernel/netlink/wire/replies.ts';
+import { errnoName, NLM_F } from '../src/kernel/netlink/wire/constants.ts';
+import { beginMessage, endMessage, readMessages, readReply } from '../src/kernel/netlink/wire/messages.ts';
 import { NetlinkSocket } from '../src/kernel/netlink/wire/socket.ts';
 import { type Address, addressBytes } from '../src/model/address.ts';
 

@@ -34,9 +34,14 @@ export const fileSizes: readonly Size[] = texts.map(({ file, text }) => ({
   name: file,
 }));
 
+const imports = texts.flatMap(({ text }) => [...text.matchAll(OWN_IMPORT)]).length;
+const lines = fileSizes.reduce((sum, each) => sum + each.lines, 0);
+
 /** Imports of our own files, a file on average: `import`, `export … from` and `import()`, types too. */
-export const importsPerFile =
-  texts.flatMap(({ text }) => [...text.matchAll(OWN_IMPORT)]).length / texts.length;
+export const importsPerFile = imports / texts.length;
+
+/** The same to 100 lines: fewer as files that belong together become one, where the average of a file rises. */
+export const importsPer100Lines = (imports * 100) / lines;
 
 export function functionSizes(): readonly Size[] {
   return texts.flatMap(({ file, text }) => functionsIn(file, text));
@@ -53,6 +58,7 @@ if (import.meta.main) {
   print('files', fileSizes);
   print('functions', functions);
   console.log(`${importsPerFile.toFixed(2)} files of ours that a file imports`);
+  console.log(`${importsPer100Lines.toFixed(2)} of them to 100 lines`);
   for (const { lines, name } of longestFirst(functions).slice(0, SHOWN)) console.log(`${lines}  ${name}`);
 }
 

@@ -1,6 +1,6 @@
 /** The C library's socket calls, and `setns`. Every failure is an Error with the errno's name as its code. */
 import koffi from 'koffi';
-import { errnoName } from '../../src/kernel/netlink/wire/errno.ts';
+import { errnoName } from '../../src/kernel/netlink/wire/constants.ts';
 import { libc } from '../../src/kernel/netlink/wire/libc.ts';
 
 export { AF_INET, AF_INET6, AF_NETLINK } from '../../src/kernel/netlink/wire/libc.ts';

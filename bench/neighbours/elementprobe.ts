@@ -11,8 +11,7 @@ import {
 } from '../../src/kernel/netlink/nftables/constants.ts';
 import { AttributeWriter } from '../../src/kernel/netlink/wire/attributes.ts';
 import { NLM_F } from '../../src/kernel/netlink/wire/constants.ts';
-import { beginMessage, endMessage, readMessages } from '../../src/kernel/netlink/wire/messages.ts';
-import { readReply } from '../../src/kernel/netlink/wire/replies.ts';
+import { beginMessage, endMessage, readMessages, readReply } from '../../src/kernel/netlink/wire/messages.ts';
 import { NetlinkSocket } from '../../src/kernel/netlink/wire/socket.ts';
 import { type Address, addressBytes, familyOf } from '../../src/model/address.ts';
 import type { Direction } from '../../src/model/policy.ts';

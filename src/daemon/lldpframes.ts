@@ -5,9 +5,9 @@
  * as of any other frame, and the rules of its ports drop them (podports.ts). Whoever listens for LLDP on an interface of
  * the node hears it before the bridge does.
  */
-import { listLinks } from '../kernel/netlink/route/listlinks.ts';
+
 import { writeGroupForward } from '../kernel/netlink/route/rtnetlink.ts';
-import type { RtnetlinkSocket } from '../kernel/netlink/route/rtnetlink-socket.ts';
+import { listLinks, type RtnetlinkSocket } from '../kernel/netlink/route/rtnetlink-socket.ts';
 
 /** The bit of 01:80:c2:00:00:0e. */
 const LLDP = 1 << 0x0e;

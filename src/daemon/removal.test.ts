@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { compile } from '../compiler/compile.ts';
 import { allowingUnknownPods, unknownPodsIn } from '../compiler/unknownpods.ts';
-import { ApiError } from '../inputs/kube/client/apierror.ts';
+import { ApiError } from '../inputs/kube/client/api.ts';
 import { ClusterState } from '../model/cluster.ts';
 import { isRemoved } from './removal.ts';
 

@@ -8,11 +8,9 @@ import { text } from 'node:stream/consumers';
 import type { Logger } from 'pino';
 import { markedRemoved } from '../compiler/removedmark.ts';
 import { allowingUnknownPods, unknownPodsIn } from '../compiler/unknownpods.ts';
-import type { Api, Query } from '../inputs/kube/client/api.ts';
-import { ApiError } from '../inputs/kube/client/apierror.ts';
+import { type Api, ApiError, type Query, unlessForbidden } from '../inputs/kube/client/api.ts';
 import { ApiServer } from '../inputs/kube/client/apiserver.ts';
-import { inClusterAccess } from '../inputs/kube/client/incluster.ts';
-import { unlessForbidden } from '../inputs/kube/client/unlessforbidden.ts';
+import { inClusterAccess } from '../inputs/kube/client/findaccess.ts';
 import { openNftKernel } from '../kernel/netlink/nftables/nft-kernel.ts';
 import { plan } from '../nft/plan/plan.ts';
 

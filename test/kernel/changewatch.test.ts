@@ -1,7 +1,7 @@
 /** What changes of a node's links, addresses, routes and rules is noticed, also where the kernel says so only of a part. */
 import { test as base, expect } from 'vitest';
 import { Netns } from '../../bench/lab/unnamed.ts';
-import { ChangeWatch } from '../../src/kernel/netlink/route/changewatch.ts';
+import { ChangeWatch } from '../../src/kernel/netlink/route/routewatch.ts';
 
 interface Ground {
   readonly netns: Netns;

@@ -1,7 +1,7 @@
 /** K4: what no living pod owns is taken away: interfaces, addresses, routes, host ports, rules; one log line each. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Node, PodKey } from '../../src/model/cluster.ts';
-import { GRACE_MS } from '../../src/network/attach/garbage.ts';
+import { GRACE_MS } from '../../src/network/attach/collector.ts';
 import { clusterOf, openPodNetwork, type TestNetwork } from '../support/pods/podnetwork.ts';
 import { hostPortsOf } from '../support/pods/podrules.ts';
 import { PodSite } from '../support/pods/podsite.ts';

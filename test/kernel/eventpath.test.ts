@@ -11,8 +11,8 @@ const PROGRAM = fileURLToPath(new URL('../support/agent/eventpath.ts', import.me
  * lower these as the code comes nearer, and do not raise them.
  */
 const MOST = {
-  pod: { functions: 657, files: 127 },
-  policy: { functions: 1121, files: 171 },
+  pod: { functions: 657, files: 119 },
+  policy: { functions: 1121, files: 161 },
 } as const;
 
 /** Where each of them passes, however files are cut: else another path was counted. */

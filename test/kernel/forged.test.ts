@@ -20,7 +20,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { probe } from '../../bench/lab/probe/probe.ts';
 import { cniSocketOf } from '../../src/api/rpc/cnisocket.ts';
 import { parseAddress } from '../../src/model/address.ts';
-import { ownNamespacePath } from '../../src/network/attach/namespacepath.ts';
+import { ownNamespacePath } from '../../src/network/attach/request.ts';
 import { encodeFrames } from '../../src/network/nri/multiplex.ts';
 import { encodeMessage } from '../../src/network/nri/peer.ts';
 import { AgentProcess } from '../support/agent/agentprocess.ts';

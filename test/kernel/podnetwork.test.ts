@@ -5,7 +5,7 @@ import { familyOf } from '../../src/model/address.ts';
 import type { Node } from '../../src/model/cluster.ts';
 import type { PodNetworkOptions } from '../../src/network/attach/podnetwork.ts';
 import { NetworkError } from '../../src/network/error.ts';
-import type { HostPort } from '../../src/network/hostports/hostport.ts';
+import type { HostPort } from '../../src/network/hostports/hostports.ts';
 import { clusterOf, openPodNetwork, type TestNetwork } from '../support/pods/podnetwork.ts';
 import { hostPortsOf } from '../support/pods/podrules.ts';
 import { PodSite } from '../support/pods/podsite.ts';

@@ -20,8 +20,7 @@ import { type Address, cidrText, familyOf, parseAddress, parseCidr } from '../..
 import type { Node } from '../../src/model/cluster.ts';
 import { Attacher } from '../../src/network/attach/attacher.ts';
 import { NodeInterfaces } from '../../src/network/attach/nodeinterfaces.ts';
-import type { HostPort } from '../../src/network/hostports/hostport.ts';
-import { HostPorts } from '../../src/network/hostports/hostports.ts';
+import { type HostPort, HostPorts } from '../../src/network/hostports/hostports.ts';
 import { hostPortsOf, PodRules } from '../support/pods/podrules.ts';
 import { PodSite } from '../support/pods/podsite.ts';
 

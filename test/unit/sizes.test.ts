@@ -2,13 +2,16 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { fileSizes, functionSizes, importsPerFile, percentile } from '../../scripts/sizes.ts';
+import { fileSizes, functionSizes, importsPer100Lines, percentile } from '../../scripts/sizes.ts';
 import { files, SRC } from '../support/importgraph.ts';
 
 const MOST_LINES = 400;
 const MOST_LINES_OF_FUNCTIONS = 20;
-/** The aim is 3.5: lower this as the code comes nearer to it, and never raise it. */
-const MOST_IMPORTS_PER_FILE = 5.4;
+/**
+ * To 100 lines of ours, whatever the number of files is: files that belong together and become one lower it. The aim is
+ * 3.5: lower this as the code comes nearer to it, and never raise it.
+ */
+const MOST_IMPORTS = 5.6;
 
 test('no file of src has more than 400 lines', () => {
   expect(fileSizes.length).toBe(files.length);
@@ -22,9 +25,9 @@ test('of 100 functions 95 have at most 20 lines', () => {
 });
 
 test('a file imports few others of ours', () => {
-  console.log(`${importsPerFile.toFixed(2)} files of ours that a file imports`);
-  expect(importsPerFile).toBeLessThanOrEqual(MOST_IMPORTS_PER_FILE);
-  expect(importsPerFile).toBeGreaterThan(1);
+  console.log(`${importsPer100Lines.toFixed(2)} imports of our own files to 100 lines`);
+  expect(importsPer100Lines).toBeLessThanOrEqual(MOST_IMPORTS);
+  expect(importsPer100Lines).toBeGreaterThan(1);
 });
 
 /** The launcher before its libraries are there, and a process that writes JSON. */

@@ -5,11 +5,17 @@ import type { PodKey } from '../../model/cluster.ts';
 import type { Attached } from '../../network/attach/attacher.ts';
 import { podMac } from '../../network/attach/attachment.ts';
 import type { NamespaceHelper } from '../../network/attach/helper.ts';
-import { isOwnNamespacePath, namespacePath, ownNamespacePath } from '../../network/attach/namespacepath.ts';
 import type { PodNetwork } from '../../network/attach/podnetwork.ts';
-import { requireInterfaceName, requirePod, requireSandbox } from '../../network/attach/request.ts';
+import {
+  isOwnNamespacePath,
+  namespacePath,
+  ownNamespacePath,
+  requireInterfaceName,
+  requirePod,
+  requireSandbox,
+} from '../../network/attach/request.ts';
 import { NetworkError, type NetworkErrorCode } from '../../network/error.ts';
-import { hostPorts } from '../../network/hostports/hostport.ts';
+import { hostPorts } from '../../network/hostports/hostports.ts';
 import { CallRefusal } from './unary.ts';
 
 /** The name of a pod's interface where `extradata.interface` gives no other. */

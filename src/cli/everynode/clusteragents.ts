@@ -1,8 +1,7 @@
 /** The agents of a cluster by its API server's `exec`, with the caller's own rights: a thin edge over the official client. */
 import { PassThrough, Writable } from 'node:stream';
 import type { Exec, KubeConfig, V1Status } from '@kubernetes/client-node';
-import type { Api } from '../../inputs/kube/client/api.ts';
-import { ApiError } from '../../inputs/kube/client/apierror.ts';
+import { type Api, ApiError } from '../../inputs/kube/client/api.ts';
 import { ApiServer } from '../../inputs/kube/client/apiserver.ts';
 import { MeasuredApi } from '../../inputs/kube/once/measure.ts';
 import { asMap } from '../../inputs/kube/report/identity.ts';

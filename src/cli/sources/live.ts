@@ -1,13 +1,11 @@
 /** A live cluster, read once as kubectl would reach it, with the caller's own rights. */
 
 import type { LoadAccess } from '../../inputs/kube/client/access.ts';
-import type { Api } from '../../inputs/kube/client/api.ts';
-import { ApiError } from '../../inputs/kube/client/apierror.ts';
+import { type Api, ApiError } from '../../inputs/kube/client/api.ts';
 import { ApiServer } from '../../inputs/kube/client/apiserver.ts';
-import { inClusterAccess } from '../../inputs/kube/client/incluster.ts';
+import { inClusterAccess } from '../../inputs/kube/client/findaccess.ts';
 import { kubeconfigAccess, kubeconfigNamespace } from '../../inputs/kube/client/kubeconfig.ts';
-import { lackText } from '../../inputs/kube/once/lack.ts';
-import { type ListedKinds, listOnce } from '../../inputs/kube/once/listonce.ts';
+import { type ListedKinds, lackText, listOnce } from '../../inputs/kube/once/listonce.ts';
 import { ClusterState } from '../../model/cluster.ts';
 import { inventoryOf } from '../../model/inventory.ts';
 import { CommandError } from '../../terminal/commanderror.ts';

@@ -1,5 +1,5 @@
 /** `sluice test FILE…`: whether connections are allowed and denied as somebody wrote down. */
-import { listManifests } from '../../inputs/files/listing.ts';
+import { listManifests } from '../../inputs/files/folder.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import pc from '../../terminal/colours.ts';
 import { CommandError } from '../../terminal/commanderror.ts';

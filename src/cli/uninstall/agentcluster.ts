@@ -4,10 +4,9 @@
  */
 import { text } from 'node:stream/consumers';
 import type { V1DaemonSet, V1Pod } from '@kubernetes/client-node';
-import { ApiError } from '../../inputs/kube/client/apierror.ts';
+import { ApiError, unlessForbidden } from '../../inputs/kube/client/api.ts';
 import { ApiServer } from '../../inputs/kube/client/apiserver.ts';
 import { findAccess } from '../../inputs/kube/client/findaccess.ts';
-import { unlessForbidden } from '../../inputs/kube/client/unlessforbidden.ts';
 import { asMap, asMaps } from '../../inputs/kube/report/identity.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { NAME_LABEL } from './cleaner.ts';

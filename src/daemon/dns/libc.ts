@@ -1,5 +1,5 @@
 /** What the answer thread calls of libc beside sockets. */
-import { errnoName } from '../../kernel/netlink/wire/errno.ts';
+import { errnoName } from '../../kernel/netlink/wire/constants.ts';
 import { errno, libc, pointerTo } from '../../kernel/netlink/wire/libc.ts';
 
 export const sendto = libc.func(

@@ -1,7 +1,6 @@
 /** The queue in which answers wait (nfnetlink_queue): packets in, verdicts out. The verdict is always to accept. */
 import { AttributeWriter, eachAttribute } from '../../kernel/netlink/wire/attributes.ts';
-import { NLM_F, NLMSG } from '../../kernel/netlink/wire/constants.ts';
-import { errnoName } from '../../kernel/netlink/wire/errno.ts';
+import { errnoName, NLM_F, NLMSG } from '../../kernel/netlink/wire/constants.ts';
 import {
   AF_NETLINK,
   close,

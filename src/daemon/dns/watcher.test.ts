@@ -19,7 +19,7 @@ vi.mock('./answerthread.ts', () => ({
     async close(): Promise<void> {}
   },
 }));
-vi.mock('../../kernel/netlink/nftables/nameselements.ts', () => ({ readNamesElements: async () => [] }));
+vi.mock('../../kernel/netlink/nftables/read-ruleset.ts', () => ({ readNamesElements: async () => [] }));
 
 const SUBJECTS: Subjects = {
   pods: [{ key: 'shop/web', addresses: ['10.1.0.1' as Address], sets: ['names'] }],

@@ -248,10 +248,8 @@ function takenOver(inherited: Subjects, ruleset: Before['ruleset']): Before {
 
 /** What is programmed of sets that are still there, as pairs. */
 async function readRecovered(): Promise<Recovered[]> {
-  const { readNamesElements: readToldElements } = await import(
-    '../../kernel/netlink/nftables/nameselements.ts'
-  );
-  const sets = await readToldElements();
+  const { readNamesElements } = await import('../../kernel/netlink/nftables/read-ruleset.ts');
+  const sets = await readNamesElements();
   return sets.flatMap(set =>
     [...set.elements].flatMap(([key, { leftMs = 0 }]) => {
       const [pod, peer] = key.split(' . ') as Address[];

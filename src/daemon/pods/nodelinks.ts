@@ -5,15 +5,14 @@
  * says so, and again soon until it is known whose it is: its pod has its address a moment later.
  */
 import type { Logger } from 'pino';
-import { listLinks } from '../../kernel/netlink/route/listlinks.ts';
-import { PortWatch } from '../../kernel/netlink/route/portwatch.ts';
+import { PortWatch } from '../../kernel/netlink/route/routewatch.ts';
 import { writeGetAddresses } from '../../kernel/netlink/route/rtnetlink.ts';
 import {
   type DeviceAddress,
   type Link,
   readDeviceAddress,
 } from '../../kernel/netlink/route/rtnetlink-read.ts';
-import { RtnetlinkSocket } from '../../kernel/netlink/route/rtnetlink-socket.ts';
+import { listLinks, RtnetlinkSocket } from '../../kernel/netlink/route/rtnetlink-socket.ts';
 import { type Backoff, backoffMs } from '../../lib/async/backoff.ts';
 import { Coalescer } from '../../lib/async/coalescer.ts';
 import {

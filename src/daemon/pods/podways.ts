@@ -1,7 +1,6 @@
 /** By which interfaces this node's routes lead to its pods: what the checks ask about a network that others have made. */
 import type { PodWay, Reading } from '../../kernel/host/facts.ts';
-import { listLinks } from '../../kernel/netlink/route/listlinks.ts';
-import { RtnetlinkSocket } from '../../kernel/netlink/route/rtnetlink-socket.ts';
+import { listLinks, RtnetlinkSocket } from '../../kernel/netlink/route/rtnetlink-socket.ts';
 import { getOrMake } from '../../lib/collections/getormake.ts';
 import type { Address } from '../../model/address.ts';
 import { devicesTo } from './devicesto.ts';

@@ -10,8 +10,7 @@ import type { EventSpec } from '../../inputs/kube/report/event.ts';
 import { aborted } from '../../lib/async/aborted.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { LocalPods } from '../../network/sandboxes/localpods.ts';
-import type { ConntrackFlusher } from '../../network/sandboxes/staleconntrack.ts';
-import type { GateState, LateStart, StartGate } from '../../network/sandboxes/startgate.ts';
+import type { ConntrackFlusher, GateState, LateStart, StartGate } from '../../network/sandboxes/startgate.ts';
 
 export interface StartGateCommandOptions {
   readonly node: string;

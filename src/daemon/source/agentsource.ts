@@ -1,8 +1,8 @@
 /** What the agent has of its source, whichever it is, and what the source has of the agent. */
 import type { Logger } from 'pino';
 import type { IsolatedPods } from '../../compiler/isolatedpods.ts';
+import type { Unavailable } from '../../inputs/kube/report/conditionwriter.ts';
 import type { EventSpec } from '../../inputs/kube/report/event.ts';
-import type { Unavailable } from '../../inputs/kube/report/nodecondition.ts';
 import type { ServiceListener } from '../../inputs/kube/watch/servicesource.ts';
 import type { SourceStatus } from '../../inputs/kube/watch/source.ts';
 import type { ClusterEvent } from '../../model/cluster.ts';

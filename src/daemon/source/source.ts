@@ -1,5 +1,5 @@
 /** Where the agent's state comes from: a folder of manifests, or an API server. */
-import type { Unavailable } from '../../inputs/kube/report/nodecondition.ts';
+import type { Unavailable } from '../../inputs/kube/report/conditionwriter.ts';
 import type { NetworkError } from '../../network/error.ts';
 import type { AgentSource, SourceNeeds } from './agentsource.ts';
 

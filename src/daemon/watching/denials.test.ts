@@ -33,7 +33,7 @@ vi.mock('../../kernel/netlink/nflog/logsocket.ts', () => ({
     },
   },
 }));
-vi.mock('../../kernel/netlink/nftables/counters.ts', () => ({ readCounters: async () => [] }));
+vi.mock('../../kernel/netlink/nftables/rulecounts.ts', () => ({ readCounters: async () => [] }));
 
 const [from, to] = ['10.1.0.1', '10.1.0.2'] as [Address, Address];
 const handed = (port: number): LoggedPacket => ({

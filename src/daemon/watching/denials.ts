@@ -16,7 +16,7 @@ import {
 } from '../../compiler/denied.ts';
 import { type LogCounts, LogSocket } from '../../kernel/netlink/nflog/logsocket.ts';
 import type { LoggedPacket } from '../../kernel/netlink/nflog/messages.ts';
-import { readCounters } from '../../kernel/netlink/nftables/counters.ts';
+import { readCounters } from '../../kernel/netlink/nftables/rulecounts.ts';
 import { ClusterState, type ResolvedNames } from '../../model/cluster.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { Ruleset } from '../../nft/ruleset.ts';

@@ -1,7 +1,7 @@
 /** What faults of the socket, of naming and of whoever follows do to new connections and their counts. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { nodeEvent, shopPod } from '../../../test/support/scenarios/shop.ts';
-import type { NewConnection } from '../../kernel/netlink/conntrack/newconnection.ts';
+import type { NewConnection } from '../../kernel/netlink/conntrack/newconnections.ts';
 import type { Address } from '../../model/address.ts';
 import { type ClusterEvent, ClusterState } from '../../model/cluster.ts';
 import { ModelView } from '../../observe/denials/modelview.ts';

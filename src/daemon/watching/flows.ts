@@ -3,9 +3,8 @@
  * to all who ask. Whatever comes, no more than a share of a core is given to it: what is beyond is lost, and counted.
  */
 import type { Log } from '../../agent/log.ts';
-import { whyNoConntrackEvents } from '../../kernel/host/conntrackevents.ts';
-import type { NewConnection } from '../../kernel/netlink/conntrack/newconnection.ts';
-import { NewConnections } from '../../kernel/netlink/conntrack/newconnections.ts';
+import { whyNoConntrackEvents } from '../../kernel/host/read.ts';
+import { type NewConnection, NewConnections } from '../../kernel/netlink/conntrack/newconnections.ts';
 import type { Address } from '../../model/address.ts';
 import type { ModelView } from '../../observe/denials/modelview.ts';
 import type { ServiceOf } from '../../observe/denials/servicenames.ts';

@@ -3,8 +3,7 @@ import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { readManifestFile } from './folder.ts';
-import { listManifests } from './listing.ts';
+import { listManifests, readManifestFile } from './folder.ts';
 import { readManifest } from './manifest.ts';
 import { ManifestStore } from './store.ts';
 

@@ -1,5 +1,5 @@
-import { readFile, stat } from 'node:fs/promises';
-import { MOST_FOLDERS } from './listing.ts';
+import { lstat, readdir, readFile, stat } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { type Manifest, readManifest, unreadable } from './manifest.ts';
 
 const MEBIBYTE = 1024 * 1024;
@@ -51,4 +51,92 @@ function textOf(bytes: Buffer): string {
   return isUtf16
     ? new TextDecoder(first === 0xff ? 'utf-16le' : 'utf-16be').decode(bytes)
     : bytes.toString('utf8');
+}
+
+/** A link to the root of a machine is no folder of manifests. */
+const MOST_FOLDERS = 4_096;
+
+/**
+ * The manifests under a path: of a folder all YAML and JSON files in it and in its folders, links followed;
+ * of a file that file. Sorted; names that begin with a dot are left out, and with them the folders that a
+ * ConfigMap's links point into. A folder is listed once, whatever links lead to it: where it stands itself, if that is
+ * under the path. A folder that cannot be read or is one too many, a link to nowhere, and a pipe or device, are
+ * listed as if they were files: reading them says why, and what they held before is not taken for gone. Throws where the
+ * path itself cannot be read.
+ */
+export async function listManifests(root: string, most = MOST_FOLDERS): Promise<readonly string[]> {
+  const kind = await stat(root);
+  return kind.isDirectory() ? new Listing(most).all(root, identityOf(kind)) : [root];
+}
+
+function isManifest(path: string): boolean {
+  return /\.(ya?ml|json)$/i.test(path) && !basename(path).startsWith('.');
+}
+
+interface Entry {
+  readonly path: string;
+  readonly isLink: boolean;
+  /** Of a folder. */
+  readonly identity?: string;
+  /** Nobody can say what it is. */
+  readonly isLost?: boolean;
+}
+
+class Listing {
+  readonly #most: number;
+  readonly #seen = new Set<string>();
+  readonly #found: string[] = [];
+  /** Links to folders: of those that stand somewhere in the tree themselves nothing is left then. */
+  readonly #links: Entry[] = [];
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  async all(root: string, identity: string): Promise<readonly string[]> {
+    await this.#folder(root, identity);
+    for (const { path, identity } of this.#links)
+      await this.#folder(path, identity!).catch(() => this.#add(path));
+    return this.#found.toSorted((a, b) => (inOrder(a) < inOrder(b) ? -1 : 1));
+  }
+
+  async #folder(path: string, identity: string): Promise<void> {
+    if (this.#seen.has(identity)) return;
+    if (this.#seen.size >= this.#most) return this.#add(path);
+    this.#seen.add(identity);
+    const names = (await readdir(path)).filter(name => !name.startsWith('.')).toSorted();
+    const entries = await Promise.all(names.map(name => entryOf(join(path, name))));
+    for (const entry of entries.flat()) await this.#entry(entry);
+  }
+
+  async #entry(entry: Entry): Promise<void> {
+    const { path, identity, isLink, isLost } = entry;
+    if (identity === undefined) {
+      if (isLost || isManifest(path)) this.#add(path);
+    } else if (isLink) this.#links.push(entry);
+    else await this.#folder(path, identity).catch(() => this.#add(path));
+  }
+
+  #add(path: string): void {
+    this.#found.push(path);
+  }
+}
+
+/** What is in a folder comes together. */
+function inOrder(path: string): string {
+  return path.replaceAll('/', '\0');
+}
+
+/** It may vanish between the listing and this. */
+async function entryOf(path: string): Promise<readonly Entry[]> {
+  const own = await lstat(path).catch(() => undefined);
+  if (own === undefined) return [];
+  const isLink = own.isSymbolicLink();
+  const kind = await stat(path).catch(() => undefined);
+  if (kind === undefined) return [{ path, isLink, isLost: true }];
+  return [{ path, isLink, ...(kind.isDirectory() && { identity: identityOf(kind) }) }];
+}
+
+function identityOf({ dev, ino }: { readonly dev: number; readonly ino: number }): string {
+  return `${dev}:${ino}`;
 }

@@ -1,10 +1,17 @@
 /** What is wrong with a cluster as a whole, though each of its objects can be read. All of it is a warning. */
 import { type Cidr, cidrContains, cidrText } from '../../model/address.ts';
 import { type Cluster, isSelectable, type Pod } from '../../model/cluster.ts';
-import { comparePolicies, namespaceOfPolicy, type Policy, type Rule } from '../../model/policy.ts';
+import {
+  comparePolicies,
+  type Direction,
+  namespaceOfPolicy,
+  type Policy,
+  type Rule,
+} from '../../model/policy.ts';
+import type { NamedPort } from '../../model/ports.ts';
 import type { Problem, WarningCode } from '../../model/problem.ts';
+import type { PodSelector } from '../../model/selector.ts';
 import type { Workload } from '../../model/workload.ts';
-import { unknownPortNames } from './lintports.ts';
 import { SubjectIndex } from './subjects.ts';
 
 export function lintCluster(
@@ -119,4 +126,63 @@ function equalPriorities(sorted: readonly Policy[]): readonly Problem[] {
     const effect = 'the other goes first, by kind and name';
     return [warning('equal-priority', id, 'spec.priority', message, effect)];
   });
+}
+
+/**
+ * N29, N30: a port's name means what the destination's containers call so, and nothing where none of them does. Looks at
+ * one policy, so that what one author repeats costs others little.
+ */
+const MOST_OF_POLICY = 5;
+
+function unknownPortNames(policy: Policy, subjects: SubjectIndex): readonly Problem[] {
+  const found: Problem[] = [];
+  for (const direction of ['ingress', 'egress'] as const)
+    for (const rule of policy[direction] ?? [])
+      for (const port of namedPorts(rule)) {
+        if (found.length === MOST_OF_POLICY) return found;
+        const destinations = destinationsOf(policy, direction, rule);
+        if (hasNobody(destinations, port, subjects))
+          found.push(unknownPortName(policy, direction, rule, port));
+      }
+  return found;
+}
+
+function namedPorts({ ports }: Rule): readonly NamedPort[] {
+  return ports === 'any' ? [] : ports.filter(port => port.kind === 'named');
+}
+
+/** Absent where they are not pods of selectors alone: a network may hold pods that nobody has written down. */
+function destinationsOf(policy: Policy, direction: Direction, { peers }: Rule): PodSelector[] | undefined {
+  if (direction === 'ingress') return [policy.subject];
+  if (peers === 'any') return undefined;
+  const selectors = peers.flatMap(peer => (peer.kind === 'pods' ? [peer.selector] : []));
+  return selectors.length === peers.length ? selectors : undefined;
+}
+
+/** Whether there are destinations, and none of them calls a port so. */
+function hasNobody(
+  destinations: PodSelector[] | undefined,
+  port: NamedPort,
+  subjects: SubjectIndex,
+): boolean {
+  if (destinations === undefined || !destinations.some(each => subjects.selectsAny(each))) return false;
+  return !destinations.some(each => subjects.selectsPort(each, port));
+}
+
+function unknownPortName(
+  { id }: Policy,
+  direction: Direction,
+  { path }: Rule,
+  { name, protocol }: NamedPort,
+): Problem {
+  const whose = direction === 'ingress' ? 'that the policy selects' : 'that the rule means';
+  const port = `${protocol === undefined ? '' : `${protocol} `}"${name}"`;
+  return {
+    severity: 'warning',
+    code: 'port-name',
+    object: id,
+    field: `spec.${path}`,
+    message: `names port ${port}, and none of the pods and workloads ${whose} has it`,
+    effect: 'the port matches nothing until one does',
+  };
 }

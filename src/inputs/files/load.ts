@@ -6,9 +6,8 @@ import { POLICY_KINDS } from '../../model/policy.ts';
 import { type Problem, problemText } from '../../model/problem.ts';
 import { topWorkloads } from '../../model/workloadof.ts';
 import type { ObjectType } from '../kube/report/identity.ts';
-import { readManifestFile } from './folder.ts';
+import { listManifests, readManifestFile } from './folder.ts';
 import { lintCluster } from './lint.ts';
-import { listManifests } from './listing.ts';
 import { type FiledObject, isError, type Manifest, readAllDocuments, readManifest } from './manifest.ts';
 import { ManifestStore } from './store.ts';
 

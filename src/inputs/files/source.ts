@@ -1,10 +1,10 @@
+import { stat } from 'node:fs/promises';
 import { watch } from 'chokidar';
 import { sleep } from '../../lib/async/sleep.ts';
 import type { ClusterEvent } from '../../model/cluster.ts';
 import type { Problem } from '../../model/problem.ts';
-import { readFailure, readManifestFile } from './folder.ts';
+import { listManifests, readFailure, readManifestFile } from './folder.ts';
 import { isWhole, type Manifest } from './manifest.ts';
-import { type FolderSnapshot, isSameSnapshot, takeSnapshot } from './snapshot.ts';
 import { ManifestStore } from './store.ts';
 
 export interface ManifestListener {
@@ -190,4 +190,25 @@ async function readChanged(
 function unreachable(root: string, error: unknown): Problem {
   const effect = 'everything that was read from it stays as it was until it returns';
   return { severity: 'error', file: root, message: readFailure(error), effect };
+}
+
+/** The manifests under a path, each with a text that changes whenever the file may have. */
+export type FolderSnapshot = ReadonlyMap<string, string>;
+
+/** Throws where the path itself cannot be read: a folder that vanished is not a folder without files. */
+async function takeSnapshot(root: string): Promise<FolderSnapshot> {
+  const files = await listManifests(root);
+  return new Map(await Promise.all(files.map(async file => [file, await signature(file)] as const)));
+}
+
+/** Links are followed, so a link that is swapped changes its inode here. */
+async function signature(file: string): Promise<string> {
+  const found = await stat(file, { bigint: true }).catch(() => undefined);
+  if (found === undefined) return 'missing';
+  const { dev, ino, size, mtimeNs, ctimeNs } = found;
+  return [dev, ino, size, mtimeNs, ctimeNs].join(' ');
+}
+
+function isSameSnapshot(a: FolderSnapshot, b: FolderSnapshot): boolean {
+  return a.size === b.size && [...a].every(([file, signature]) => b.get(file) === signature);
 }

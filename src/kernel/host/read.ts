@@ -1,4 +1,6 @@
 /** Reads facts about this node from files. Nothing here throws: what cannot be read says why. */
+
+import { readFileSync } from 'node:fs';
 import { access, readdir, readFile, readlink } from 'node:fs/promises';
 import { networkInterfaces } from 'node:os';
 import {
@@ -11,8 +13,6 @@ import {
   parseAddress,
 } from '../../model/address.ts';
 import type { Bridge, Host, Reading } from './facts.ts';
-import { readSourceRoutes } from './sourceroutes.ts';
-import { unlessAbsent } from './unlessabsent.ts';
 
 const SYSCTL = '/proc/sys/net';
 
@@ -195,4 +195,66 @@ export function ownNetworkNamespace(): Promise<string> {
 export function ownAddresses(): Set<Address> {
   const infos = Object.values(networkInterfaces()).flatMap(found => found ?? []);
   return new Set(infos.flatMap(({ address }) => parseAddress(address) ?? []));
+}
+
+/** What was read of a file, or `otherwise` where there is none: what a kernel does not do has no file. */
+export async function unlessAbsent<T>(reading: Promise<T>, otherwise: T): Promise<T> {
+  try {
+    return await reading;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return otherwise;
+    throw error;
+  }
+}
+
+/**
+ * Settings by which this node leads packets where their senders say: loose and strict routes of IPv4 (RFC 791), segments
+ * (RFC 8754), and routes of lossy networks (RFC 6554). Each is on where it is on for all interfaces together and for the
+ * one by which a packet comes.
+ */
+const SETTINGS = [
+  { folder: 'ipv4', name: 'accept_source_route' },
+  { folder: 'ipv6', name: 'seg6_enabled' },
+  { folder: 'ipv6', name: 'rpl_seg_enabled' },
+] as const;
+
+/** `net.ipv4.conf.*.accept_source_route` */
+export async function readSourceRoutes(sysctl = '/proc/sys/net'): Promise<string[]> {
+  const on = await Promise.all(
+    SETTINGS.map(async ({ folder, name }) => {
+      const conf = `${sysctl}/${folder}/conf`;
+      return (await isFollowed(conf, name)) ? [`net.${folder}.conf.*.${name}`] : [];
+    }),
+  );
+  return on.flat();
+}
+
+/** No pod sends by the loopback, and `default` is of interfaces to come. */
+const NO_LINKS = new Set(['all', 'default', 'lo']);
+
+async function isFollowed(conf: string, setting: string): Promise<boolean> {
+  if (!(await isFollowedBy(`${conf}/all/${setting}`))) return false;
+  const links = (await readdir(conf)).filter(name => !NO_LINKS.has(name));
+  return (await Promise.all(links.map(link => isFollowedBy(`${conf}/${link}/${setting}`)))).includes(true);
+}
+
+/** A kernel without such routes has no file, and an interface may go between the two looks. */
+async function isFollowedBy(file: string): Promise<boolean> {
+  return Number(await unlessAbsent(readFile(file, 'utf8'), '0')) > 0;
+}
+
+const EVENTS_SYSCTL = 'net.netfilter.nf_conntrack_events';
+
+/** Why the kernel reports no new connections in this network namespace; undefined where it does, or nobody can say. */
+export function whyNoConntrackEvents(): string | undefined {
+  if (readSysctl(EVENTS_SYSCTL) !== '0') return undefined;
+  return `the kernel does not report connections (sysctl ${EVENTS_SYSCTL} is 0)`;
+}
+
+function readSysctl(sysctl: string): string | undefined {
+  try {
+    return readFileSync(`/proc/sys/${sysctl.replaceAll('.', '/')}`, 'utf8').trim();
+  } catch {
+    return undefined;
+  }
 }

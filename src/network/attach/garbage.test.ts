@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { parseAddress } from '../../model/address.ts';
 import type { PodKey } from '../../model/cluster.ts';
 import type { Attachment } from './attachment.ts';
-import { GRACE_MS, garbageOf, type Suspects, unnamed } from './garbage.ts';
+import { GRACE_MS, garbageOf, type Suspects, unnamed } from './collector.ts';
 
 const of = (device: string, index: number, pod?: PodKey): Attachment => ({
   device,

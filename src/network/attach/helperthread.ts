@@ -6,7 +6,7 @@ import { closeSync, constants, existsSync, openSync, rmSync, statfsSync, statSyn
 import { dirname } from 'node:path';
 import { parentPort } from 'node:worker_threads';
 import koffi from 'koffi';
-import { errnoName } from '../../kernel/netlink/wire/errno.ts';
+import { errnoName } from '../../kernel/netlink/wire/constants.ts';
 import type { HelperAnswer, HelperRequest } from './helper.ts';
 import { placeInSafeFolder, safePlace } from './namespacefolder.ts';
 

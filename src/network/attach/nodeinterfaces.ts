@@ -1,7 +1,6 @@
 /** The node's side of the pod network, as it is in the kernel: read anew at every question, but for routes. */
 
-import { ChangeWatch } from '../../kernel/netlink/route/changewatch.ts';
-import { listLinks } from '../../kernel/netlink/route/listlinks.ts';
+import { ChangeWatch } from '../../kernel/netlink/route/routewatch.ts';
 import {
   type DeviceName,
   type Route,
@@ -22,6 +21,7 @@ import {
   readRouteOfMain,
 } from '../../kernel/netlink/route/rtnetlink-read.ts';
 import {
+  listLinks,
   NO_WAY,
   type RouteStep,
   RtnetlinkError,

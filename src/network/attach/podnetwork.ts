@@ -12,16 +12,14 @@ import type { Address } from '../../model/address.ts';
 import type { Cluster, PodKey } from '../../model/cluster.ts';
 import { podCidrsOf } from '../../model/podcidrs.ts';
 import { NetworkError } from '../error.ts';
-import type { HostPort } from '../hostports/hostport.ts';
-import type { HostPorts } from '../hostports/hostports.ts';
+import type { HostPort, HostPorts } from '../hostports/hostports.ts';
 import { NodeRouting } from '../routes/noderouting.ts';
 import { type Admission, Admitted, type PodIdentity } from './admission.ts';
 import { type Attached, Attacher, type AttachRequest, type NodePlan } from './attacher.ts';
 import { type Attachment, deviceName, type LinkOwner, type PodLink, podLabel } from './attachment.ts';
 import { CachedPlan } from './cachedplan.ts';
-import { Collector } from './collector.ts';
+import { Collector, type NetworkLog } from './collector.ts';
 import type { NamespaceHelper } from './helper.ts';
-import type { NetworkLog } from './networklog.ts';
 import { NetworkUnavailableWatch } from './networkunavailable.ts';
 import type { NodeInterfaces } from './nodeinterfaces.ts';
 

@@ -6,12 +6,11 @@ import { addressBits, familyOf } from '../../model/address.ts';
 import { type Admission, attachedSandbox } from '../attach/admission.ts';
 import type { Attached } from '../attach/attacher.ts';
 import { deviceName } from '../attach/attachment.ts';
-import { namespacePath } from '../attach/namespacepath.ts';
 import type { PodNetwork } from '../attach/podnetwork.ts';
-import { invalid, requireInterfaceName, requireSandbox, shown } from '../attach/request.ts';
+import { invalid, namespacePath, requireInterfaceName, requireSandbox, shown } from '../attach/request.ts';
 import { GATEWAYS } from '../attach/wiring.ts';
 import { NetworkError, type NetworkErrorCode } from '../error.ts';
-import { hostPorts } from '../hostports/hostport.ts';
+import { hostPorts } from '../hostports/hostports.ts';
 import {
   CNI_CODE,
   CniError,

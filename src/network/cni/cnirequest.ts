@@ -7,7 +7,7 @@ import type { PodKey } from '../../model/cluster.ts';
 import type { PodLink } from '../attach/attachment.ts';
 import { invalid, requireInterfaceName, requirePod, requireSandbox, shown } from '../attach/request.ts';
 import { NetworkError } from '../error.ts';
-import type { PortMapping } from '../hostports/hostport.ts';
+import type { PortMapping } from '../hostports/hostports.ts';
 
 /** What the runtime gives a plugin: its environment, and the configuration on standard input. */
 export interface CniRequest {

@@ -2,8 +2,7 @@ import { beforeEach, expect, test } from 'vitest';
 import type { Address } from '../../model/address.ts';
 import { type HostPortMapping, hostPortKey } from '../../model/hostport.ts';
 import { NetworkError } from '../error.ts';
-import type { HostPort } from './hostport.ts';
-import { type HostPortState, HostPorts } from './hostports.ts';
+import { type HostPort, type HostPortState, HostPorts } from './hostports.ts';
 
 const [A, B] = ['10.0.0.1', '10.0.0.2'] as Address[];
 const dns = (hostPort = 53): HostPort => ({ protocol: 'UDP', hostPort, podPort: 53 });

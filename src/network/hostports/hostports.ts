@@ -1,12 +1,12 @@
 /** Host ports of attached pods: decided here, desired state from then on, and in the kernel as all of it. */
 import { Coalescer } from '../../lib/async/coalescer.ts';
-import { type Address, familyOf } from '../../model/address.ts';
+import { type Address, familyOf, parseAddress } from '../../model/address.ts';
 import type { PodKey } from '../../model/cluster.ts';
 import type { Flow } from '../../model/flow.ts';
-import type { HostPortMapping } from '../../model/hostport.ts';
-import { asNetworkError, type NetworkError } from '../error.ts';
-import type { HostPort } from './hostport.ts';
-import { type PortChange, portPlan } from './portplan.ts';
+import { type HostPortMapping, ownerText } from '../../model/hostport.ts';
+import { PROTOCOLS, type Protocol } from '../../model/policy.ts';
+import { invalid, shown } from '../attach/request.ts';
+import { asNetworkError, NetworkError } from '../error.ts';
 
 /** Where the mappings are kept, and made true. */
 export interface HostPortState {
@@ -122,4 +122,132 @@ function nothing(): undefined {}
 function isLed({ to, port, protocol, viaService }: Flow, mapping: HostPortMapping): boolean {
   if (protocol !== mapping.protocol || familyOf(to) !== familyOf(mapping.pod)) return false;
   return viaService ? to === mapping.pod && port === mapping.podPort : port === mapping.hostPort;
+}
+
+export interface PortChange {
+  /** The ports that shall lead to a pod's addresses, and no others. */
+  readonly open?: {
+    readonly pod: PodKey;
+    readonly ports: readonly HostPort[];
+    readonly addresses: readonly Address[];
+  };
+  /** Addresses that no port shall lead to. */
+  readonly close?: readonly Address[];
+}
+
+export interface PortPlan {
+  readonly remove: readonly HostPortMapping[];
+  readonly add: readonly HostPortMapping[];
+  /** Of those to be removed: what led to an address that nobody has. */
+  readonly dead: readonly HostPortMapping[];
+  /** For each change why nothing of it is done; undefined where it is. */
+  readonly refusals: readonly (NetworkError | undefined)[];
+}
+
+/** The changes one after the other. `alive` are the addresses that pods have; undefined: no matter. */
+export function portPlan(
+  actual: readonly HostPortMapping[],
+  alive: ReadonlySet<Address> | undefined,
+  changes: readonly PortChange[],
+): PortPlan {
+  const dead = alive === undefined ? [] : actual.filter(({ pod }) => !alive.has(pod));
+  let held = actual.filter(element => !dead.includes(element));
+  const refusals = changes.map(({ open, close = [] }) => {
+    held = held.filter(({ pod }) => !close.includes(pod));
+    const opened = open === undefined ? held : withOpened(held, open);
+    if (opened instanceof NetworkError) return opened;
+    held = opened;
+    return undefined;
+  });
+  return {
+    remove: actual.filter(element => !held.includes(element)),
+    add: held.filter(element => !actual.includes(element)),
+    dead,
+    refusals,
+  };
+}
+
+type Opened = NonNullable<PortChange['open']>;
+
+function mappingsFor({ pod, ports, addresses }: Opened): HostPortMapping[] {
+  const owner = ownerText(pod);
+  return ports.flatMap(({ protocol, hostPort, podPort }) =>
+    addresses.map(address => ({ protocol, hostPort, podPort, pod: address, owner })),
+  );
+}
+
+function withOpened(held: readonly HostPortMapping[], opened: Opened): HostPortMapping[] | NetworkError {
+  const { pod, addresses } = opened;
+  const wanted = mappingsFor(opened);
+  // Others lead there since somebody had the address before.
+  const all = held.filter(
+    element => !addresses.includes(element.pod) || wanted.some(one => isSame(one, element)),
+  );
+  for (const one of wanted) {
+    const holder = all.find(other => isSamePort(other, one));
+    if (holder === undefined) all.push(one);
+    else if (!isSame(holder, one)) return taken(holder, pod);
+  }
+  return all;
+}
+
+function isSame(a: HostPortMapping, b: HostPortMapping): boolean {
+  return isSamePort(a, b) && a.pod === b.pod && a.podPort === b.podPort && a.owner === b.owner;
+}
+
+function isSamePort(a: HostPortMapping, b: HostPortMapping): boolean {
+  return (
+    a.protocol === b.protocol && a.hostPort === b.hostPort && a.pod.includes(':') === b.pod.includes(':')
+  );
+}
+
+function taken({ hostPort, protocol, owner, pod: address, podPort }: HostPortMapping, pod: PodKey) {
+  return new NetworkError(
+    'conflict',
+    `host port ${hostPort}/${protocol} leads to port ${podPort} of ${owner || address} already; ${pod} does not get it`,
+  );
+}
+
+/** Ports of the node that lead to a pod, on all of the node's addresses. */
+export interface HostPort {
+  readonly protocol: Protocol;
+  readonly hostPort: number;
+  readonly podPort: number;
+}
+
+export interface PortMapping {
+  readonly protocol: string;
+  readonly hostPort: number;
+  readonly containerPort: number;
+  readonly hostIP?: string;
+}
+
+/** Mappings without a host port map nothing, and are left out. Throws NetworkError that names the field. */
+export function hostPorts(mappings: readonly PortMapping[]): HostPort[] {
+  return mappings.filter(({ hostPort }) => hostPort !== 0).map(hostPortOf);
+}
+
+const EVERYWHERE = new Set(['', '0.0.0.0', '::']);
+
+function hostPortOf(mapping: PortMapping, index: number): HostPort {
+  const at = `port mapping ${index}`;
+  const protocol = PROTOCOLS.find(name => name === mapping.protocol.toUpperCase());
+  if (protocol === undefined)
+    throw invalid(`${at}: protocol "${shown(mapping.protocol)}" is none of TCP, UDP, SCTP`);
+  for (const [field, port] of [
+    ['host port', mapping.hostPort],
+    ['container port', mapping.containerPort],
+  ] as const)
+    if (!Number.isInteger(port) || port < 1 || port > 65535)
+      throw invalid(`${at}: ${field} ${port} is no port`);
+  const text = mapping.hostIP ?? '';
+  const hostAddress = EVERYWHERE.has(text) ? undefined : parseAddress(text);
+  if (hostAddress === undefined && !EVERYWHERE.has(text))
+    throw invalid(`${at}: host address "${shown(text)}" is no address`);
+  if (hostAddress !== undefined)
+    throw new NetworkError(
+      'unsupported',
+      `${at}: a host port on ${hostAddress} alone cannot be made; leave the host address out, or use a Service`,
+    );
+  return { protocol, hostPort: mapping.hostPort, podPort: mapping.containerPort };
 }

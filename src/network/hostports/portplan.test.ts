@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Address } from '../../model/address.ts';
 import type { HostPortMapping } from '../../model/hostport.ts';
-import { type PortChange, portPlan } from './portplan.ts';
+import { type PortChange, portPlan } from './hostports.ts';
 
 const at = (text: string) => text as Address;
 const A = at('10.0.0.1');

@@ -1,7 +1,7 @@
 /** The messages of NRI and of ttrpc's envelope, by name: objects of JavaScript on one side, bytes on the other. */
 import { join } from 'node:path';
 import protobuf from 'protobufjs';
-import { WireError } from './wireerror.ts';
+import { WireError } from './multiplex.ts';
 
 export const NRI_PACKAGE = 'nri.pkg.api.v1alpha1';
 

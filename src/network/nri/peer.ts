@@ -6,10 +6,8 @@
  *     serve(…) ◀──request── other end ◀──response──
  */
 import type { Duplex } from 'node:stream';
-import { ByteQueue } from './bytes.ts';
 import { decode, encode, type Status } from './messages.ts';
-import { encodeFrames, FrameReader } from './multiplex.ts';
-import { WireError } from './wireerror.ts';
+import { ByteQueue, encodeFrames, FrameReader, WireError } from './multiplex.ts';
 
 /** gRPC's codes, which ttrpc uses. */
 export const TTRPC_CODE = { invalidArgument: 3, unimplemented: 12, internal: 13 } as const;

@@ -3,9 +3,8 @@ import { expect, test } from 'vitest';
 import { sandbox } from '../../../test/support/pods/fakeruntime.ts';
 import { runs } from '../../../test/support/seed.ts';
 import { decode, EVENT, encode } from './messages.ts';
-import { encodeFrames, FrameReader, LONGEST_FRAME } from './multiplex.ts';
+import { encodeFrames, FrameReader, LONGEST_FRAME, WireError } from './multiplex.ts';
 import { encodeMessage, MessageReader, REQUEST, RESPONSE, type TtrpcMessage } from './peer.ts';
-import { WireError } from './wireerror.ts';
 
 const hex = (text: string) => Buffer.from(text.replaceAll(' ', ''), 'hex');
 

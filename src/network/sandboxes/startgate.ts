@@ -10,12 +10,12 @@
 import type { Duplex } from 'node:stream';
 import { backoffMs } from '../../lib/async/backoff.ts';
 import { sleep } from '../../lib/async/sleep.ts';
+import type { Address } from '../../model/address.ts';
 import type { ClusterEvent, PodKey } from '../../model/cluster.ts';
 import type { PodSandbox } from '../nri/messages.ts';
 import { type PluginHandlers, type Runtime, runPlugin } from '../nri/plugin.ts';
 import type { LocalPods } from './localpods.ts';
 import { type Sandbox, sandboxOf } from './sandbox.ts';
-import type { ConntrackFlusher } from './staleconntrack.ts';
 
 /** A pod that started before its rules were in force. */
 export interface LateStart {
@@ -204,4 +204,14 @@ export class StartGate {
       'start gate: the runtime reports no addresses of pods; their rules are in force when the API server reports them',
     );
   }
+}
+
+/** Whoever had an address before its pod: what was open to them is accepted before any rule is asked. */
+export interface ConntrackFlusher {
+  /** Nobody has these addresses any more. Never waits. */
+  released(addresses: readonly Address[]): void;
+  /** Perhaps nobody reported who has left: looks at all addresses that no pod has. Never waits. */
+  sweep(): void;
+  /** Settles when nothing is open any more to those who had these addresses before. Never rejects. */
+  flushed(addresses: readonly Address[]): Promise<void>;
 }

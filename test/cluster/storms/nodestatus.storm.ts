@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { conditionPatch } from '../../../src/inputs/kube/report/nodecondition.ts';
+import { conditionPatch } from '../../../src/inputs/kube/report/conditionwriter.ts';
 import type { Manifest } from './api.ts';
 import { Storm } from './storm.ts';
 import { until } from './until.ts';

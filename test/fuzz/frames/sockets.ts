@@ -12,7 +12,7 @@ import {
   socket,
 } from '../../../bench/lab/libc.ts';
 import { inNamespace } from '../../../bench/lab/netns.ts';
-import { errnoName } from '../../../src/kernel/netlink/wire/errno.ts';
+import { errnoName } from '../../../src/kernel/netlink/wire/constants.ts';
 import {
   libc,
   pointerTo,

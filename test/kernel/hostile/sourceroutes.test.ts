@@ -90,5 +90,5 @@ describe.each(NETWORKS)('%s', network => {
   });
 });
 
-const READ = `import { readSourceRoutes } from ${JSON.stringify(new URL('../../../src/kernel/host/sourceroutes.ts', import.meta.url).href)};
+const READ = `import { readSourceRoutes } from ${JSON.stringify(new URL('../../../src/kernel/host/read.ts', import.meta.url).href)};
 console.log(JSON.stringify(await readSourceRoutes()));`;

@@ -12,8 +12,7 @@ import { NETLINK_NETFILTER } from '../../../src/kernel/netlink/nftables/constant
 import { BatchEncoder } from '../../../src/kernel/netlink/nftables/encode.ts';
 import { openNftKernel } from '../../../src/kernel/netlink/nftables/nft-kernel.ts';
 import { OWNED } from '../../../src/kernel/netlink/nftables/ownership.ts';
-import { readMessages } from '../../../src/kernel/netlink/wire/messages.ts';
-import { readReply } from '../../../src/kernel/netlink/wire/replies.ts';
+import { readMessages, readReply } from '../../../src/kernel/netlink/wire/messages.ts';
 import { NetlinkSocket } from '../../../src/kernel/netlink/wire/socket.ts';
 import type { ClusterEvent, ClusterState } from '../../../src/model/cluster.ts';
 import { mapTables } from '../../../src/nft/maptables.ts';

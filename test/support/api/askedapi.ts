@@ -1,6 +1,5 @@
 /** The API of a cluster that does not change, as far as a question reads it; some of it may be forbidden. */
-import type { Api } from '../../../src/inputs/kube/client/api.ts';
-import { ApiError } from '../../../src/inputs/kube/client/apierror.ts';
+import { type Api, ApiError } from '../../../src/inputs/kube/client/api.ts';
 
 interface Listed {
   readonly apiVersion: string;

@@ -2,8 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { findAccess } from './findaccess.ts';
-import { inClusterAccess } from './incluster.ts';
+import { findAccess, inClusterAccess } from './findaccess.ts';
 import { kubeconfigAccess } from './kubeconfig.ts';
 
 let folder: string;

@@ -1,4 +1,5 @@
-/** Whoever may read. */
+import { sleep } from '../../../lib/async/sleep.ts'; /** Whoever may read. */
+import { asMap } from '../report/identity.ts';
 export interface Api {
   /** One GET: the body of the answer as it arrives. Throws ApiError, also from the body, and whatever aborts the signal. */
   get(path: string, query: Query, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>;
@@ -25,3 +26,77 @@ export interface Editor {
 }
 
 export type Query = Readonly<Record<string, string>>;
+
+/** Why the API server did not give what was asked for: its HTTP status, or what kept it from answering. */
+export type ApiErrorCode = number | 'unreachable' | 'cut' | 'garbled' | 'too large';
+
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  readonly code: ApiErrorCode;
+  /** How long the server asks to be left alone, and may be; usually 0. */
+  readonly retryAfterMs: number;
+  /** The server's own sentence, without what was asked; undefined where it is somebody else's answer. */
+  readonly sentence: string | undefined;
+
+  constructor(code: ApiErrorCode, message: string, options: ApiErrorOptions = {}) {
+    super(message, 'cause' in options ? { cause: options.cause } : {});
+    this.code = code;
+    this.retryAfterMs = options.retryAfterMs ?? 0;
+    this.sentence = options.sentence;
+  }
+}
+
+interface ApiErrorOptions {
+  readonly retryAfterMs?: number;
+  readonly sentence?: string | undefined;
+  readonly cause?: unknown;
+}
+
+/** 410: the revision, or the rest of a list, is older than what the server still remembers. */
+export function isExpired(error: unknown): boolean {
+  return error instanceof ApiError && error.code === 410;
+}
+
+/** 422: a server without streaming lists refuses their parameters; older and stricter ones say 400. */
+export function isNotUnderstood(error: unknown): boolean {
+  return error instanceof ApiError && (error.code === 422 || error.code === 400);
+}
+
+/** What a metav1.Status says. */
+export function statusError(status: unknown): ApiError {
+  const { kind, code, reason, message } = asMap(status);
+  const words = [code, reason].filter(word => word !== undefined).join(' ');
+  return new ApiError(
+    typeof code === 'number' ? code : 'garbled',
+    `${words}: ${message ?? 'no reason given'}`,
+    { sentence: kind === 'Status' && typeof message === 'string' ? message : undefined },
+  );
+}
+
+export function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new ApiError('garbled', 'the answer is no JSON', { cause });
+  }
+}
+
+export function garbled(): ApiError {
+  return new ApiError('garbled', 'the answer is no JSON');
+}
+
+/**
+ * Asks again while the answer is 403, for so many milliseconds; throws what `ask` throws last. A server may forbid for a
+ * while what it will allow, or no longer know who we are.
+ */
+export async function unlessForbidden<T>(ask: () => Promise<T>, forMs: number, everyMs: number): Promise<T> {
+  const endMs = performance.now() + forMs;
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!(error instanceof ApiError && error.code === 403) || performance.now() > endMs) throw error;
+    }
+    await sleep(everyMs);
+  }
+}

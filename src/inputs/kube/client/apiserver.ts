@@ -3,8 +3,15 @@ import { createRequire } from 'node:module';
 import type { Socket } from 'node:net';
 import { errorText } from '../../../lib/text/errortext.ts';
 import type { Access, LoadAccess } from './access.ts';
-import type { Api, Creator, Editor, Patcher, Query } from './api.ts';
-import { ApiError, statusError } from './apierror.ts';
+import {
+  type Api,
+  ApiError,
+  type Creator,
+  type Editor,
+  type Patcher,
+  type Query,
+  statusError,
+} from './api.ts';
 
 // `import` would read all that the module exports, and to read its WebSocket loads undici: 10 MB (measured).
 const require = createRequire(import.meta.url);

@@ -1,7 +1,6 @@
-import { access } from 'node:fs/promises';
+import { access, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { LoadAccess } from './access.ts';
-import { inClusterAccess } from './incluster.ts';
 import { kubeconfigAccess } from './kubeconfig.ts';
 
 /**
@@ -26,4 +25,19 @@ async function homeAccess(home: string | undefined): Promise<LoadAccess | undefi
       () => false,
     ));
   return isThere ? kubeconfigAccess(file) : undefined;
+}
+
+const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
+
+/** The access that every pod is given; undefined outside of a pod. */
+export function inClusterAccess(env: NodeJS.ProcessEnv, folder = SERVICE_ACCOUNT): LoadAccess | undefined {
+  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port = '443' } = env;
+  if (!host) return undefined;
+  const server = `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  return async () => {
+    const [ca, token] = await Promise.all(
+      ['ca.crt', 'token'].map(file => readFile(join(folder, file), 'utf8')),
+    );
+    return { server, ca: ca!, headers: { authorization: `Bearer ${token!.trim()}` } };
+  };
 }

@@ -1,5 +1,4 @@
-import { ApiError } from './apierror.ts';
-import { parsed } from './garbled.ts';
+import { ApiError, parsed } from './api.ts';
 import { type Shape, Skimmer } from './skim.ts';
 
 const NEWLINE = 0x0a;

@@ -4,9 +4,7 @@
  * has a limit too; a value beyond it is replaced by a text, which whoever reads the object finds to be none of what it
  * should be.
  */
-import { ApiError } from './apierror.ts';
-import { garbled, parsed } from './garbled.ts';
-import { MOST_LEVELS, valueEnd, type Whole } from './whole.ts';
+import { ApiError, garbled, parsed } from './api.ts';
 
 /**
  * Which parts of a value are kept: all or none of it, or of a map (and of each map of a list) some keys; `*` is any
@@ -258,4 +256,54 @@ class KeptBytes {
   parse(start: number): unknown {
     return parsed(this.#buffer.toString('utf8', start, this.length));
   }
+}
+
+/** Nobody nests deeper: the API server does not either. */
+const MOST_LEVELS = 10_000;
+
+/** Of a value that is taken or left whole: what is open at this byte. */
+export interface Whole {
+  isKept: boolean;
+  readonly start: number;
+  depth: number;
+  inText: boolean;
+  isEscaped: boolean;
+  hasBegun: boolean;
+}
+
+/**
+ * Where the value ends in this chunk: behind its last byte, or behind the chunk's. What is between its brackets is not
+ * looked at.
+ */
+function valueEnd(whole: Whole, chunk: Uint8Array, position: number): { at: number; isLast: boolean } {
+  let { depth, inText, isEscaped, hasBegun } = whole;
+  for (let at = position; at < chunk.length; at++) {
+    const byte = chunk[at]!;
+    if (inText) {
+      if (isEscaped) isEscaped = false;
+      else if (byte === BACKSLASH) isEscaped = true;
+      else if (byte === QUOTE) {
+        inText = false;
+        if (depth === 0) return { at: at + 1, isLast: true };
+      }
+    } else if (byte === QUOTE) {
+      if (depth === 0 && hasBegun) throw garbled();
+      inText = true;
+    } else if (byte === OPEN_MAP || byte === OPEN_LIST) {
+      if (depth === 0 && hasBegun) throw garbled();
+      if (++depth > MOST_LEVELS) throw garbled();
+    } else if (byte === CLOSE_MAP || byte === CLOSE_LIST) {
+      // A number or a word ends before what closes the value around it.
+      if (depth === 0) return endOfWord(hasBegun, at);
+      if (--depth === 0) return { at: at + 1, isLast: true };
+    } else if (depth === 0 && (byte === COMMA || byte <= 0x20)) return endOfWord(hasBegun, at);
+    hasBegun = true;
+  }
+  Object.assign(whole, { depth, inText, isEscaped, hasBegun });
+  return { at: chunk.length, isLast: false };
+}
+
+function endOfWord(hasBegun: boolean, at: number): { at: number; isLast: boolean } {
+  if (!hasBegun) throw garbled();
+  return { at, isLast: true };
 }

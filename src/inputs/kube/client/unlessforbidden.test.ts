@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ApiError } from './apierror.ts';
-import { unlessForbidden } from './unlessforbidden.ts';
+import { ApiError, unlessForbidden } from './api.ts';
 
 describe('unlessForbidden()', () => {
   const forbidding = (times: number, then: () => boolean) => {

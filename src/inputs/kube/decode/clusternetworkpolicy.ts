@@ -1,9 +1,7 @@
 import type { ClusterEvent } from '../../../model/cluster.ts';
 import type { PortMatch, Protocol, Tier } from '../../../model/policy.ts';
-import { type Dialect, decodeClusterPolicy } from './clusterpolicy.ts';
+import { type Dialect, decodeClusterPolicy, readNamedPort, readPriority } from './clusterpolicy.ts';
 import type { Field } from './fields.ts';
-import { readNamedPort } from './namedport.ts';
-import { readPriority } from './priority.ts';
 
 /** policy.networking.k8s.io/v1beta1 and v1alpha2. */
 export function decodeClusterNetworkPolicy(object: Field): ClusterEvent | undefined {

@@ -1,10 +1,9 @@
 import { parseCidr } from '../../../model/address.ts';
 import { endsInNumber, MOST_NAME } from '../../../model/domainname.ts';
 import type { Peer } from '../../../model/policy.ts';
-import { EVERYTHING } from '../../../model/selector.ts';
+import { EVERYTHING, type PodSelector } from '../../../model/selector.ts';
 import type { Field } from './fields.ts';
-import { readLabelSelector } from './labelselector.ts';
-import { readNamespacedPods } from './namespacedpods.ts';
+import { readLabelSelector, readSubjectSelector } from './labelselector.ts';
 
 export type EgressPeerKey = 'namespaces' | 'pods' | 'nodes' | 'networks' | 'domainNames';
 export type PeerKey = EgressPeerKey;
@@ -82,4 +81,31 @@ export function domainNameNoun(text: string): string {
 export function parseDomainName(text: string): string | undefined {
   const name = text.replace(/\.$/, '');
   return name.length <= MOST_NAME && NAME.test(name) && !endsInNumber(name) ? name.toLowerCase() : undefined;
+}
+
+/** C16: both selectors hold. Without a namespaceSelector v1alpha2 means all namespaces; v1alpha1 demands one. */
+function readNamespacedPods(field: Field, needsNamespaceSelector: boolean): PodSelector {
+  const { namespaces, pods } = partsOf(field, needsNamespaceSelector);
+  return {
+    namespaces: { kind: 'labels', selector: readLabelSelector(namespaces) },
+    pods: readLabelSelector(pods),
+  };
+}
+
+/** The same of a subject: what cannot be read leaves open which of the others' pods are meant. */
+export function readSubjectPods(field: Field, needsNamespaceSelector: boolean, effect: string): PodSelector {
+  const { value, clean } = field.attempt(effect, pods => partsOf(pods, needsNamespaceSelector));
+  const pods = readSubjectSelector(value.pods, effect);
+  return {
+    namespaces: { kind: 'labels', selector: readSubjectSelector(value.namespaces, effect) },
+    pods: clean ? pods : { ...pods, unreadable: true },
+  };
+}
+
+function partsOf(field: Field, needsNamespaceSelector: boolean) {
+  field.expectMap(['namespaceSelector', 'podSelector']);
+  const [namespaces, pods] = [field.get('namespaceSelector'), field.get('podSelector')];
+  if (needsNamespaceSelector && !namespaces.isPresent) namespaces.error('is missing');
+  if (!pods.isPresent) pods.error('is missing');
+  return { namespaces, pods };
 }

@@ -13,13 +13,10 @@ import type {
   Tier,
 } from '../../../model/policy.ts';
 import { EVERY_NAMESPACE, EVERYTHING, type PodSelector } from '../../../model/selector.ts';
-import { type EgressPeerKey, type PeerKey, readPeer } from './clusterpeer.ts';
-import { readEnforcement } from './enforcement.ts';
-import { type Field, UNKNOWN } from './fields.ts';
+import { type EgressPeerKey, type PeerKey, readPeer, readSubjectPods } from './clusterpeer.ts';
+import { type Field, sizeProblem, UNKNOWN } from './fields.ts';
 import { readSubjectSelector } from './labelselector.ts';
-import { checkKeys, readName } from './metadata.ts';
-import { readSubjectPods } from './namespacedpods.ts';
-import { sizeProblem } from './size.ts';
+import { checkKeys, readEnforcement, readName } from './metadata.ts';
 
 export interface Dialect {
   readonly kind: Exclude<PolicyKind, 'NetworkPolicy'>;
@@ -232,4 +229,16 @@ function warnAboutNamedPorts(list: Field, peers: readonly Peer[], ports: 'any' |
   if (ports === 'any' || !ports.some(({ kind }) => kind === 'named')) return;
   if (peers.some(({ kind }) => kind !== 'pods'))
     list.warning('has a named port beside peers that have none', 'the port matches pods only');
+}
+
+/** C27: the cluster kinds name a port without a protocol. A name that no container has matches nothing (C28). */
+export function readNamedPort(field: Field): PortMatch {
+  const name = field.text() ?? '';
+  if (name === '') field.error('must not be empty');
+  return { kind: 'named', name };
+}
+
+/** C11: lower is earlier; both ends of 0..1000 are valid. */
+export function readPriority(spec: Field): number {
+  return spec.get('priority').requiredInteger(0, 1000) ?? 0;
 }

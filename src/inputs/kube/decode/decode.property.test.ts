@@ -3,8 +3,7 @@ import { expect, test } from 'vitest';
 import { runs } from '../../../../test/support/seed.ts';
 import type { Direction, Policy, Rule } from '../../../model/policy.ts';
 import type { LabelSelector } from '../../../model/selector.ts';
-import { decodeObject } from './decode.ts';
-import { decodeDelivered } from './delivered.ts';
+import { decodeDelivered, decodeObject } from './decode.ts';
 
 // A valid object of each kind, with every field that a decoder reads.
 const SELECTOR = {

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { problemText } from '../../../model/problem.ts';
-import { decodeObject } from './decode.ts';
-import { decodeDelivered } from './delivered.ts';
+import { decodeDelivered, decodeObject } from './decode.ts';
 
 const POLICY = { apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy' };
 const POD = { apiVersion: 'v1', kind: 'Pod' };

@@ -5,11 +5,10 @@ import type { Labelled } from '../../../model/labels.ts';
 import { PROTOCOLS, type Protocol } from '../../../model/policy.ts';
 import type { Problem } from '../../../model/problem.ts';
 import type { Endpoint, EndpointSlice } from '../../../model/service.ts';
-import { type Workload, type WorkloadKind, workloadId } from '../../../model/workload.ts';
+import { type Controller, type Workload, type WorkloadKind, workloadId } from '../../../model/workload.ts';
 import { asMap, metadataOf, typeOf } from '../report/identity.ts';
 import { Field, type Report } from './fields.ts';
 import { readLabelled, readName, readNamespace } from './metadata.ts';
-import { controllerOf } from './owner.ts';
 import { readPorts } from './pod.ts';
 import {
   decodeEndpointSlice,
@@ -179,4 +178,12 @@ function endpointsIn(list: Field, namespace: string, ready: boolean): Endpoint[]
     const pod = endpointPod(field, namespace);
     return { addresses: serviceAddresses([field.get('ip')]), ready, ...(pod && { pod }) };
   });
+}
+
+/** The one of its ownerReferences that controls the object; taken without a check, for it decides nothing. */
+function controllerOf(object: unknown): Controller | undefined {
+  const { ownerReferences } = asMap(asMap(object).metadata);
+  if (!Array.isArray(ownerReferences)) return undefined;
+  const { kind, name } = asMap(ownerReferences.map(asMap).find(({ controller }) => controller === true));
+  return typeof kind === 'string' && typeof name === 'string' ? { kind, name } : undefined;
 }

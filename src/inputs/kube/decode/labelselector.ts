@@ -1,8 +1,7 @@
 import { MOST_OF_SUBJECT } from '../../../model/budget.ts';
 import type { LabelSelector, Operator, Requirement } from '../../../model/selector.ts';
-import { describe, type Field } from './fields.ts';
-import { isLabelKey, isLabelValue } from './names.ts';
-import { isLargerThan } from './size.ts';
+import { describe, type Field, isLargerThan } from './fields.ts';
+import { isLabelKey, isLabelValue } from './metadata.ts';
 
 /**
  * A LabelSelector; an absent one is `{}` and selects everything. What the API server refuses is an error (N59):

@@ -1,7 +1,7 @@
+/** What objects of all kinds have: name, namespace, labels, and whether a policy is enforced. */
 import type { Labelled, Labels } from '../../../model/selector.ts';
 import { asMap } from '../report/identity.ts';
-import type { Field } from './fields.ts';
-import { isDnsLabel, isDnsSubdomain } from './names.ts';
+import { describe, type Field } from './fields.ts';
 
 /** `metadata.name`, or undefined with a problem where the API server would not take it. */
 export function readName(object: Field): string | undefined {
@@ -43,4 +43,51 @@ export function readLabelled(object: Field): Labelled {
 /** An unknown key beside `spec` may be a `spec` that somebody mistyped. */
 export function checkKeys(policy: Field): void {
   policy.withEffect('the key is ignored').expectMap(['apiVersion', 'kind', 'metadata', 'spec', 'status']);
+}
+
+/** The annotation by which the author of a policy says whether it is in force, or only shows what it would do. */
+export const ENFORCEMENT = 'sluice.dev/enforcement';
+
+/** Whatever is not plainly `audit` is enforced: a mistyped word must never open traffic. */
+export function readEnforcement(object: Field): { readonly audited?: true } {
+  const annotation = object.get('metadata').get('annotations').get(ENFORCEMENT);
+  if (annotation.value === 'audit') return { audited: true };
+  if (annotation.isPresent && annotation.value !== 'enforce')
+    annotation.warning(
+      `must be audit or enforce, not ${describe(annotation.value)}`,
+      'the policy is enforced',
+    );
+  return {};
+}
+
+// The syntax of names, labels and ports as the API server checks it.
+const DNS_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
+const DNS_SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+const LABEL_WORD = /^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/;
+
+function isDnsLabel(text: string): boolean {
+  return text.length <= 63 && DNS_LABEL.test(text);
+}
+
+function isDnsSubdomain(text: string): boolean {
+  return text.length <= 253 && DNS_SUBDOMAIN.test(text);
+}
+
+/** `app`, `kubernetes.io/metadata.name`. */
+export function isLabelKey(text: string): boolean {
+  const slash = text.indexOf('/');
+  return isLabelWord(text.slice(slash + 1)) && (slash === -1 || isDnsSubdomain(text.slice(0, slash)));
+}
+
+export function isLabelValue(text: string): boolean {
+  return text === '' || isLabelWord(text);
+}
+
+function isLabelWord(text: string): boolean {
+  return text.length <= 63 && LABEL_WORD.test(text);
+}
+
+/** At most 15 of a-z, 0-9 and single inner dashes, with one letter at least: "80" is no name. */
+export function isPortName(text: string): boolean {
+  return text.length <= 15 && DNS_LABEL.test(text) && /[a-z]/.test(text) && !text.includes('--');
 }

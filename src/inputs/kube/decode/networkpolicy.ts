@@ -14,12 +14,9 @@ import {
 } from '../../../model/policy.ts';
 import { EVERY_NAMESPACE, type PodSelector } from '../../../model/selector.ts';
 import { asMap } from '../report/identity.ts';
-import { readEnforcement } from './enforcement.ts';
-import { describe, type Field, UNKNOWN } from './fields.ts';
+import { describe, type Field, sizeProblem, UNKNOWN } from './fields.ts';
 import { readLabelSelector, readSubjectSelector } from './labelselector.ts';
-import { checkKeys, readName, readNamespace } from './metadata.ts';
-import { isPortName } from './names.ts';
-import { sizeProblem } from './size.ts';
+import { checkKeys, isPortName, readEnforcement, readName, readNamespace } from './metadata.ts';
 
 const NOT_APPLIED = 'the policy is not applied; if it was good before, its last good version stays in force';
 const SUBJECT_ISOLATED =

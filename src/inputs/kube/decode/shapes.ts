@@ -1,6 +1,6 @@
 /** What the decoders read of each kind: of an object that is large, nothing else comes into memory. */
 import type { Shape } from '../client/skim.ts';
-import { ENFORCEMENT } from './enforcement.ts';
+import { ENFORCEMENT } from './metadata.ts';
 
 /** Whom it is about, how the server counts it, and what a problem says of it. */
 const METADATA: Shape = {

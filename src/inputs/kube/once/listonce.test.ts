@@ -1,9 +1,8 @@
 import { getEventListeners } from 'node:events';
 import { expect, test, vi } from 'vitest';
 import { AskedApi } from '../../../../test/support/api/askedapi.ts';
-import { ApiError } from '../client/apierror.ts';
-import { lackText } from './lack.ts';
-import { type ListedKinds, listOnce } from './listonce.ts';
+import { ApiError } from '../client/api.ts';
+import { type ListedKinds, lackText, listOnce } from './listonce.ts';
 import { MeasuredApi } from './measure.ts';
 
 const metadata = { name: 'web', namespace: 'shop' };

@@ -3,12 +3,23 @@ import { ownSignal } from '../../../lib/async/ownsignal.ts';
 import type { ClusterEvent } from '../../../model/cluster.ts';
 import type { InventoryItem } from '../../../model/inventory.ts';
 import type { Problem } from '../../../model/problem.ts';
-import type { Api } from '../client/api.ts';
-import { ApiError } from '../client/apierror.ts';
-import { decodeDelivered, isOfType } from '../decode/delivered.ts';
+import { type Api, ApiError } from '../client/api.ts';
+import { type Shape, Skimmer } from '../client/skim.ts';
+import { decodeDelivered, isOfType } from '../decode/decode.ts';
 import { decodeInventory } from '../decode/inventory.ts';
+import { asMap, asMaps } from '../report/identity.ts';
 import { listPages } from '../watch/listpage.ts';
-import { NAMESPACES, NETWORK_POLICIES, NODES, type Resource } from '../watch/resource.ts';
+import {
+  CUSTOM_POLICIES,
+  type CustomPolicy,
+  chooseVersion,
+  customResource,
+  NAMESPACES,
+  NETWORK_POLICIES,
+  NODES,
+  type Resource,
+  versionProblem,
+} from '../watch/resource.ts';
 import {
   namespacedResource,
   PODS_AND_OWNERS,
@@ -16,8 +27,6 @@ import {
   SERVICE_RESOURCES,
   WORKLOADS,
 } from './askedresources.ts';
-import { customResources } from './customresources.ts';
-import { type Lack, lackOf } from './lack.ts';
 import { MeasuredApi, MOST_READ } from './measure.ts';
 
 export interface ListedKinds {
@@ -162,4 +171,121 @@ async function list(
     signal,
   );
   return { events, items, problems };
+}
+
+/** Which cluster policies a server has, and in which version to read them. */
+interface CustomResources {
+  readonly resources: readonly Resource[];
+  readonly problems: readonly Problem[];
+  readonly lacks: readonly Lack[];
+}
+
+const GROUP = '/apis/policy.networking.k8s.io';
+
+/** By discovery, which everybody may ask who may ask anything. */
+async function customResources(api: Api, signal: AbortSignal): Promise<CustomResources> {
+  try {
+    return await discover(api, signal);
+  } catch (error) {
+    if (!(error instanceof ApiError && error.code === 403)) throw error;
+    return { resources: [], problems: [], lacks: [lackOf(UNKNOWN_KINDS, [], error.message)] };
+  }
+}
+
+const UNKNOWN_KINDS: Resource = {
+  kind: 'ClusterNetworkPolicy',
+  apiVersion: '',
+  path: 'policy.networking.k8s.io',
+};
+
+async function discover(api: Api, signal: AbortSignal): Promise<CustomResources> {
+  const versions = await versionsOf(api, signal);
+  const kindsOf = new Map<string, readonly string[]>();
+  for (const version of versions) kindsOf.set(version, await kindsIn(api, version, signal));
+  const found = CUSTOM_POLICIES.map(policy => resourceOf(policy, kindsOf));
+  return {
+    resources: found.flatMap(({ resource }) => resource ?? []),
+    problems: found.flatMap(({ problem }) => problem ?? []),
+    lacks: [],
+  };
+}
+
+function resourceOf(policy: CustomPolicy, kindsOf: ReadonlyMap<string, readonly string[]>) {
+  const versions = [...kindsOf]
+    .filter(([, kinds]) => kinds.includes(policy.kind))
+    .map(([version]) => version);
+  if (versions.length === 0) return {};
+  const served = chooseVersion(versions, policy);
+  const problem = versionProblem(served, policy);
+  const resource =
+    served.type === 'version' ? customResource(policy, served.version, served.readAs) : undefined;
+  return { ...(resource && { resource }), ...(problem && { problem }) };
+}
+
+async function versionsOf(api: Api, signal: AbortSignal): Promise<readonly string[]> {
+  const group = await getJson(api, GROUP, signal);
+  return asMaps(group.versions).map(({ version }) => String(version));
+}
+
+async function kindsIn(api: Api, version: string, signal: AbortSignal): Promise<readonly string[]> {
+  const list = await getJson(api, `${GROUP}/${version}`, signal);
+  return asMaps(list.resources).map(({ kind }) => String(kind));
+}
+
+/** A group that is not there has none. */
+async function getJson(api: Api, path: string, signal: AbortSignal): Promise<Record<string, unknown>> {
+  try {
+    const body = await api.get(path, {}, signal);
+    return asMap(await bodyValue(body));
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 404) return {};
+    throw error;
+  }
+}
+
+async function bodyValue(body: AsyncIterable<Uint8Array>): Promise<unknown> {
+  const skimmer = new Skimmer(DISCOVERED);
+  for await (const chunk of body) skimmer.push(chunk);
+  return skimmer.value();
+}
+
+const DISCOVERED: Shape = { versions: { version: 'all' }, resources: { kind: 'all' } };
+
+/** What a question could not read, and what its answer lacks by it. */
+export interface Lack {
+  /** `networkpolicies`. */
+  readonly resource: string;
+  /** Those that could be read all the same, where not all could. */
+  readonly only: readonly string[];
+  /** In the words of the server. */
+  readonly reason: string;
+  /** What follows, as the rest of a sentence. */
+  readonly effect: string;
+  /** Whether there may be policies that nobody looked at: then no verdict is one. */
+  readonly hidesPolicies: boolean;
+}
+
+function lackOf(resource: Resource, only: readonly string[], reason: string): Lack {
+  const hidesPolicies = resource.kind.endsWith('NetworkPolicy');
+  const effect = hidesPolicies ? HIDDEN_POLICY : (EFFECTS[resource.kind] ?? OTHER);
+  return { resource: pluralOf(resource), only, reason, effect, hidesPolicies };
+}
+
+const HIDDEN_POLICY = 'a policy that nobody could look at may decide otherwise: what follows is no verdict';
+
+const EFFECTS: Readonly<Record<string, string>> = {
+  Pod: 'the others are not known: their addresses are judged as those of no pod',
+  Namespace:
+    'their labels are not known: a rule that selects namespaces by label allows nothing, and may deny',
+  Node: 'they are not known: their addresses are judged as those of anybody outside, and rules about nodes match nothing',
+  Service: 'an address may be that of a Service, which nobody could follow',
+  EndpointSlice: "a Service's endpoints are taken from its selector",
+};
+
+const OTHER = 'they cannot be asked about by name, and their pods count as those of what they made';
+
+/** `you may not list networkpolicies: …; what follows …`. */
+export function lackText({ resource, only, reason, effect }: Lack): string {
+  const but = only.length === 0 ? '' : `, but in ${only.join(', ')}`;
+  return `you may not list ${resource}${but} (${reason}): ${effect}`;
 }

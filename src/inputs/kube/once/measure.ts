@@ -3,8 +3,7 @@
  * tell nobody why.
  */
 import { thousands } from '../../../lib/text/thousands.ts';
-import type { Api, Query } from '../client/api.ts';
-import { ApiError } from '../client/apierror.ts';
+import { type Api, ApiError, type Query } from '../client/api.ts';
 
 /** Of all answers together: 150,000 pods are some 1.5 GB. */
 export const MOST_READ = { bytes: 2 ** 32, objects: 500_000 };

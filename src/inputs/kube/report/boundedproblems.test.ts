@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Problem } from '../../../model/problem.ts';
-import { boundedProblems } from './boundedproblems.ts';
+import { boundedProblems } from '../watch/clusterfeed.ts';
 
 const problem = (namespace: string, n: number): Problem => ({
   severity: 'error',

@@ -8,7 +8,7 @@ import {
   apiPod,
 } from '../../../../test/support/api/objects.ts';
 import { FakeApiServer, type FakeRequest, type KubeObject } from '../../../../test/support/api/server.ts';
-import { ApiError } from '../client/apierror.ts';
+import { ApiError } from '../client/api.ts';
 import { type EventSpec, eventName } from './event.ts';
 import { EventRecorder } from './eventrecorder.ts';
 

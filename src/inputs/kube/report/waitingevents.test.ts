@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { WaitingEvents } from './waitingevents.ts';
+import { WaitingEvents } from './eventrecorder.ts';
 
 function event(namespace: string | undefined, n: number) {
   const name = `${namespace} ${n}`;

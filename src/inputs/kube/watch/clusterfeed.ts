@@ -1,11 +1,11 @@
 import type { Timing } from '../../../lib/async/timing.ts';
+import { firstOfEach } from '../../../lib/fairness/firstofeach.ts';
+import { errorText } from '../../../lib/text/errortext.ts';
 import type { ClusterEvent, PodKey } from '../../../model/cluster.ts';
 import { NamespaceBudget } from '../../../model/namespacebudget.ts';
 import type { Direction, Policy, PolicyId, Rule } from '../../../model/policy.ts';
-import type { Problem } from '../../../model/problem.ts';
-import { boundedProblems } from '../report/boundedproblems.ts';
+import type { ObjectReference, Problem } from '../../../model/problem.ts';
 import { PolicyHold } from './hold.ts';
-import { Identities } from './identities.ts';
 import { type IsLiving, NamespaceQuestions } from './namespacequestions.ts';
 import { NETWORK_POLICIES, NODES, PODS } from './resource.ts';
 
@@ -152,4 +152,82 @@ function closed(rule: Rule): Rule {
   const { action, peers } = rule;
   if (action === 'accept' || peers === 'any' || !peers.some(({ kind }) => kind === 'nodes')) return rule;
   return { ...rule, action: 'deny', peers: 'any' };
+}
+
+/** What is told of all that is wrong. */
+/** Nobody reads more; and each of them would be looked at whenever one changes. */
+const MOST_PROBLEMS = 2_000;
+
+export function boundedProblems(problems: readonly Problem[]): readonly Problem[] {
+  if (problems.length <= MOST_PROBLEMS) return problems;
+  const namespaces = Map.groupBy(problems, ({ about }) => about?.namespace ?? '').values();
+  const shown = firstOfEach([...namespaces], MOST_PROBLEMS);
+  const message = `there are ${problems.length - MOST_PROBLEMS} further problems`;
+  const effect = 'they have the same effect as those that are named';
+  return [...shown, { severity: 'error', message, effect }];
+}
+
+/**
+ * Which objects of the server the policies are: what is said of one later by its name alone, that it is in quarantine for
+ * one, is said of the very object. `kubectl describe` shows no Event without the object's uid.
+ */
+export class Identities {
+  /** By id, as `NetworkPolicy shop/web`. */
+  readonly #known = new Map<string, ObjectReference>();
+
+  set(id: string, reference: ObjectReference | undefined): void {
+    if (reference === undefined) this.#known.delete(id);
+    else this.#known.set(id, reference);
+  }
+
+  forgetGone(events: readonly ClusterEvent[]): void {
+    for (const { type, key, value } of events)
+      if (type === 'policy' && value === undefined) this.#known.delete(key);
+  }
+
+  /** As the server knows it, where it is known. */
+  complete(about: ObjectReference): ObjectReference {
+    if (about.uid !== undefined) return about;
+    const { kind, namespace, name } = about;
+    return this.#known.get(`${kind} ${namespace === undefined ? name : `${namespace}/${name}`}`) ?? about;
+  }
+}
+
+/** Makes of every cut and return the few that are worth a word: a cut that the next try mends is none. */
+export class WatchHealth {
+  readonly #source: string;
+  readonly #report: (status: SourceStatus) => void;
+  /** Why it is lost, as it was told; undefined while it is not. */
+  #told: string | undefined;
+  /** Why the last try failed. */
+  #last: string | undefined;
+  #wasSynced = false;
+
+  constructor(source: string, report: (status: SourceStatus) => void) {
+    this.#source = source;
+    this.#report = report;
+  }
+
+  /** The reason stands where a try to watch again has failed. */
+  set(isWatching: boolean, reason?: unknown): void {
+    if (isWatching) this.#watching();
+    else if (reason !== undefined) this.#failed(errorText(reason));
+  }
+
+  #watching(): void {
+    if (!this.#wasSynced) this.#report({ source: this.#source, state: 'synced' });
+    else if (this.#told !== undefined) this.#report({ source: this.#source, state: 'recovered' });
+    this.#wasSynced = true;
+    this.#told = undefined;
+    this.#last = undefined;
+  }
+
+  /** Another reason is told when it is that of two tries: some sentences are never the same twice. */
+  #failed(reason: string): void {
+    const isNews = this.#told === undefined || (reason !== this.#told && reason === this.#last);
+    this.#last = reason;
+    if (!isNews) return;
+    this.#told = reason;
+    this.#report({ source: this.#source, state: 'lost', reason });
+  }
 }

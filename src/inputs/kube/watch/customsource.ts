@@ -1,15 +1,19 @@
 import type { Timing } from '../../../lib/async/timing.ts';
 import type { Api } from '../client/api.ts';
-import { decodeDelivered } from '../decode/delivered.ts';
-import type { ClusterFeed } from './clusterfeed.ts';
-import { Objects } from './objects.ts';
-import { ObjectSource } from './objectsource.ts';
-
+import { decodeDelivered } from '../decode/decode.ts';
+import { revisionOf } from '../report/identity.ts';
+import { type ClusterFeed, WatchHealth } from './clusterfeed.ts';
+import { ObjectSource, Objects } from './objects.ts';
 import { Reflector, type Store, type WatchChange } from './reflector.ts';
-import { type CustomPolicy, customResource, definitionOf } from './resource.ts';
-import { type Served, servedVersion, versionProblem, whyUnreadable } from './served.ts';
-import { revisionOf } from './watchevent.ts';
-import { WatchHealth } from './watchhealth.ts';
+import {
+  type CustomPolicy,
+  customResource,
+  definitionOf,
+  type Served,
+  servedVersion,
+  versionProblem,
+  whyUnreadable,
+} from './resource.ts';
 
 /**
  * The policies of a kind that may not be there: follows its CustomResourceDefinition, and the policies in the best

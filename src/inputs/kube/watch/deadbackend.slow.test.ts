@@ -4,8 +4,8 @@ import net from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { FakeApiServer } from '../../../../bench/fakeapiserver.ts';
 import type { ClusterEvent } from '../../../model/cluster.ts';
+import { watchSeconds } from './reflector.ts';
 import { watchCluster } from './source.ts';
-import { watchSeconds } from './watchevent.ts';
 
 let server: FakeApiServer;
 let balancer: net.Server;

@@ -5,8 +5,7 @@ import { quarantineReporter } from '../../../daemon/source/quarantinereporter.ts
 import { realTiming } from '../../../lib/async/timing.ts';
 import type { ClusterEvent } from '../../../model/cluster.ts';
 import { ClusterFeed } from './clusterfeed.ts';
-import { Objects } from './objects.ts';
-import { ObjectSource } from './objectsource.ts';
+import { ObjectSource, Objects } from './objects.ts';
 import type { WatchChange } from './reflector.ts';
 import { NETWORK_POLICIES } from './resource.ts';
 import { type ClusterWatch, watchCluster } from './source.ts';

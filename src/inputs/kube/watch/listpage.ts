@@ -1,10 +1,8 @@
-import type { Api, Query } from '../client/api.ts';
-import { ApiError } from '../client/apierror.ts';
+import { type Api, ApiError, type Query } from '../client/api.ts';
 import { Skimmer } from '../client/skim.ts';
 import { shapeOf } from '../decode/shapes.ts';
-import { asMap, objectKey, typeOf } from '../report/identity.ts';
+import { asMap, objectKey, revisionOf, typeOf } from '../report/identity.ts';
 import { type Resource, selection } from './resource.ts';
-import { revisionOf } from './watchevent.ts';
 
 export interface ListedObject {
   readonly name: string;

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { ClusterEvent, Pod } from '../../../model/cluster.ts';
 import type { Policy } from '../../../model/policy.ts';
-import { ApiError } from '../client/apierror.ts';
+import { ApiError } from '../client/api.ts';
 import { ClusterFeed } from './clusterfeed.ts';
 
 const POLICY = 'NetworkPolicy shop/web';

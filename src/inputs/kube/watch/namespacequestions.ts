@@ -1,9 +1,8 @@
 import { type Backoff, backoffMs, jitteredMs } from '../../../lib/async/backoff.ts';
 import type { Timing } from '../../../lib/async/timing.ts';
 import type { ClusterEvent } from '../../../model/cluster.ts';
-import type { Api } from '../client/api.ts';
-import { ApiError } from '../client/apierror.ts';
-import { isOfType } from '../decode/delivered.ts';
+import { type Api, ApiError } from '../client/api.ts';
+import { isOfType } from '../decode/decode.ts';
 import { asMap } from '../report/identity.ts';
 import type { PolicyHold } from './hold.ts';
 import { readListPage } from './listpage.ts';

@@ -1,7 +1,6 @@
 /** The reflector against a script of answers, in a time of its own. */
 import { expect, test } from 'vitest';
-import type { Api, Query } from '../client/api.ts';
-import { ApiError } from '../client/apierror.ts';
+import { type Api, ApiError, type Query } from '../client/api.ts';
 import { Reflector, type WatchChange } from './reflector.ts';
 import { NODES } from './resource.ts';
 

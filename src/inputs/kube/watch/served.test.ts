@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { apiDefinition } from '../../../../test/support/api/objects.ts';
-import { CUSTOM_POLICIES } from './resource.ts';
-import { servedVersion } from './served.ts';
+import { CUSTOM_POLICIES, servedVersion } from './resource.ts';
 
 const [clusterNetworkPolicy] = CUSTOM_POLICIES;
 

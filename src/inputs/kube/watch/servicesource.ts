@@ -1,12 +1,11 @@
 import type { Timing } from '../../../lib/async/timing.ts';
 import type { Service, ServiceKey } from '../../../model/service.ts';
 import type { Api } from '../client/api.ts';
-import { isOfType } from '../decode/delivered.ts';
+import { isOfType } from '../decode/decode.ts';
 import { decodeInventory } from '../decode/inventory.ts';
-import type { SourceStatus } from './clusterfeed.ts';
+import { type SourceStatus, WatchHealth } from './clusterfeed.ts';
 import { Reflector, type Store, type WatchChange } from './reflector.ts';
 import { SERVICES } from './resource.ts';
-import { WatchHealth } from './watchhealth.ts';
 
 /** Whoever wants to know of Services. All of it is synchronous. */
 export interface ServiceListener {

@@ -4,22 +4,18 @@ import type { Direction } from '../../../model/policy.ts';
 import type { LoadAccess } from '../client/access.ts';
 import type { Api } from '../client/api.ts';
 import { ApiServer, type Patience } from '../client/apiserver.ts';
-import { isOfType } from '../decode/delivered.ts';
-import { ConditionWriter } from '../report/conditionwriter.ts';
+import { isOfType } from '../decode/decode.ts';
+import { ConditionWriter, type Unavailable } from '../report/conditionwriter.ts';
 import type { EventSpec } from '../report/event.ts';
 import { EventRecorder } from '../report/eventrecorder.ts';
-import type { Unavailable } from '../report/nodecondition.ts';
 import { ProblemEvents } from '../report/problemevents.ts';
-import { ClusterFeed, type ClusterListener } from './clusterfeed.ts';
+import { ClusterFeed, type ClusterListener, Identities } from './clusterfeed.ts';
 import { CustomSource } from './customsource.ts';
-import { Identities } from './identities.ts';
 import { askedOf, isTerminating } from './namespacequestions.ts';
-import { Objects } from './objects.ts';
-import { ObjectSource } from './objectsource.ts';
-import { Reflector, type WatchChange } from './reflector.ts';
+import { ObjectSource, Objects } from './objects.ts';
+import { Reflector, type WatchChange, watchSeconds } from './reflector.ts';
 import { CUSTOM_POLICIES, NAMESPACES, NETWORK_POLICIES, NODES, PODS, type Resource } from './resource.ts';
 import { followServices, type ServiceListener } from './servicesource.ts';
-import { watchSeconds } from './watchevent.ts';
 
 export type { ClusterListener, SourceStatus } from './clusterfeed.ts';
 

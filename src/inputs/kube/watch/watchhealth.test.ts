@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import type { SourceStatus } from './clusterfeed.ts';
-import { WatchHealth } from './watchhealth.ts';
+import { type SourceStatus, WatchHealth } from './clusterfeed.ts';
 
 /** What is told of tries that fail for these reasons; of `ok` the server answers. */
 function told(...tries: readonly string[]): string[] {

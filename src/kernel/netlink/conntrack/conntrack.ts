@@ -4,10 +4,9 @@ import type { Flow } from '../../../model/flow.ts';
 import { type Connection, type Conntrack, FEW_ADDRESSES } from '../../../nft/conntrack.ts';
 import { type MissingFeature, NO_CONNECTION_FILTER } from '../../../nft/missingfeature.ts';
 import { NETLINK_NETFILTER } from '../nftables/constants.ts';
+import { errnoName } from '../wire/constants.ts';
 import { Conversation, type Pause, type Write } from '../wire/conversation.ts';
-import { errnoName } from '../wire/errno.ts';
-import type { Message } from '../wire/messages.ts';
-import { readReply } from '../wire/replies.ts';
+import { type Message, readReply } from '../wire/messages.ts';
 import { NetlinkSocket } from '../wire/socket.ts';
 import {
   CT_MSG,

@@ -4,7 +4,7 @@ import { NFPROTO } from '../nftables/constants.ts';
 import { AttributeWriter } from '../wire/attributes.ts';
 import { beginMessage, endMessage, type Message, readMessages } from '../wire/messages.ts';
 import { CT_MSG, CTA, CTA_IP, CTA_PROTO, CTA_TUPLE } from './ctnetlink.ts';
-import { readNewConnection } from './newconnection.ts';
+import { readNewConnection } from './newconnections.ts';
 
 interface Tuple {
   readonly ends: readonly [string, string];

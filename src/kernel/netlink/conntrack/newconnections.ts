@@ -1,8 +1,22 @@
 /** The kernel's word of each new connection in a network namespace, for as long as the socket is open. */
+
+import type { Address } from '../../../model/address.ts';
+import type { Flow } from '../../../model/flow.ts';
 import { NETLINK_NETFILTER } from '../nftables/constants.ts';
-import { Notifications } from '../wire/notifications.ts';
-import { NetlinkSocket } from '../wire/socket.ts';
-import { type NewConnection, readNewConnection } from './newconnection.ts';
+import type { Message } from '../wire/messages.ts';
+import { NetlinkSocket, Notifications } from '../wire/socket.ts';
+import {
+  CT_MSG,
+  CTA,
+  CTA_PROTO,
+  CTA_TUPLE,
+  DESTINATION,
+  find,
+  portOf,
+  protocolOf,
+  SOURCE,
+  tupleAddress,
+} from './ctnetlink.ts';
 
 /** NFNLGRP_CONNTRACK_NEW, the first group. */
 const NEW = 1;
@@ -44,4 +58,47 @@ export class NewConnections {
   close(): void {
     this.#socket.close();
   }
+}
+
+/** What conntrack tells of a new connection (NFNLGRP_CONNTRACK_NEW). There may be thousands a second. */
+export interface NewConnection {
+  /** As policy sees it: behind any translation. */
+  readonly flow: Flow;
+  readonly sourcePort?: number;
+  readonly icmp?: { readonly type: number; readonly code: number };
+  /** Where it was sent, if that was translated. */
+  readonly dialled?: { readonly address: Address; readonly port?: number };
+}
+
+/** CTA_PROTO_ICMP_TYPE, CTA_PROTO_ICMP_CODE, and those of ICMPv6. */
+const ICMP = { TYPE: 5, CODE: 6, V6_TYPE: 8, V6_CODE: 9 } as const;
+
+/** Undefined for any other message. Throws RangeError where its attributes are none. */
+export function readNewConnection({ type, attributes }: Message): NewConnection | undefined {
+  const original = type === CT_MSG.NEW ? find(attributes, CTA.TUPLE_ORIG) : undefined;
+  const reply = original && find(attributes, CTA.TUPLE_REPLY);
+  if (original === undefined || reply === undefined) return undefined;
+  const [opened, answered] = [find(original, CTA_TUPLE.IP)!, find(reply, CTA_TUPLE.IP)!];
+  const [sent, answering] = [find(original, CTA_TUPLE.PROTO)!, find(reply, CTA_TUPLE.PROTO)!];
+  const [to, port] = [tupleAddress(answered, SOURCE), portOf(find(answering, CTA_PROTO.SRC_PORT))];
+  const [address, dialledPort] = [tupleAddress(opened, DESTINATION), portOf(find(sent, CTA_PROTO.DST_PORT))];
+  const sourcePort = portOf(find(sent, CTA_PROTO.SRC_PORT));
+  const protocol = protocolOf(find(sent, CTA_PROTO.NUM)!);
+  const from = tupleAddress(opened, SOURCE);
+  const viaService = address !== to;
+  return {
+    flow: { from, to, protocol, ...(port !== undefined && { port }), ...(viaService && { viaService }) },
+    ...(sourcePort !== undefined && { sourcePort }),
+    ...(protocol === 'ICMP' && icmpOf(sent)),
+    ...((viaService || dialledPort !== port) && {
+      dialled: { address, ...(dialledPort !== undefined && { port: dialledPort }) },
+    }),
+  };
+}
+
+function icmpOf(sent: Parameters<typeof find>[0]): Pick<NewConnection, 'icmp'> {
+  const type = find(sent, ICMP.TYPE) ?? find(sent, ICMP.V6_TYPE);
+  const code = find(sent, ICMP.CODE) ?? find(sent, ICMP.V6_CODE);
+  if (type === undefined || code === undefined) return {};
+  return { icmp: { type: type.bytes[type.start]!, code: code.bytes[code.start]! } };
 }

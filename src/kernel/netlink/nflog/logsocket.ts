@@ -1,10 +1,9 @@
 /** A group of nfnetlink_log, read without waiting: the packets that rules of this network namespace hand over. */
 import { NETLINK_NETFILTER } from '../nftables/constants.ts';
+import { errnoName } from '../wire/constants.ts';
 import { Conversation } from '../wire/conversation.ts';
-import { errnoName } from '../wire/errno.ts';
-import { Notifications } from '../wire/notifications.ts';
-import { readReply } from '../wire/replies.ts';
-import { NetlinkSocket } from '../wire/socket.ts';
+import { readReply } from '../wire/messages.ts';
+import { NetlinkSocket, Notifications } from '../wire/socket.ts';
 import { bindMessages, type LogGroup, type LoggedPacket, readLogged } from './messages.ts';
 
 /** Beyond so much of it that nobody has read, packets are lost: some hundreds. */

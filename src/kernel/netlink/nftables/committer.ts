@@ -18,7 +18,6 @@ import type { ForeignWriters } from './foreignwriters.ts';
 import type { Ownership } from './ownership.ts';
 import { PreparedBatches } from './prepared.ts';
 import { refusal } from './refusal.ts';
-import { isSmall } from './small.ts';
 
 /** What came of an attempt. */
 interface Sent {
@@ -150,4 +149,26 @@ export class Committer {
 
 function isAccepted({ acknowledged, errors }: BatchAnswers): boolean {
   return acknowledged && errors.length === 0;
+}
+
+const MAX_OPS = 16;
+const MAX_ELEMENTS = 64;
+
+/**
+ * Whether the commit of a batch takes microseconds whatever else the tables hold: members of hash sets. Not rules, and not elements with a verdict, for which the kernel walks the whole table;
+ * not intervals, for which it sorts the whole set; not whole sets or chains, which may be big.
+ */
+function isSmall(ops: readonly Op[]): boolean {
+  return ops.length <= MAX_OPS && ops.every(isSmallOp);
+}
+
+function isSmallOp(op: Op): boolean {
+  switch (op.op) {
+    case 'addElements':
+      return op.elements.length <= MAX_ELEMENTS && !op.set.interval && !op.set.verdicts;
+    case 'delElements':
+      return op.keys.length <= MAX_ELEMENTS && !op.set.interval;
+    default:
+      return false;
+  }
 }

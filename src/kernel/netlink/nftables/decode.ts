@@ -2,6 +2,8 @@
  * Messages about our tables -> Ruleset. Reads the answers of a dump and the messages of a batch alike: the layouts are
  * the same. What is not of our making must not make it fail; it becomes something that no plan of ours wants.
  */
+
+import { keyLength } from '../../../nft/fieldbytes.ts';
 import {
   type BaseHook,
   type Chain,
@@ -12,12 +14,20 @@ import {
   type Table,
   type TableFamily,
 } from '../../../nft/ruleset.ts';
-import { eachAttribute, readAttributes, readString, readU32, type Span } from '../wire/attributes.ts';
+import {
+  eachAttribute,
+  readAttributes,
+  readString,
+  readU32,
+  readU64,
+  type Span,
+} from '../wire/attributes.ts';
 import type { Message } from '../wire/messages.ts';
 import {
   CHAIN,
   CHAIN_F_BINDING,
   CHAIN_POLICY,
+  DATA_VERDICT_TYPE,
   ELEMENTS,
   HOOK,
   HOOK_NUMBER,
@@ -26,14 +36,15 @@ import {
   NFPROTO,
   RULE,
   SET,
+  SET_DESC_SIZE,
   SET_F,
   TABLE,
   TABLE_F,
   UDATA,
 } from './constants.ts';
-import { ElementsReader } from './elements-reader.ts';
+import { ElementsReader } from './elements.ts';
 import { readExpr } from './expressions.ts';
-import { readSet } from './sets.ts';
+import { fieldsOfType } from './keys.ts';
 import { readComment } from './userdata.ts';
 
 interface TableDraft {
@@ -193,4 +204,56 @@ function number(attributes: Attributes, type: number): number | undefined {
 function text(attributes: Attributes, type: number): string | undefined {
   const span = attributes.get(type);
   return span && readString(span);
+}
+
+/**
+ * A set or map without its elements, as NEWSET describes it. A set that we would never make (constants, marks, ranges in
+ * a concatenation) has no key fields.
+ */
+function readSet(attributes: Attributes): NftSet {
+  const flags = number(attributes, SET.FLAGS) ?? 0;
+  const desc = attributes.get(SET.DESC);
+  const size = desc && number(readAttributes(desc), SET_DESC_SIZE);
+  const userdata = attributes.get(SET.USERDATA);
+  const comment = userdata && readComment(userdata, UDATA.SET_COMMENT);
+  const name = attributes.get(SET.NAME);
+  const data = dataOf(attributes, flags);
+  const dynamic = dynamicOf(attributes, flags, size);
+  return {
+    name: name === undefined ? '' : readString(name),
+    key: keyOf(attributes, flags, data),
+    verdicts: number(attributes, SET.DATA_TYPE) === DATA_VERDICT_TYPE,
+    ...(data !== undefined && data.length > 0 && { data }),
+    interval: (flags & SET_F.INTERVAL) !== 0,
+    ...(dynamic !== undefined && { dynamic }),
+    ...(comment !== undefined && { comment }),
+    ...(size !== undefined && { size }),
+    elements: new Map(),
+  };
+}
+
+const DYNAMIC = SET_F.EVAL | SET_F.TIMEOUT;
+
+function dynamicOf(attributes: Attributes, flags: number, size: number | undefined): NftSet['dynamic'] {
+  if ((flags & DYNAMIC) !== DYNAMIC || size === undefined) return undefined;
+  const timeout = attributes.get(SET.TIMEOUT);
+  return timeout === undefined ? { size } : { size, timeoutMs: readU64(timeout) };
+}
+
+/** The fields of a map to data, none where they are not ours; undefined of a set or a verdict map. */
+function dataOf(attributes: Attributes, flags: number): NftSet['data'] {
+  const type = number(attributes, SET.DATA_TYPE);
+  if ((flags & SET_F.MAP) === 0 || type === DATA_VERDICT_TYPE) return undefined;
+  const data = fieldsOfType(type ?? 0);
+  return data.length > 0 && number(attributes, SET.DATA_LEN) === keyLength(data) ? data : [];
+}
+
+function keyOf(attributes: Attributes, flags: number, data: NftSet['data']): NftSet['key'] {
+  const key = fieldsOfType(number(attributes, SET.KEY_TYPE) ?? 0);
+  const ours =
+    ((flags & ~(SET_F.INTERVAL | SET_F.MAP)) === 0 || flags === DYNAMIC) &&
+    data?.length !== 0 &&
+    ((flags & SET_F.INTERVAL) === 0 || key.length === 1) &&
+    number(attributes, SET.KEY_LEN) === keyLength(key);
+  return ours ? key : [];
 }

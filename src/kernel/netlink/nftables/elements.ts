@@ -1,19 +1,19 @@
-/** NFTA_LIST_ELEMs of a set: what `addElements` and `delElements` are made of, a hundred thousand at a time. */
-import { keyLength } from '../../../nft/fieldbytes.ts';
+/** NFTA_LIST_ELEMs of a set, written and read: a hundred thousand at a time, so without objects for each. */
+import { FIELD_BYTES, keyLength } from '../../../nft/fieldbytes.ts';
 import {
   type ElementKey,
   type ElementValue,
   type FieldType,
   isMember,
+  MEMBER,
+  type NftSet,
   type SetSpec,
 } from '../../../nft/ruleset.ts';
-import { type AttributeWriter, align, attributeHeader, nestHeader } from '../wire/attributes.ts';
+import { type AttributeWriter, align, attributeHeader, nestHeader, type Span } from '../wire/attributes.ts';
 import { CATCHALL, DATA, ELEMENT, ELEMENT_F, LIST_ELEM, UDATA } from './constants.ts';
-import { quadWord } from './fields.ts';
-import { type IntervalBytes, intervalBytes } from './intervals.ts';
-import { writeKey } from './keys.ts';
-import { writeComment } from './userdata.ts';
-import { writeVerdict } from './verdicts.ts';
+import { quadWord, readField, readKey, writeField, writeKey } from './keys.ts';
+import { readVerdict, writeVerdict } from './statements.ts';
+import { readComment, writeComment } from './userdata.ts';
 
 const HEADER = 4;
 
@@ -155,4 +155,201 @@ function writeBytes(to: AttributeWriter, bytes: Uint8Array): void {
 function onlyField(set: SetSpec): FieldType {
   if (set.key.length !== 1) throw new TypeError(`set ${set.name}: an interval set has a key of one field`);
   return set.key[0]!;
+}
+
+/**
+ * Elements of an interval set: the kernel holds two for each, its first value and, flagged INTERVAL_END, the value
+ * behind its last. An interval that reaches to the end of all values has no second one.
+ */
+export interface IntervalBytes {
+  readonly first: Uint8Array;
+  /** Behind the last value; undefined where there is nothing behind it. */
+  readonly end: Uint8Array | undefined;
+}
+
+/** `10.0.0.0/8`, `10.0.0.0-10.0.0.9`, `80`, `80-90`. */
+export function intervalBytes(type: FieldType, text: ElementKey): IntervalBytes {
+  const slash = text.indexOf('/');
+  const dash = text.indexOf('-');
+  const first = fieldBytes(
+    type,
+    slash !== -1 ? text.slice(0, slash) : dash !== -1 ? text.slice(0, dash) : text,
+  );
+  if (slash !== -1) return { first, end: after(lastOfNetwork(first, Number(text.slice(slash + 1)), text)) };
+  const last = dash === -1 ? first : fieldBytes(type, text.slice(dash + 1));
+  if (Buffer.compare(first, last) > 0) throw new RangeError(`set element "${text}": the range is empty`);
+  return { first, end: after(last) };
+}
+
+/** The canonical text: of addresses a network wherever the interval is one, of ports and protocols never. */
+export function intervalText(type: FieldType, { first, end }: IntervalBytes): ElementKey {
+  const last = before(end ?? new Uint8Array(first.length));
+  const prefix = type === 'ipv4_addr' || type === 'ipv6_addr' ? networkPrefix(first, last) : undefined;
+  if (prefix !== undefined) return `${readField(type, first, 0)}/${prefix}`;
+  const single = Buffer.compare(first, last) === 0;
+  return single ? readField(type, first, 0) : `${readField(type, first, 0)}-${readField(type, last, 0)}`;
+}
+
+function fieldBytes(type: FieldType, text: string): Uint8Array {
+  const bytes = new Uint8Array(FIELD_BYTES[type]);
+  writeField(type, text, 0, text.length, bytes, 0);
+  return bytes;
+}
+
+function lastOfNetwork(first: Uint8Array, prefix: number, text: string): Uint8Array {
+  if (!(prefix >= 0 && prefix <= first.length * 8))
+    throw new RangeError(`set element "${text}": no such prefix`);
+  return first.map((byte, i) => byte | (0xff >> clamp(prefix - 8 * i)));
+}
+
+/** Undefined where the interval is not all of one network. */
+function networkPrefix(first: Uint8Array, last: Uint8Array): number | undefined {
+  const bits = first.length * 8;
+  let prefix = 0;
+  while (prefix < bits && bit(first, prefix) === bit(last, prefix)) prefix++;
+  for (let i = prefix; i < bits; i++) if (bit(first, i) === 1 || bit(last, i) === 0) return undefined;
+  return prefix;
+}
+
+function bit(bytes: Uint8Array, index: number): number {
+  return (bytes[index >> 3]! >> (7 - (index & 7))) & 1;
+}
+
+function clamp(bits: number): number {
+  return Math.min(8, Math.max(0, bits));
+}
+
+function after(value: Uint8Array): Uint8Array | undefined {
+  const next = Uint8Array.from(value);
+  for (let i = next.length - 1; i >= 0; i--) {
+    next[i]!++;
+    if (next[i] !== 0) return next; // no carry
+  }
+  return undefined;
+}
+
+function before(value: Uint8Array): Uint8Array {
+  const previous = Uint8Array.from(value);
+  for (let i = previous.length - 1; i >= 0; i--) {
+    previous[i]!--;
+    if (previous[i] !== 0xff) return previous; // no borrow
+  }
+  return previous; // all ones: the last value of all, where there is nothing behind it
+}
+
+/** One of the two elements that the kernel holds for an interval. */
+interface Bound {
+  readonly at: Uint8Array;
+  readonly ends: boolean;
+  readonly value: ElementValue;
+}
+
+const TYPE_MASK = 0x3fff;
+
+/** Gathers the elements of one set from the messages that carry them. */
+export class ElementsReader {
+  readonly #set: NftSet;
+  readonly #length: number;
+  readonly #elements = new Map<ElementKey, ElementValue>();
+  readonly #bounds: Bound[] = [];
+
+  constructor(set: NftSet) {
+    this.#set = set;
+    this.#length = keyLength(set.key);
+  }
+
+  /** False for a set whose keys are not ours to read. */
+  get legible(): boolean {
+    return this.#set.key.length > 0;
+  }
+
+  /** Packets change it. */
+  get isDynamic(): boolean {
+    return this.#set.dynamic !== undefined;
+  }
+
+  /** The content of an NFTA_SET_ELEM_LIST_ELEMENTS. */
+  read({ bytes, start, end }: Span): void {
+    if (!this.legible) return;
+    for (let at = start; at + HEADER <= end; ) {
+      const size = bytes.readUInt16LE(at);
+      if (size < HEADER || at + size > end) throw new RangeError(`set element of ${size} bytes at ${at}`);
+      this.#readElement(bytes, at + HEADER, at + size);
+      at += (size + 3) & ~3;
+    }
+  }
+
+  finished(): NftSet {
+    for (const [key, value] of intervals(this.#set, this.#bounds)) this.#elements.set(key, value);
+    return { ...this.#set, elements: this.#elements };
+  }
+
+  #readElement(bytes: Buffer, start: number, end: number): void {
+    let key = -1;
+    let flags = 0;
+    let value = MEMBER;
+    for (let at = start; at + HEADER <= end; ) {
+      const size = bytes.readUInt16LE(at);
+      if (size < HEADER || at + size > end)
+        throw new RangeError(`set element attribute of ${size} bytes at ${at}`);
+      const from = at + HEADER;
+      switch (bytes.readUInt16LE(at + 2) & TYPE_MASK) {
+        case ELEMENT.KEY:
+          key = from + HEADER; // behind the header of its one NFTA_DATA_VALUE
+          break;
+        case ELEMENT.FLAGS:
+          flags = bytes.readUInt32BE(from);
+          break;
+        case ELEMENT.EXPIRATION:
+          value = { ...value, leftMs: Number(bytes.readBigUInt64BE(from)) };
+          break;
+        case ELEMENT.DATA:
+        case ELEMENT.USERDATA:
+          value = withAttribute(this.#set, value, bytes.readUInt16LE(at + 2) & TYPE_MASK, {
+            bytes,
+            start: from,
+            end: at + size,
+          });
+          break;
+      }
+      at += (size + 3) & ~3;
+    }
+    this.#put(bytes, key, flags, value);
+  }
+
+  #put(bytes: Buffer, key: number, flags: number, value: ElementValue): void {
+    if (key === -1) {
+      if ((flags & ELEMENT_F.CATCHALL) !== 0) this.#elements.set(CATCHALL, value);
+    } else if (this.#set.interval) {
+      const at = Uint8Array.from(bytes.subarray(key, key + this.#length));
+      this.#bounds.push({ at, ends: (flags & ELEMENT_F.INTERVAL_END) !== 0, value });
+    } else this.#elements.set(readKey(this.#set.key, bytes, key), value);
+  }
+}
+
+function withAttribute({ data }: NftSet, value: ElementValue, type: number, span: Span): ElementValue {
+  if (type === ELEMENT.DATA && data !== undefined) {
+    const at = span.start + HEADER; // behind the header of its one NFTA_DATA_VALUE
+    return at + keyLength(data) <= span.end ? { ...value, data: readKey(data, span.bytes, at) } : value;
+  }
+  if (type === ELEMENT.DATA) {
+    const verdict = readVerdict(span);
+    return verdict === undefined ? value : { ...value, verdict };
+  }
+  const comment = readComment(span, UDATA.ELEMENT_COMMENT);
+  return comment === undefined ? value : { ...value, comment };
+}
+
+/** Pairs every start with the bound behind it. An end without a start, which nft writes at zero, means nothing. */
+function* intervals(
+  { key: [type] }: NftSet,
+  bounds: readonly Bound[],
+): Generator<[ElementKey, ElementValue]> {
+  if (type === undefined) return;
+  // Where two intervals touch, the end of the first is at the start of the second, and comes first.
+  const sorted = bounds.toSorted((a, b) => Buffer.compare(a.at, b.at) || Number(b.ends) - Number(a.ends));
+  for (let i = 0; i < sorted.length; i++) {
+    const { at: first, ends, value } = sorted[i]!;
+    if (!ends) yield [intervalText(type, { first, end: sorted[i + 1]?.at }), value];
+  }
 }

@@ -2,7 +2,7 @@
 
 import type { EventLoopYield } from '../../../lib/async/eventloopyield.ts';
 import { type AttributeWriter, readAttributes, readU32 } from '../wire/attributes.ts';
-import { NLM_F } from '../wire/constants.ts';
+import { errnoName, NLM_F } from '../wire/constants.ts';
 import {
   type Conversation,
   type ConversationSocket,
@@ -10,9 +10,15 @@ import {
   type Write,
 } from '../wire/conversation.ts';
 import { Interrupted } from '../wire/dumpreader.ts';
-import { errnoName } from '../wire/errno.ts';
-import { beginMessage, endMessage, type Message, readMessages } from '../wire/messages.ts';
-import { isAcknowledgement, type Reply, readReply } from '../wire/replies.ts';
+import {
+  beginMessage,
+  endMessage,
+  isAcknowledgement,
+  type Message,
+  type Reply,
+  readMessages,
+  readReply,
+} from '../wire/messages.ts';
 import { NOTHING, OVERRUN, SocketError } from '../wire/socket.ts';
 import type { Batch } from './batch.ts';
 import { GEN_ID, MSG } from './constants.ts';

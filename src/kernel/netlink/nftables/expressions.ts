@@ -1,7 +1,8 @@
 /** The expressions of a rule, each beside its way back. The kernel answers in the layout in which it was asked. */
 
 import { assertNever } from '../../../lib/text/assert.ts';
-import type { CmpOp, Expr, FibFlag, MetaKey, Register } from '../../../nft/ruleset.ts';
+import { toHex } from '../../../nft/match.ts';
+import type { CmpOp, CtKey, Expr, FibFlag, MetaKey, Register } from '../../../nft/ruleset.ts';
 import {
   type AttributeWriter,
   readAttributes,
@@ -18,6 +19,7 @@ import {
   DYNSET,
   EXPR,
   EXTHDR,
+  EXTHDR_F_PRESENT,
   FIB,
   FIB_F_PRESENT,
   IMMEDIATE,
@@ -30,14 +32,22 @@ import {
   REG_VERDICT,
   REG32_00,
 } from './constants.ts';
-import { readCt, writeCt } from './ct.ts';
-import { readDynset, writeDynset } from './dynset.ts';
-import { readExthdr, writeExthdr } from './exthdr.ts';
-import { readLimit, writeLimit } from './limit.ts';
-import { readLog, writeLog } from './log.ts';
-import { readNat, writeNat } from './nat.ts';
-import { QUEUE_EXPRESSION, readQueue, readTarget, writeQueue } from './queue.ts';
-import { readVerdict, writeVerdict } from './verdicts.ts';
+import {
+  QUEUE_EXPRESSION,
+  readDynset,
+  readLimit,
+  readLog,
+  readNat,
+  readQueue,
+  readTarget,
+  readVerdict,
+  writeDynset,
+  writeLimit,
+  writeLog,
+  writeNat,
+  writeQueue,
+  writeVerdict,
+} from './statements.ts';
 
 // NFT_META_*, NFT_PAYLOAD_*_HEADER, NFT_CMP_*.
 const META_KEY: Readonly<Record<MetaKey, number>> = {
@@ -293,4 +303,64 @@ function value(data: Attributes, type: number): string | undefined {
   const nest = data.get(type);
   const bytes = nest && readAttributes(nest).get(DATA.VALUE);
   return bytes && readHex(bytes);
+}
+
+/** NFT_CT_*, and IP_CT_DIR_ORIGINAL for those that the two directions of a connection have each. */
+const CT_KEY: Readonly<Record<CtKey, { readonly key: number; readonly direction?: number }>> = {
+  state: { key: 0 },
+  direction: { key: 1 },
+  status: { key: 2 },
+  'original proto-dst': { key: 12, direction: 0 },
+  'original ip saddr': { key: 19, direction: 0 },
+  'reply ip saddr': { key: 19, direction: 1 },
+  'original ip daddr': { key: 20, direction: 0 },
+  'original ip6 saddr': { key: 21, direction: 0 },
+  'reply ip6 saddr': { key: 21, direction: 1 },
+  'original ip6 daddr': { key: 22, direction: 0 },
+};
+
+const KEYS = Object.keys(CT_KEY) as CtKey[];
+
+/** What is known of a packet's connection, all but the register. */
+function writeCt(to: AttributeWriter, name: CtKey): void {
+  const { key, direction } = CT_KEY[name];
+  to.u32(CT.KEY, key);
+  if (direction === undefined) return;
+  const at = to.blank(CT.DIRECTION, 1);
+  to.buffer[at] = direction;
+}
+
+/** Undefined where it is not of our making. */
+function readCt(data: ReadonlyMap<number, Span>, dreg: number | undefined): Expr | undefined {
+  const [id, span] = [data.get(CT.KEY), data.get(CT.DIRECTION)];
+  const direction = span?.bytes[span.start];
+  if (dreg === undefined || id === undefined) return undefined;
+  const key = KEYS.find(name => CT_KEY[name].key === readU32(id) && CT_KEY[name].direction === direction);
+  return key && { kind: 'ct', key, dreg };
+}
+
+/** NFT_EXTHDR_OP_IPV6. */
+const OP_IPV6 = 0;
+
+/**
+ * `exthdr frag exists`, all but the register: whether IPv6 has an extension header. The kernel can read its fields too,
+ * which is not ours.
+ */
+function writeExthdr(to: AttributeWriter, type: number): void {
+  to.hex(EXTHDR.TYPE, toHex([type]));
+  to.u32(EXTHDR.OFFSET, 0);
+  to.u32(EXTHDR.LEN, 1);
+  to.u32(EXTHDR.FLAGS, EXTHDR_F_PRESENT);
+  to.u32(EXTHDR.OP, OP_IPV6);
+}
+
+function readExthdr(data: ReadonlyMap<number, Span>, dreg: Register | undefined): Expr | undefined {
+  const number = (attribute: number) => {
+    const span = data.get(attribute);
+    return span && readU32(span);
+  };
+  const type = data.get(EXTHDR.TYPE);
+  const asksPresence = number(EXTHDR.FLAGS) === EXTHDR_F_PRESENT && number(EXTHDR.OP) === OP_IPV6;
+  if (!asksPresence || type === undefined || dreg === undefined) return undefined;
+  return { kind: 'exthdr', type: Number.parseInt(readHex(type), 16), dreg };
 }

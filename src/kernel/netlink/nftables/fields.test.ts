@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { runs } from '../../../../test/support/seed.ts';
 import { type Address, addressBytes, addressFromBytes } from '../../../model/address.ts';
-import { readField, writeField } from './fields.ts';
+import { readField, writeField } from './keys.ts';
 
 /** Zeros are many, so that runs of them meet and compete. */
 const ipv6 = fc

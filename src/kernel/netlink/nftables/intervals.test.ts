@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { intervalBytes, intervalText } from './intervals.ts';
+import { intervalBytes, intervalText } from './elements.ts';
 
 test.each([
   ['ipv4_addr', '10.0.0.0/8', '0a000000', '0b000000'],

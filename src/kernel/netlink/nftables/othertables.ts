@@ -3,8 +3,8 @@ import { EventLoopYield } from '../../../lib/async/eventloopyield.ts';
 import { KernelError } from '../../../nft/kernel.ts';
 import { TABLE_NAME } from '../../../nft/ruleset.ts';
 import { readAttributes, readString } from '../wire/attributes.ts';
+import { errnoName } from '../wire/constants.ts';
 import { Conversation, untilWhole } from '../wire/conversation.ts';
-import { errnoName } from '../wire/errno.ts';
 import { NetlinkSocket } from '../wire/socket.ts';
 import { Batch } from './batch.ts';
 import {

@@ -19,9 +19,8 @@ import {
   sampleOfBridges,
   sampleOfQueue,
 } from '../../../nft/trace/sample.ts';
-import { NLM_F } from '../wire/constants.ts';
-import { errnoName } from '../wire/errno.ts';
-import type { Reply } from '../wire/replies.ts';
+import { errnoName, NLM_F } from '../wire/constants.ts';
+import type { Reply } from '../wire/messages.ts';
 import { Batch } from './batch.ts';
 import { CHAIN, MSG, RULE, TABLE } from './constants.ts';
 import { BatchEncoder } from './encode.ts';

@@ -1,12 +1,20 @@
 /** Our tables, read from the kernel: tables, chains, sets, rules, elements. */
-import type { EventLoopYield } from '../../../lib/async/eventloopyield.ts';
+import { EventLoopYield } from '../../../lib/async/eventloopyield.ts';
 import { FAMILIES } from '../../../model/address.ts';
-import { type Ruleset, TABLE_FAMILIES, TABLE_NAME, type TableFamily } from '../../../nft/ruleset.ts';
+import {
+  type NftSet,
+  type Ruleset,
+  TABLE_FAMILIES,
+  TABLE_NAME,
+  type TableFamily,
+} from '../../../nft/ruleset.ts';
 import type { AttributeWriter } from '../wire/attributes.ts';
+import { Conversation, untilWhole } from '../wire/conversation.ts';
 import type { Message } from '../wire/messages.ts';
-import { ELEMENTS, MSG, NFPROTO, RULE, SET, TABLE } from './constants.ts';
+import { NetlinkSocket } from '../wire/socket.ts';
+import { ELEMENTS, MSG, NETLINK_NETFILTER, NFPROTO, RULE, SET, TABLE } from './constants.ts';
 import { RulesetReader } from './decode.ts';
-import type { Exchange, Request } from './exchange.ts';
+import { Exchange, type Request } from './exchange.ts';
 
 /** Throws Interrupted where something changed meanwhile. */
 export async function readRuleset(
@@ -28,7 +36,7 @@ export async function readRuleset(
 }
 
 /** No chains, and of the sets only those that packets change have their elements. */
-export async function readDynamicSets(exchange: Exchange, slices: EventLoopYield): Promise<Ruleset> {
+async function readDynamicSets(exchange: Exchange, slices: EventLoopYield): Promise<Ruleset> {
   const reader = new RulesetReader();
   const dump = (request: Request) => exchange.dump(request, slices, message => reader.read(message));
   for (const family of FAMILIES) {
@@ -66,4 +74,22 @@ function elementsOf(family: TableFamily, name: string): Request {
       to.string(ELEMENTS.SET, name);
     },
   };
+}
+
+/**
+ * The elements that packets have put into our dynamic sets, in the network namespace of this thread: an agent that starts
+ * takes them over. Throws KernelError.
+ */
+export async function readNamesElements(): Promise<readonly NftSet[]> {
+  const conversation = new Conversation(new NetlinkSocket(NETLINK_NETFILTER));
+  try {
+    const { tables } = await untilWhole(() =>
+      readDynamicSets(new Exchange(conversation), new EventLoopYield()),
+    );
+    return [...tables.values()].flatMap(({ sets }) =>
+      [...sets.values()].filter(({ dynamic }) => dynamic !== undefined),
+    );
+  } finally {
+    conversation.close();
+  }
 }

@@ -17,6 +17,7 @@ import { NetlinkSocket } from '../wire/socket.ts';
 import { COUNTER, EXPR, LAST, LIST_ELEM, MSG, NETLINK_NETFILTER, NFPROTO, RULE, UDATA } from './constants.ts';
 import { Exchange, Gone } from './exchange.ts';
 import { readExpr } from './expressions.ts';
+import { asking } from './othertables.ts';
 import { readComment } from './userdata.ts';
 
 export interface ChainOf {
@@ -64,7 +65,7 @@ function openLine() {
 }
 
 /** Of whole tables, and of chains. A chain that is not there has counted nothing. Throws SocketError, Interrupted. */
-export async function readRuleCounts(exchange: Exchange, places: readonly Place[]): Promise<RuleCount[]> {
+async function readRuleCounts(exchange: Exchange, places: readonly Place[]): Promise<RuleCount[]> {
   const slices = new EventLoopYield();
   const found: RuleCount[] = [];
   for (const place of places) await dump(exchange, place, found, slices);
@@ -138,4 +139,18 @@ function readInto(found: Found, span: Span): void {
     const expr = readExpr(span);
     if (expr.kind === 'verdict') found.verdict = expr.verdict;
   }
+}
+
+/**
+ * Packets that the rules of a chain of ours have counted, of both families together: those rules that count, in their
+ * order; empty where there is no such chain. Throws SocketError, KernelError.
+ */
+export async function readCounters(chain: string): Promise<readonly number[]> {
+  const places = FAMILIES.map(family => ({ family, chain }));
+  const counts = await asking(exchange => untilWhole(() => readRuleCounts(exchange, places)));
+  const sums: number[] = [];
+  for (const family of FAMILIES)
+    for (const [i, { packets }] of counts.filter(count => count.family === family).entries())
+      sums[i] = (sums[i] ?? 0) + packets;
+  return sums;
 }

@@ -1,11 +1,13 @@
 /** An rtnetlink socket: messages in, acknowledgements and answers out. Of one network namespace, for good. */
 
+import type { AttributeWriter } from '../wire/attributes.ts';
+import { errnoName } from '../wire/constants.ts';
 import { Conversation, untilWhole, type Waits, type Write } from '../wire/conversation.ts';
-import { errnoName } from '../wire/errno.ts';
-import type { Message } from '../wire/messages.ts';
-import { readReply } from '../wire/replies.ts';
+import { type Message, readReply } from '../wire/messages.ts';
 import { NetlinkSocket, SocketError } from '../wire/socket.ts';
 import { NETLINK_ROUTE } from './constants.ts';
+import { writeGetLink } from './rtnetlink.ts';
+import { type Link, readLink } from './rtnetlink-read.ts';
 
 /** A message that the kernel refused; those before it and behind it in the same send were taken. */
 export class RtnetlinkError extends Error {
@@ -147,4 +149,10 @@ const ABSENT = new Set(['ENODEV', 'ENOENT', 'ESRCH', 'ENETUNREACH']);
 
 function isAbsent(code: string, { absent }: RouteStep): boolean {
   return ABSENT.has(code) || absent?.has(code) === true;
+}
+
+/** All interfaces of the socket's network namespace. */
+export function listLinks(socket: Pick<RtnetlinkSocket, 'dump'>): Promise<Link[]> {
+  const write = (to: AttributeWriter, sequence: number) => writeGetLink(to, sequence);
+  return socket.dump({ what: 'list interfaces', write }, readLink, 'locked');
 }

@@ -1,4 +1,4 @@
-/** Numbers of `linux/netlink.h`, by their own names. */
+import { constants } from 'node:os'; /** Numbers of `linux/netlink.h`, and of errno, by their own names. */
 
 export const NLMSG = { ERROR: 2, DONE: 3, BATCH_BEGIN: 0x10, BATCH_END: 0x11 } as const;
 
@@ -19,3 +19,15 @@ export const NLM_F = {
 } as const;
 
 export const NLMSGERR_ATTR = { MSG: 1, OFFS: 2 } as const;
+
+// Node knows the numbers that a system call answers; netlink answers some that no system call does.
+const NAMES = new Map<number, string>([
+  ...Object.entries(constants.errno).map(([name, number]): [number, string] => [number, name]),
+  [11, 'EAGAIN'], // and not its other name EWOULDBLOCK
+  [85, 'ERESTART'],
+  [95, 'EOPNOTSUPP'],
+]);
+
+export function errnoName(errno: number): string {
+  return NAMES.get(errno) ?? `errno ${errno}`;
+}

@@ -5,8 +5,7 @@ import { AttributeWriter } from './attributes.ts';
 import { NLM_F, NLMSG } from './constants.ts';
 import { Conversation, type ConversationSocket, untilWhole, type Waits, type Write } from './conversation.ts';
 import { Interrupted } from './dumpreader.ts';
-import { beginMessage, endMessage, type Message } from './messages.ts';
-import { readReply } from './replies.ts';
+import { beginMessage, endMessage, type Message, readReply } from './messages.ts';
 import { NOTHING, OVERRUN } from './socket.ts';
 
 const ENTRY = 0x100;

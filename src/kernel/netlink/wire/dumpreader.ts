@@ -7,8 +7,7 @@
  *        └── changed meanwhile, answers lost, refused, failed, `visit` threw: visits nothing more ──NLMSG_DONE──▶ throws
  */
 import { NLM_F, NLMSG } from './constants.ts';
-import { type Message, readMessages } from './messages.ts';
-import { readReply } from './replies.ts';
+import { type Message, readMessages, readReply } from './messages.ts';
 import { NOTHING, OVERRUN, SocketError } from './socket.ts';
 
 /** Not all of a dump came, or not all of one moment: what was visited of it is worth nothing. */

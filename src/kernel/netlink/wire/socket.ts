@@ -1,6 +1,6 @@
 /** A netlink socket. */
 import type { Memory } from './attributes.ts';
-import { errnoName } from './errno.ts';
+import { errnoName } from './constants.ts';
 import {
   AF_NETLINK,
   bind,
@@ -23,6 +23,7 @@ import {
   setsockopt,
   socket,
 } from './libc.ts';
+import { type Message, readMessages } from './messages.ts';
 
 const SOL_NETLINK = 270;
 const NETLINK_CAP_ACK = 10;
@@ -157,5 +158,46 @@ export class NetlinkSocket {
 
   #set(level: number, name: number, value: number): boolean {
     return setsockopt(this.#fd, level, name, [value], 4) === 0;
+  }
+}
+
+/** What the kernel tells a socket by itself: taken datagram by datagram without waiting, and each read up to what cannot be. */
+export class Notifications<T> {
+  readonly #socket: NetlinkSocket;
+  readonly #read: (message: Message) => T | undefined;
+  #garbled = 0;
+
+  /** `read` answers undefined for what is no such notification, and throws RangeError or TypeError where it is malformed. */
+  constructor(socket: NetlinkSocket, read: (message: Message) => T | undefined) {
+    this.#socket = socket;
+    this.#read = read;
+  }
+
+  /** Datagrams that could not be read. */
+  get garbled(): number {
+    return this.#garbled;
+  }
+
+  /** Visits what is there, for as long as `mayGoOn` after so many datagrams. */
+  visit(mayGoOn: (count: number) => boolean, visit: (notification: T) => void): void {
+    for (let count = 0; mayGoOn(count); count++) {
+      const length = this.#socket.receive();
+      if (length === NOTHING) return;
+      if (length !== OVERRUN) for (const each of this.#readAll(length)) visit(each);
+    }
+  }
+
+  #readAll(length: number): readonly T[] {
+    const found: T[] = [];
+    try {
+      for (const message of readMessages(this.#socket.received, length)) {
+        const notification = this.#read(message);
+        if (notification !== undefined) found.push(notification);
+      }
+    } catch (error) {
+      if (!(error instanceof RangeError) && !(error instanceof TypeError)) throw error;
+      this.#garbled++;
+    }
+    return found;
   }
 }
