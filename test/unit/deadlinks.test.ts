@@ -54,7 +54,7 @@ function headingsOf(file: string): string[] {
 
 /** Paths from the root, as comments and documents write them; patterns and placeholders are none. */
 const PATH =
-  /(?<![\w./@~$}-])(?:docs|src|test|scripts|daemonset|examples|charts)\/[\w./-]*[\w/-](?![\w*{$<…])/g;
+  /(?<![\w./@~$}-])(?:docs|src|test|bench|scripts|daemonset|examples|charts)\/[\w./-]*[\w/-](?![\w*{$<…])/g;
 
 function pathsIn(text: string): string[] {
   const ours = text.replaceAll('daemonset/sluice', ''); // as kubectl names the object
@@ -81,4 +81,32 @@ function isThere(path: string): boolean {
   if (existsSync(join(ROOT, path)) || existsSync(join(ROOT, 'test/scenarios', path))) return true;
   if (/^test\/(?:(?:cluster|vm)\/)?reports/.test(path)) return true;
   return /^docs\/decisions\/\d{4}$/.test(path) && files.some(file => file.startsWith(`${path}-`));
+}
+
+const GUIDES = ['CONTRIBUTING.md', 'docs/architecture.md'];
+const FOLDER = /^(?:docs|src|test|bench|scripts|daemonset|examples|charts)\b/;
+
+test('every file and folder that the guides name is there, by its path or beside what the line names before it', () => {
+  const spans = GUIDES.flatMap(page =>
+    read(page)
+      .split('\n')
+      .map(line => pathSpansOf(line)),
+  );
+  expect(spans.flat().length).toBeGreaterThan(100);
+  expect(spans.flatMap(missingOf)).toEqual([]);
+});
+
+/** Code that is a path from the root, or a file's name. */
+function pathSpansOf(line: string): string[] {
+  const spans = [...line.matchAll(/`([\w./-]+)`/g)].map(([, span]) => span!);
+  return spans.filter(span => FOLDER.test(span) || /\.(?:ts|c|sh|mjs|json|yaml|md)$/.test(span));
+}
+
+function missingOf(spans: readonly string[]): string[] {
+  const folders = ['.'];
+  return spans.filter(span => {
+    const found = folders.map(folder => join(folder, span)).find(path => existsSync(join(ROOT, path)));
+    if (found !== undefined) folders.push(/\.\w+$/.test(found) ? dirname(found) : found);
+    return found === undefined;
+  });
 }
