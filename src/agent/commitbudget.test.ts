@@ -7,7 +7,7 @@ function commitsIn(ms: number, isUrgent: (n: number) => boolean): number {
   const bucket = new TokenBucket(COMMIT_LIMITS);
   let commits = 0;
   for (let nowMs = 0; nowMs <= ms; commits++) {
-    const wait = waitMs(bucket.level(nowMs), isUrgent(commits) ? 'urgent' : 'none', 0, COMMIT_LIMITS);
+    const wait = waitMs(bucket.level(nowMs), isUrgent(commits) ? 'urgent' : 'normal', 0, COMMIT_LIMITS);
     nowMs += wait;
     bucket.take(nowMs);
   }
@@ -27,7 +27,7 @@ test.each([
 test('TokenBucket serves a burst of five at once, and never saves up more', () => {
   const bucket = new TokenBucket(COMMIT_LIMITS);
   const waits = Array.from({ length: 6 }, () => {
-    const wait = waitMs(bucket.level(3_600_000), 'none', 0, COMMIT_LIMITS);
+    const wait = waitMs(bucket.level(3_600_000), 'normal', 0, COMMIT_LIMITS);
     bucket.take(3_600_000);
     return wait;
   });
@@ -41,13 +41,15 @@ test('a hundred urgent commits leave no debt: what comes next waits for a tenth 
     nowMs += waitMs(bucket.level(nowMs), 'urgent', 0, COMMIT_LIMITS);
     bucket.take(nowMs);
   }
-  expect(waitMs(bucket.level(nowMs), 'none', 0, COMMIT_LIMITS)).toBeLessThanOrEqual(COMMIT_LIMITS.mostWaitMs);
+  expect(waitMs(bucket.level(nowMs), 'normal', 0, COMMIT_LIMITS)).toBeLessThanOrEqual(
+    COMMIT_LIMITS.mostWaitMs,
+  );
 });
 
 test('what has waited for its time goes like what is urgent, and never before the reserve allows it', () => {
-  expect(waitMs(0, 'none', 100, COMMIT_LIMITS)).toBe(0);
-  expect(waitMs(0, 'none', 40, COMMIT_LIMITS)).toBe(60);
-  expect(waitMs(-4.5, 'none', 1000, COMMIT_LIMITS)).toBe(50);
+  expect(waitMs(0, 'normal', 100, COMMIT_LIMITS)).toBe(0);
+  expect(waitMs(0, 'normal', 40, COMMIT_LIMITS)).toBe(60);
+  expect(waitMs(-4.5, 'normal', 1000, COMMIT_LIMITS)).toBe(50);
   expect(waitMs(-4.5, 'urgent', 0, COMMIT_LIMITS)).toBe(50);
 });
 

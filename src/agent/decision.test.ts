@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import {
   COMMIT_LIMITS,
   decide,
-  type Haste,
+  type Priority,
   type RoundDecision,
   type Situation,
   type WaitingChange,
@@ -10,10 +10,10 @@ import {
 
 const IDLE: Situation = { nowMs: 1000, waiting: [], lookAtMs: 2000, level: 5, limits: COMMIT_LIMITS };
 
-const since = (sinceMs: number, haste: Haste = 'none', atMs = sinceMs): WaitingChange => ({
+const since = (sinceMs: number, priority: Priority = 'normal', atMs = sinceMs): WaitingChange => ({
   atMs,
   sinceMs,
-  haste,
+  priority,
 });
 
 const start = (cause: 'start' | 'change' | 'look'): RoundDecision => ({ kind: 'start', cause });
@@ -44,7 +44,7 @@ describe('decide()', () => {
       { waiting: [since(1000), since(940)], level: 0 },
       wait(40),
     ],
-    ['waits for the turn of what has none yet', { waiting: [since(1300, 'none', 1300)] }, wait(300)],
+    ['waits for the turn of what has none yet', { waiting: [since(1300, 'normal', 1300)] }, wait(300)],
     ['lets a look wait for the budget too', { lookAtMs: 1000, level: 0 }, wait(100)],
     [
       'retries when it is time, whatever is pending',

@@ -47,7 +47,7 @@ export class DesiredState {
   readonly #timing: Pick<Timing, 'now'>;
   readonly #admission = new Admission({
     asks: change => this.#engine.asks(change),
-    isCrowded: namespace => this.#engine.isCrowded(namespace),
+    isOversized: namespace => this.#engine.isCrowded(namespace),
   });
   /** Names of what has changed since the last flush, and of what is flushed and not in the kernel yet; pods by their keys. */
   readonly #pending = new Map<string, PodKey | undefined>();
@@ -98,7 +98,7 @@ export class DesiredState {
     return this.#admission.isolating;
   }
 
-  /** When policies may be taken in, and with how much haste; nothing where none wait. */
+  /** When policies may be taken in, and with which priority; undefined where none wait. */
   get waiting(): WaitingChange | undefined {
     return this.#admission.waiting(this.#timing.now());
   }
@@ -121,7 +121,7 @@ export class DesiredState {
 
   #noteAdmission(change: PolicyChange): boolean {
     const programmed = this.cluster.policies.get(change.id);
-    return this.#admission.note(change, programmed, this.#timing.now());
+    return this.#admission.enqueue(change, programmed, this.#timing.now());
   }
 
   #notePod(key: PodKey, now: Pod | undefined): void {

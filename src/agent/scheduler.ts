@@ -109,7 +109,7 @@ export class Scheduler {
   get #pending(): WaitingChange | undefined {
     const sinceMs = this.#pendingSinceMs;
     if (sinceMs === undefined) return undefined;
-    return { atMs: sinceMs, sinceMs, haste: this.#urgent ? 'urgent' : 'none' };
+    return { atMs: sinceMs, sinceMs, priority: this.#urgent ? 'urgent' : 'normal' };
   }
 
   async #sleep(ms: number, signal: AbortSignal): Promise<void> {
@@ -131,7 +131,7 @@ export interface WaitingChange {
   readonly atMs: number;
   /** Since when it has been able to. */
   readonly sinceMs: number;
-  readonly haste: Haste;
+  readonly priority: Priority;
 }
 
 export interface Situation {
@@ -158,14 +158,14 @@ export function decide(situation: Situation): RoundDecision {
     return startOrWait('change', Math.min(...ready.map(change => budgetMs(situation, change))));
   const nextMs = Math.min(lookAtMs, ...waiting.map(({ atMs }) => atMs));
   if (nowMs < nextMs) return { kind: 'wait', ms: nextMs - nowMs };
-  return startOrWait('look', budgetMs(situation, { sinceMs: lookAtMs, haste: 'none' }));
+  return startOrWait('look', budgetMs(situation, { sinceMs: lookAtMs, priority: 'normal' }));
 }
 
 function budgetMs(
   { nowMs, level, limits }: Situation,
-  { sinceMs, haste }: Pick<WaitingChange, 'sinceMs' | 'haste'>,
+  { sinceMs, priority }: Pick<WaitingChange, 'sinceMs' | 'priority'>,
 ): number {
-  return waitMs(level, haste, nowMs - sinceMs, limits);
+  return waitMs(level, priority, nowMs - sinceMs, limits);
 }
 
 function startOrWait(cause: RoundCause, ms: number): RoundDecision {
@@ -184,11 +184,11 @@ function startOrWait(cause: RoundCause, ms: number): RoundDecision {
 // Whatever goes takes everything along that is pending, so that nobody starves by those who may go further.
 
 /** How far beyond the budget a change may go: not at all, as far as a pod that waits, or as what tightens. */
-export type Haste = 'none' | 'urgent' | 'tightening';
+export type Priority = 'normal' | 'urgent' | 'tightening';
 
 interface CommitLimits extends Rate {
   /** Commits beyond the burst that changes may have in advance. */
-  readonly reserve: Readonly<Record<Haste, number>>;
+  readonly reserve: Readonly<Record<Priority, number>>;
   /** What has waited for so long goes like what is urgent. */
   readonly mostWaitMs: number;
 }
@@ -196,15 +196,15 @@ interface CommitLimits extends Rate {
 export const COMMIT_LIMITS: CommitLimits = {
   burst: 5,
   perSecond: 10,
-  reserve: { none: 0, urgent: 5, tightening: 10 },
+  reserve: { normal: 0, urgent: 5, tightening: 10 },
   mostWaitMs: 100,
 };
 
 /** For how many milliseconds a commit must wait, of changes of which the oldest is `ageMs` old. */
-export function waitMs(level: number, haste: Haste, ageMs: number, limits: CommitLimits): number {
+export function waitMs(level: number, priority: Priority, ageMs: number, limits: CommitLimits): number {
   const { perSecond, reserve, mostWaitMs } = limits;
-  const untilMs = (as: Haste) => Math.max(0, ((1 - reserve[as] - level) / perSecond) * 1000);
-  return Math.min(untilMs(haste), Math.max(untilMs('urgent'), mostWaitMs - ageMs));
+  const untilMs = (as: Priority) => Math.max(0, ((1 - reserve[as] - level) / perSecond) * 1000);
+  return Math.min(untilMs(priority), Math.max(untilMs('urgent'), mostWaitMs - ageMs));
 }
 
 /** What one round takes in: policies once, however often its batch is made anew because others write meanwhile. */

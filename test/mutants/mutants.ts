@@ -924,13 +924,13 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'crowded: a small change goes before it is ready',
-    find: 'isSmallChange(pending) && !this.#foresight.isCrowded(pending.namespace)',
-    replace: 'isSmallChange(pending)',
+    find: 'weight <= FAIRNESS.small && !this.#estimate.isOversized(namespace)',
+    replace: 'weight <= FAIRNESS.small',
     test: 'crowded.test.ts',
   },
   {
     name: 'crowded: those that are ready together go in turns',
-    find: 'this.#foresight.isCrowded(first.namespace) ? its : ',
+    find: 'this.#estimate.isOversized(namespace) ? its : ',
     replace: '',
     test: 'crowded.test.ts',
   },
@@ -989,32 +989,32 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'latency.test.ts',
   },
   {
-    name: 'fair queue: who is written again and again is never in force',
-    find: 'isWorn || (pending.tightens',
-    replace: '(pending.tightens',
+    name: 'fair queue: an edit that is never ready is never in force',
+    find: 'nowMs - change.sinceMs > FAIRNESS.overdueMs || ',
+    replace: '',
     test: 'unready.test.ts',
   },
   {
     name: 'fair queue: all that waits for long goes as it is, whatever it asks',
-    find: 'return !pending.asksMany && !isMany(this.#foresight.asks(pending));',
+    find: 'return !change.asksMany && !isMany(this.#estimate.asks(change));',
     replace: 'return true;',
     test: 'unready.test.ts',
   },
   {
     name: 'fair queue: a large text waits for its rules although it is never ready',
-    find: 'isReady(pending) || this.#mayGoUnready(pending, nowMs)',
-    replace: 'isReady(pending)',
+    find: 'isReady(change) || this.#mayGoUnready(change, nowMs)',
+    replace: 'isReady(change)',
     test: 'unready.test.ts',
   },
   {
     name: 'fair queue: each version of a policy that waits isolates the same pods once more',
-    find: 'waiting?.isIsolated === true && isolatesAs(before, value)',
+    find: 'waiting?.isIsolated === true && isolatesSame(before, value)',
     replace: 'false',
     test: 'unready.test.ts',
   },
   {
     name: 'fair queue: another version of a policy that waits isolates no more than the first one',
-    find: 'waiting?.isIsolated === true && isolatesAs(before, value)',
+    find: 'waiting?.isIsolated === true && isolatesSame(before, value)',
     replace: 'waiting?.isIsolated === true',
     test: 'unready.test.ts',
   },
@@ -1117,7 +1117,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'fair queue: the agent does not ask how many pods a policy asks',
-    find: 'programmed, nowMs, this.#foresight.asks(change)',
+    find: 'programmed, nowMs, this.#estimate.asks(change)',
     replace: 'programmed, nowMs, 0',
     test: 'fairness.test.ts',
   },
@@ -1129,8 +1129,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'fair queue: to isolate waits for the pause that large changes make',
-    find: 'this.#isSmall(pending) || mayIsolate(pending) || this',
-    replace: 'this.#isSmall(pending) || this',
+    find: 'this.#isSmall(change) || mayIsolate(change) || this',
+    replace: 'this.#isSmall(change) || this',
     test: 'unready.test.ts',
   },
   {
@@ -1158,8 +1158,8 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'unready.test.ts',
   },
   {
-    name: 'fair queue: a tenant has every edit that allows less hastened',
-    find: 'this.#hastened.set(namespace, nowMs);',
+    name: 'fair queue: every edit of a tenant that is overdue goes at once',
+    find: 'this.#overdue.take(overdue.namespace, nowMs);',
     replace: '',
     test: 'unready.test.ts',
   },
@@ -1184,8 +1184,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'preparations: a large policy is taken in before its groups are there',
-    find: 'pending => isReady(pending) || this.#mayGo',
-    replace: 'pending => isReady(pending) || !isReady(pending) || this.#mayGo',
+    find: 'change => isReady(change) || this.#mayGo',
+    replace: 'change => isReady(change) || !isReady(change) || this.#mayGo',
     test: 'fairness.test.ts',
   },
   {
@@ -1974,8 +1974,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'fairness: small changes wait for a large one in their batch',
-    find: 'this.#passedOver = isDue && atOnce.length > 0 && !this.#passedOver;',
-    replace: 'this.#passedOver = false;',
+    find: 'this.#smallWentAlone = isDue && isBesideSmall && !this.#smallWentAlone;',
+    replace: 'this.#smallWentAlone = false;',
     test: 'agent/admission/queue.test.ts',
   },
   {
@@ -1986,13 +1986,13 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'fairness: the same namespace has turn after turn',
-    find: 'this.#turns.set(first.namespace, ++this.#turn);',
+    find: 'this.#turns.set(namespace, ++this.#turn);',
     replace: '',
     test: 'agent/admission/queue.test.ts',
   },
   {
     name: 'fairness: a pod starts before a new policy of the whole cluster',
-    find: "return isNew && namespace === '' && this.#hurried.size > 0;",
+    find: "return isNew && namespace === '' && this.#starting.size > 0;",
     replace: 'return false;',
     test: 'agent/admission/queue.test.ts',
   },
@@ -2004,8 +2004,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'fairness: a pod that starts takes what is large whole, and everybody waits',
-    find: "return isNew && namespace === '' && this.#hurried.size > 0;",
-    replace: 'return isNew && (this.#hurried.has(namespace) || this.#hurried.size > 0);',
+    find: "return isNew && namespace === '' && this.#starting.size > 0;",
+    replace: 'return isNew && (this.#starting.has(namespace) || this.#starting.size > 0);',
     test: 'fairness.test.ts',
   },
   {
@@ -3096,7 +3096,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'room: whoever was refused once is never tried again',
-    find: 'if (again !== undefined) this.note(again, policies.get(again.id), nowMs);',
+    find: 'if (again !== undefined) this.enqueue(again, policies.get(again.id), nowMs);',
     replace: '',
     test: 'desiredstate.test.ts',
   },

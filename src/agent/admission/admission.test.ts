@@ -15,30 +15,30 @@ const NOBODY_READY = () => false;
 test('an edit that waits when its policy is suspected is what is tried later, and taken by nobody beside', () => {
   const [before, edit] = [policy(500), policy(400)];
   const policies = new Map([[before.id, before]]);
-  const intake = new Admission();
-  intake.note(change(edit), before, 0);
-  expect(intake.take(policies, 0, false, NOBODY_READY)).toEqual([]);
-  intake.refused({ reason: 'EINVAL', named: [before.id] }, policies, 0);
-  expect(intake.isEmpty).toBe(true);
-  intake.committed(policies, 0, 0);
-  expect(intake.take(policies, 1, false, () => true)).toEqual([]);
-  expect(intake.take(policies, 60_000, false, NOBODY_READY)).toEqual([change(edit)]);
+  const admission = new Admission();
+  admission.enqueue(change(edit), before, 0);
+  expect(admission.take(policies, 0, false, NOBODY_READY)).toEqual([]);
+  admission.refused({ reason: 'EINVAL', named: [before.id] }, policies, 0);
+  expect(admission.isEmpty).toBe(true);
+  admission.committed(policies, 0, 0);
+  expect(admission.take(policies, 1, false, () => true)).toEqual([]);
+  expect(admission.take(policies, 60_000, false, NOBODY_READY)).toEqual([change(edit)]);
 });
 
 test('the fallback of a new policy is what isolates, and it is not called its last good version', () => {
   const value = policy(400);
   const policies = new Map<Policy['id'], Policy>();
-  const intake = new Admission();
-  intake.note(change(value), undefined, 0);
-  const [isolating] = intake.take(policies, 0, false, NOBODY_READY);
+  const admission = new Admission();
+  admission.enqueue(change(value), undefined, 0);
+  const [isolating] = admission.take(policies, 0, false, NOBODY_READY);
   expect(isolating).toEqual(change({ ...value, ingress: [], awaitsAllowances: true }));
   policies.set(value.id, isolating!.value!);
-  intake.committed(policies, 0, 0);
-  expect(intake.take(policies, 1, false, () => true)).toEqual([change(value)]);
+  admission.committed(policies, 0, 0);
+  expect(admission.take(policies, 1, false, () => true)).toEqual([change(value)]);
   const fallback = { ...isolating!.value!, allowsNothing: 'kernel refuses' as const };
-  expect(intake.refused({ reason: 'EINVAL', named: [value.id] }, policies, 1)).toEqual([change(fallback)]);
-  intake.committed(policies, 0, 1);
-  expect(intake.quarantined).toEqual([
+  expect(admission.refused({ reason: 'EINVAL', named: [value.id] }, policies, 1)).toEqual([change(fallback)]);
+  admission.committed(policies, 0, 1);
+  expect(admission.quarantined).toEqual([
     { id: value.id, reason: 'refused', detail: 'EINVAL', keepsLastVersion: false },
   ]);
 });

@@ -13,7 +13,7 @@ import type { PolicyChange } from '../../model/policychange.ts';
 import type { WaitingChange } from '../scheduler.ts';
 import type { WaitingPolicy } from './change.ts';
 import { Quarantine, type Quarantined } from './quarantine.ts';
-import { AdmissionQueue, type Foresight, type IsReady, NOTHING_FORESEEN } from './queue.ts';
+import { AdmissionQueue, type CostEstimate, type IsReady, NO_ESTIMATE } from './queue.ts';
 
 /** What a refusal says of its cause. */
 export interface RefusalCause {
@@ -24,16 +24,16 @@ export interface RefusalCause {
 
 export class Admission {
   readonly #queue: AdmissionQueue;
-  readonly #foresight: Foresight;
+  readonly #estimate: CostEstimate;
   readonly #quarantine = new Quarantine();
   /** Of policies in the batch under way, and of those in batches that were refused before it: what was in force before. */
   readonly #lastGood = new Map<PolicyId, Policy | undefined>();
   /** The quarantine had the last turn. */
   #triedLast = false;
 
-  constructor(foresight = NOTHING_FORESEEN) {
-    this.#foresight = foresight;
-    this.#queue = new AdmissionQueue(foresight);
+  constructor(estimate = NO_ESTIMATE) {
+    this.#estimate = estimate;
+    this.#queue = new AdmissionQueue(estimate);
   }
 
   /** Those that the kernel refuses, and those for which there is no room. */
@@ -57,23 +57,23 @@ export class Admission {
   }
 
   /** A change of a policy that is programmed as that. Answers whether some of it may be in the next batch, whatever it needs. */
-  note(change: PolicyChange, programmed: Policy | undefined, nowMs: number): boolean {
+  enqueue(change: PolicyChange, programmed: Policy | undefined, nowMs: number): boolean {
     if (!this.#quarantine.takesChangesOf(change.id))
-      return this.#queue.note(change, programmed, nowMs, this.#foresight.asks(change));
+      return this.#queue.enqueue(change, programmed, nowMs, this.#estimate.asks(change));
     this.#quarantine.change(change);
     return false;
   }
 
   /** A pod has started in that namespace: new policies must not come after it. */
   podStarted(namespace: string): void {
-    this.#queue.hurry(namespace);
+    this.#queue.podStarted(namespace);
   }
 
   /** What there is for a batch to take; nothing where nothing waits. */
   waiting(nowMs: number): WaitingChange | undefined {
     const [queued, atMs] = [this.#queue.waiting(nowMs), this.#quarantine.readyAtMs(nowMs)];
     if (atMs === undefined || (queued !== undefined && queued.atMs <= atMs)) return queued;
-    return { atMs, sinceMs: atMs, haste: 'none' };
+    return { atMs, sinceMs: atMs, priority: 'normal' };
   }
 
   /** What the batch that is made now takes in: of large policies, those that are ready. With `all`, nothing waits for its turn. */
@@ -84,7 +84,7 @@ export class Admission {
     isReady: IsReady,
   ): readonly PolicyChange[] {
     const again = this.#quarantine.takeWithoutRoom(nowMs, id => this.#queue.has(id));
-    if (again !== undefined) this.note(again, policies.get(again.id), nowMs);
+    if (again !== undefined) this.enqueue(again, policies.get(again.id), nowMs);
     if (this.#quarantine.isSettling) return [];
     const { isolating } = this;
     const hasGood = (id: PolicyId) => !isolating.has(id) && !this.#quarantine.has(id);
@@ -102,7 +102,7 @@ export class Admission {
     nowMs: number,
   ): void {
     for (const change of this.#quarantine.flushed(taken, withoutRoom, nowMs))
-      this.note(change, policies.get(change.id), nowMs);
+      this.enqueue(change, policies.get(change.id), nowMs);
   }
 
   /** What later batches may take in only when it is ready. */
@@ -114,7 +114,7 @@ export class Admission {
     this.#lastGood.clear();
     this.#queue.took(tookMs, nowMs);
     for (const change of this.#quarantine.accepted(nowMs))
-      this.#queue.note(change, policies.get(change.id), nowMs);
+      this.#queue.enqueue(change, policies.get(change.id), nowMs);
   }
 
   /** The batch under way leaves suspects out, and is to show that the rest is accepted. */

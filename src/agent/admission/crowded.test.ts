@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { allowPort, ingressPolicy } from '../../../test/support/agent/tenants.ts';
 import type { PolicyChange } from '../../model/policychange.ts';
 import { FAIRNESS } from './limits.ts';
-import { AdmissionQueue, NOTHING_FORESEEN } from './queue.ts';
+import { AdmissionQueue, NO_ESTIMATE } from './queue.ts';
 
 const NOBODY_READY = () => false;
 
@@ -15,8 +15,8 @@ function edit(name: `${string}/${string}`, rules = 1): PolicyChange {
 
 /** Namespaces become crowded as policies are taken in: when a change is noted, nobody knows. */
 function queueOf(changes: readonly PolicyChange[], crowded: Set<string>): AdmissionQueue {
-  const queue = new AdmissionQueue({ ...NOTHING_FORESEEN, isCrowded: namespace => crowded.has(namespace) });
-  for (const [n, change] of changes.entries()) queue.note(change, ingressPolicy('a/before', []), n);
+  const queue = new AdmissionQueue({ ...NO_ESTIMATE, isOversized: namespace => crowded.has(namespace) });
+  for (const [n, change] of changes.entries()) queue.enqueue(change, ingressPolicy('a/before', []), n);
   return queue;
 }
 

@@ -1,4 +1,4 @@
-/** What the changes of policies may weigh and how long they wait, so that nobody's waits for somebody else's big one. */
+/** What the changes of policies may weigh and how long they wait, so that no change waits for somebody else's large one. */
 export const FAIRNESS = {
   /** What a change may weigh to go at once: some milliseconds of work. */
   small: 300,
@@ -10,15 +10,12 @@ export const FAIRNESS = {
   mostPauseMs: 1000,
   /** After that time a change goes before others of its namespace, whatever they are. */
   patienceMs: 5000,
-  /** After that time what is large by its own text alone goes although it is not ready: to make it is work of a turn. */
+  /** After that time a change that is large by its own text alone goes although it is not ready. */
   unreadyMs: 1000,
-  /**
-   * What allows less and is not ready after all patience goes as it is; of a namespace one in that time, after which goes
-   * also what is written again and again.
-   */
-  hastenMs: 60_000,
-  /** What can wait is left for later flushes when one has taken so long: others may come as soon as it has begun. */
+  /** After that time any edit goes although it is not ready; after `patienceMs` if it tightens. One of a namespace in that time. */
+  overdueMs: 60_000,
+  /** What can wait is left for later flushes when a flush has taken so long. */
   leisureMs: 10,
-  /** Of what can wait so much is done also where somebody waits: whoever always does keeps no other from his turn. */
+  /** For so long a flush does what can wait although somebody waits for the next one. */
   momentMs: 4,
 } as const;

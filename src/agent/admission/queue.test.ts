@@ -36,11 +36,11 @@ class Desk {
   readonly inForce = new Map<PolicyId, Policy>();
 
   note(value: Policy, nowMs = 0): void {
-    this.queue.note(change(value), this.inForce.get(value.id), nowMs);
+    this.queue.enqueue(change(value), this.inForce.get(value.id), nowMs);
   }
 
   remove(id: PolicyId, nowMs = 0): void {
-    this.queue.note({ id, value: undefined }, this.inForce.get(id), nowMs);
+    this.queue.enqueue({ id, value: undefined }, this.inForce.get(id), nowMs);
   }
 
   /** Takes a share that takes so long to commit; answers what is taken whole. */
@@ -150,7 +150,7 @@ describe('AdmissionQueue', () => {
     const desk = new Desk();
     desk.note(policy('a/x'), 100);
     desk.note(policy('b/x'), 190);
-    expect(desk.queue.waiting(200)).toEqual({ atMs: 100, sinceMs: 100, haste: 'tightening' });
+    expect(desk.queue.waiting(200)).toEqual({ atMs: 100, sinceMs: 100, priority: 'tightening' });
     for (let n = 0; n < 2 * FAIRNESS.turn; n++) desk.note(policy(`c/${n}`), 200);
     desk.commit(210);
     expect(desk.queue.waiting(220)).toMatchObject({ atMs: 200, sinceMs: 210 });
@@ -158,41 +158,41 @@ describe('AdmissionQueue', () => {
 
   test('lets a namespace go beyond the budget by what tightens, as often as its ration allows, and no other way', () => {
     const desk = new Desk();
-    const haste = (nowMs: number) => desk.queue.waiting(nowMs)?.haste;
+    const priority = (nowMs: number) => desk.queue.waiting(nowMs)?.priority;
     for (let n = 0; n < RATION.burst; n++) {
       desk.note(policy(`a/${n}`));
-      expect(haste(0)).toBe('tightening');
+      expect(priority(0)).toBe('tightening');
       desk.commit(0);
     }
     desk.note(policy('a/again'));
-    expect(haste(0)).toBe('none');
+    expect(priority(0)).toBe('normal');
     desk.note(policy('b/deny'));
-    expect(haste(0)).toBe('tightening');
+    expect(priority(0)).toBe('tightening');
     desk.commit(0);
     desk.note(policy('a/again', 20));
     desk.note(policy('a/later'));
-    expect([haste(0), haste(1000 / RATION.perSecond)]).toEqual(['none', 'tightening']);
+    expect([priority(0), priority(1000 / RATION.perSecond)]).toEqual(['normal', 'tightening']);
     desk.commit(10_000);
     desk.note(policy('a/again', 40), 10_000);
     desk.remove('NetworkPolicy b/deny', 10_000);
     desk.inForce.set('NetworkPolicy c/large', policy('c/large', LARGE));
     desk.note(policy('c/large', LARGE + 1), 10_000);
-    expect(haste(10_000)).toBe('none');
+    expect(priority(10_000)).toBe('normal');
     desk.note(policy('d/large', LARGE), 10_000); // isolates at once
-    expect(haste(10_000)).toBe('tightening');
+    expect(priority(10_000)).toBe('tightening');
   });
 
   test('takes no policy that is audited for one that tightens, and leaves its namespace the whole ration', () => {
     const desk = new Desk();
     for (let n = 0; n < 3 * RATION.burst; n++) {
       desk.note({ ...policy('a/audited', 10 + (n % 2)), audited: true });
-      expect(desk.queue.waiting(0)?.haste).toBe('none');
+      expect(desk.queue.waiting(0)?.priority).toBe('normal');
       desk.commit(0);
       desk.inForce.clear(); // an audited policy never is
     }
     for (let n = 0; n < RATION.burst; n++) {
       desk.note(policy(`a/${n}`));
-      expect(desk.queue.waiting(0)?.haste).toBe('tightening');
+      expect(desk.queue.waiting(0)?.priority).toBe('tightening');
       desk.commit(0);
     }
   });
@@ -204,7 +204,7 @@ describe('AdmissionQueue', () => {
     const whole: Policy = { ...policy('/new', LARGE), id: 'ClusterNetworkPolicy new' };
     desk.note(whole, 500);
     expect(desk.commit(501)).toEqual([]);
-    desk.queue.hurry('b');
+    desk.queue.podStarted('b');
     expect([desk.queue.waiting(502)?.atMs, ids(desk.commit(502))]).toEqual([500, ['new']]);
   });
 
@@ -212,7 +212,7 @@ describe('AdmissionQueue', () => {
     const isolated = (starting?: string) => {
       const desk = new Desk();
       for (let n = 0; n < 3000; n++) desk.note(policy(`a/${n}`, 10));
-      if (starting !== undefined) desk.queue.hurry(starting);
+      if (starting !== undefined) desk.queue.podStarted(starting);
       return [desk.commit(0).length, desk.queue.isolating.size];
     };
     const whole = FAIRNESS.turn / 10;
@@ -224,8 +224,8 @@ describe('AdmissionQueue', () => {
   test('takes a large change when it is ready, of what is gone too, and small ones whether or not', () => {
     const queue = new AdmissionQueue();
     const [large, small] = [policy('a/large', LARGE), policy('b/small')];
-    for (const value of [large, small]) queue.note(change(value), undefined, 0);
-    queue.note({ id: 'NetworkPolicy c/gone', value: undefined }, policy('c/gone', LARGE), 0);
+    for (const value of [large, small]) queue.enqueue(change(value), undefined, 0);
+    queue.enqueue({ id: 'NetworkPolicy c/gone', value: undefined }, policy('c/gone', LARGE), 0);
     expect(ids(queue.takeShare(1, () => false))).toEqual(['b/small', 'a/large']);
     expect([...queue.isolating]).toEqual([large.id]);
     expect(ids(queue.takeShare(2, () => false))).toEqual([]);
@@ -237,8 +237,8 @@ describe('AdmissionQueue', () => {
   test('has what is ready kept so, and of each other namespace the next one made ready', () => {
     const queue = new AdmissionQueue();
     const large = ['a/1', 'a/2', 'a/3', 'b/1', 'b/2'].map((name, n) => policy(name, LARGE + n));
-    for (const [n, value] of large.entries()) queue.note(change(value), undefined, n);
-    queue.note(change(policy('c/small')), undefined, 9);
+    for (const [n, value] of large.entries()) queue.enqueue(change(value), undefined, n);
+    queue.enqueue(change(policy('c/small')), undefined, 9);
     const isReady = ({ value }: PolicyChange) => value?.name === 'a/1';
     expect(queue.toPrepare(10, isReady).map(({ value }) => value?.name)).toEqual(['a/1', 'b/1']);
   });

@@ -1,16 +1,16 @@
 /**
- * Policies that have changed and are not in a batch yet. Nobody's change waits for somebody else's big one:
+ * Changes of policies that are not in a batch yet. No change waits for somebody else's large one:
  *
  *     small ──────────────────────────────▶ each batch takes as many as a namespace may have at once, the least first
  *     large, by namespace ─ in turns ─────▶ a batch takes some of one namespace, in half of the time at most
- *       └ new ones that stay behind isolate what they select in the very batch that they are not part of; allowances follow
+ *       └ new ones that stay behind isolate what they select in the very batch that they are not part of
  *
- * Of a namespace whose pods' rules are much (`isCrowded`) every change counts as large, and those that are ready go together.
+ * Where the rules of a namespace's pods are large (`isOversized`), every change of it counts as large, and those that are
+ * ready go together.
  *
- * A policy is compiled by itself, so that a small one beside a large one is small all the same. What stays behind keeps
- * its previous version, so that every batch is what `compile` makes of a cluster that once was, or could have been.
+ * A policy is compiled by itself, so that a small one beside a large one stays small. A change that waits leaves the previous
+ * version in force, so that every batch is what `compile` makes of a cluster that once was, or could have been.
  */
-
 import { KeyedRates, type Rate } from '../../lib/fairness/rates.ts';
 import type { Policy, PolicyId } from '../../model/policy.ts';
 import type { PolicyChange } from '../../model/policychange.ts';
@@ -20,7 +20,6 @@ import {
   isMany,
   isolatedBy,
   isolating,
-  isSmallChange,
   mayIsolate,
   type Pending,
   pendingOf,
@@ -28,25 +27,54 @@ import {
 } from './change.ts';
 import { FAIRNESS } from './limits.ts';
 
+/** Whether a change costs a batch no more than its own text says: what its peers need of the cluster is prepared. */
+export type IsReady = (change: PolicyChange) => boolean;
+
+/** What is known of changes before they are taken in. */
+export interface CostEstimate {
+  /** How many pods of the cluster have to be asked for a change, if nothing of it is ready. */
+  asks(change: PolicyChange): number;
+  /** Whether changes of the namespace's policies are made ready and taken in together, however small they are. */
+  isOversized(namespace: string): boolean;
+}
+
+export const NO_ESTIMATE: CostEstimate = { asks: () => 0, isOversized: () => false };
+
+const ALL_READY: IsReady = () => true;
+
+/**
+ * What tightens may go beyond the budget of commits. Each namespace has a ration of that, so that one that tightens without
+ * end waits like everybody else, and does not use up what is there for the others.
+ */
+export const RATION: Rate = { burst: 5, perSecond: 3 };
+/** When more namespaces are known, those whose ration is whole are forgotten. */
+const MOST_RATIONS = 1000;
+
+/** Of a namespace one edit in that time may go unready. */
+const OVERDUE: Rate = { burst: 1, perSecond: 1000 / FAIRNESS.overdueMs };
+
+/** The turn of a namespace is forgotten when so many others had theirs since. */
+const MOST_TURNS = 10_000;
+
 export class AdmissionQueue {
-  readonly #foresight: Foresight;
+  readonly #estimate: CostEstimate;
+  /** Those that have waited longest come first. */
   readonly #pending = new Map<PolicyId, Pending>();
-  /** Whose turn was when: the first has waited longest. */
+  /** The number of each namespace's last turn. */
   readonly #turns = new Map<string, number>();
-  /** Where a pod has started: a policy that is new must not come after it. */
-  readonly #hurried = new Set<string>();
-  readonly #hasty = new HastyChanges();
-  /** When a namespace had one hastened. */
-  readonly #hastened = new Map<string, number>();
   #turn = 0;
+  /** Namespaces in which a pod has started since the last batch: a new policy must not come after it. */
+  readonly #starting = new Set<string>();
+  readonly #rations = new KeyedRates(RATION);
+  readonly #overdue = new KeyedRates(OVERDUE, MOST_RATIONS);
   #largeAtMs = Number.NEGATIVE_INFINITY;
   #takenAtMs = Number.NEGATIVE_INFINITY;
   #tookLarge = false;
-  /** Small changes went alone although it was a large one's turn: once, and not twice in a row. */
-  #passedOver = false;
+  /** Small changes went alone although a large one was due: not twice in a row, or large ones would never go. */
+  #smallWentAlone = false;
 
-  constructor(foresight = NOTHING_FORESEEN) {
-    this.#foresight = foresight;
+  constructor(estimate = NO_ESTIMATE) {
+    this.#estimate = estimate;
   }
 
   get size(): number {
@@ -57,113 +85,68 @@ export class AdmissionQueue {
     return this.#pending.has(id);
   }
 
-  /** Those that wait, the first ones first. */
+  /** The changes that wait, the first ones first. */
   all(): readonly WaitingPolicy[] {
     return [...this.#pending.values()];
   }
 
+  /** Policies that isolate what they select, and whose allow rules wait. */
+  get isolating(): ReadonlySet<PolicyId> {
+    return new Set([...this.#pending.values()].filter(isIsolating).map(({ id }) => id));
+  }
+
   /**
-   * `before` is the version in force. Edits of one policy become one change; it keeps its place. Answers whether some of
+   * `before` is the version in force. Edits of one policy become one change, which keeps its place. Answers whether some of
    * it may be in the next batch, whatever it needs.
    */
-  note({ id, value }: PolicyChange, before: Policy | undefined, nowMs: number, asks = 0): boolean {
+  enqueue({ id, value }: PolicyChange, before: Policy | undefined, nowMs: number, asks = 0): boolean {
     const pending = pendingOf({ id, value }, { before, nowMs, asks, waiting: this.#pending.get(id) });
     this.#pending.set(id, pending);
-    const isSmall = this.#isSmall(pending);
-    if (mayIsolate(pending) || (isSmall && pending.tightens)) this.#hasty.add(pending.namespace, id);
-    else this.#hasty.delete(pending.namespace, id);
-    return isSmall || mayIsolate(pending);
+    return this.#isSmall(pending) || mayIsolate(pending);
   }
 
-  /** A pod has started there. */
-  hurry(namespace: string): void {
-    if (this.#pending.size > 0) this.#hurried.add(namespace);
+  /** A pod has started in the namespace. */
+  podStarted(namespace: string): void {
+    if (this.#pending.size > 0) this.#starting.add(namespace);
   }
 
-  /** What there is to take, and from when on; nothing where nothing waits. */
+  /** What there is to take, and from when on; undefined where nothing waits. */
   waiting(nowMs: number): WaitingChange | undefined {
-    const [oldest] = this.#pending.values();
+    const changes = [...this.#pending.values()];
+    const [oldest] = changes;
     if (oldest === undefined) return undefined;
-    // What is noted again keeps its place.
-    const first = [...this.#pending.values()].find(
-      pending => this.#isSmall(pending) || mayIsolate(pending) || this.#isHurried(pending),
+    const first = changes.find(
+      change => this.#isSmall(change) || mayIsolate(change) || this.#mustNotWait(change),
     );
-    const haste = this.#hasty.mayGo(nowMs) ? 'tightening' : 'none';
     const atMs = first?.sinceMs ?? Math.max(oldest.sinceMs, this.#largeAtMs);
+    const priority = this.#tightening(nowMs).size > 0 ? 'tightening' : 'normal';
     // What a batch has left behind must not use up what urgent changes have in advance.
-    return { atMs, sinceMs: Math.max(atMs, this.#takenAtMs), haste };
+    return { atMs, sinceMs: Math.max(atMs, this.#takenAtMs), priority };
   }
 
-  /** What is asked for of a policy that waits, which somebody else sees to from now on. */
+  /** Takes a policy's change out of the queue; answers what was asked for, if it waited. */
   withdraw(id: PolicyId): PolicyChange | undefined {
     const pending = this.#pending.get(id);
-    if (pending === undefined) return undefined;
-    this.#delete(pending);
-    return { id, value: pending.value };
+    this.#pending.delete(id);
+    return pending && { id, value: pending.value };
   }
 
   takeAll(): PolicyChange[] {
     return this.#take([...this.#pending.values()]);
   }
 
-  /** What has to be made ready for later batches. */
-  toPrepare(nowMs: number, isReady: IsReady): PolicyChange[] {
-    const large = [...this.#pending.values()].filter(pending => !this.#isSmall(pending));
-    return toPrepare(large, nowMs, isReady, this.#foresight);
-  }
-
-  /** Policies that isolate what they select, and whose allowances wait. */
-  get isolating(): ReadonlySet<PolicyId> {
-    return new Set([...this.#pending.values()].filter(isIsolating).map(({ id }) => id));
-  }
-
   takeShare(nowMs: number, isReady = ALL_READY): PolicyChange[] {
-    const [hurried, others] = partition(this.#pending.values(), pending => this.#isHurried(pending));
-    const [small, unsmall] = partition(others, pending => this.#isSmall(pending));
-    const [ready, unready] = partition(
-      unsmall,
-      pending => isReady(pending) || this.#mayGoUnready(pending, nowMs),
-    );
-    const overdue = unready.find(pending => this.#mayHasten(pending, nowMs));
-    const large = overdue === undefined ? ready : [...ready, overdue];
-    const atOnce = [...hurried, ...ofEveryNamespace(small, nowMs)];
-    const isDue = large.length > 0 && nowMs >= this.#largeAtMs;
-    this.#passedOver = isDue && atOnce.length > 0 && !this.#passedOver;
-    const turn = isDue && !this.#passedOver ? this.#ofNextNamespace(large, nowMs) : [];
+    const [first, others] = partition(this.#pending.values(), change => this.#mustNotWait(change));
+    const [small, large] = partition(others, change => this.#isSmall(change));
+    const atOnce = [...first, ...ofEveryNamespace(small, nowMs)];
+    const turn = this.#largeTurn(large, atOnce.length > 0, nowMs, isReady);
     this.#tookLarge = turn.length > 0;
-    this.#hasty.taken(nowMs);
     this.#takenAtMs = nowMs;
-    if (overdue !== undefined && turn.includes(overdue)) this.#hasten(overdue, nowMs);
-    const starting = new Set(this.#hurried);
+    for (const namespace of this.#tightening(nowMs)) this.#rations.take(namespace, nowMs);
+    if (this.#rations.size > MOST_RATIONS) this.#rations.forgetWhole(nowMs);
+    const starting = new Set(this.#starting);
     const taken = this.#take([...atOnce, ...turn]);
     return [...taken, ...this.#isolate(nowMs, starting)];
-  }
-
-  /**
-   * Whoever is new and stays behind: it keeps its place, and its allowances come when it is their turn. Where pods have
-   * started all of them isolate, however many.
-   */
-  #isolate(nowMs: number, starting: ReadonlySet<string>): PolicyChange[] {
-    const left = [...this.#pending.values()].filter(mayIsolate).map(isolating);
-    const [hurried, others] = partition(left, ({ namespace }) => starting.has(namespace));
-    return [...hurried, ...ofEveryNamespace(others, nowMs)].map(({ id, namespace, value }) => {
-      this.#pending.set(id, isolatedBy(value, this.#pending.get(id)!));
-      this.#hasty.delete(namespace, id);
-      return { id, value };
-    });
-  }
-
-  #mayHasten(pending: Pending, nowMs: number): boolean {
-    const isWorn = pending.isRewritten && nowMs - pending.sinceMs > FAIRNESS.hastenMs;
-    const isOverdue = isWorn || (pending.tightens && isLate(pending, nowMs));
-    if (pending.before === undefined || !isOverdue) return false;
-    return nowMs - (this.#hastened.get(pending.namespace) ?? Number.NEGATIVE_INFINITY) >= FAIRNESS.hastenMs;
-  }
-
-  #hasten({ namespace }: Pending, nowMs: number): void {
-    for (const [other, atMs] of this.#hastened)
-      if (nowMs - atMs >= FAIRNESS.hastenMs) this.#hastened.delete(other);
-    this.#hastened.set(namespace, nowMs);
   }
 
   /** The batch of what was taken last took that time: as much belongs to others. */
@@ -172,88 +155,96 @@ export class AdmissionQueue {
     this.#tookLarge = false;
   }
 
+  /**
+   * What has to be made ready for later batches. What is ready stays so, and of each other namespace the next change is to
+   * become it: what is in force when it is taken in is what it was made ready for. Of an oversized namespace all changes wait
+   * for their turn, and some of them become ready together.
+   */
+  toPrepare(nowMs: number, isReady: IsReady): PolicyChange[] {
+    const large = [...this.#pending.values()].filter(change => !this.#isSmall(change));
+    const [ready, others] = partition(large, isReady);
+    const isServed = new Set(ready.map(({ namespace }) => namespace));
+    const waiting = others.filter(({ namespace }) => !isServed.has(namespace));
+    const next = [...Map.groupBy(waiting, ({ namespace }) => namespace)].flatMap(([namespace, its]) => {
+      const inTurn = its.sort((a, b) => precedence(a, b, nowMs));
+      return this.#estimate.isOversized(namespace) ? inTurn : inTurn.slice(0, 1);
+    });
+    return [...ready, ...next].map(({ id, value }) => ({ id, value }));
+  }
+
   #take(chosen: readonly Pending[]): PolicyChange[] {
-    for (const pending of chosen) this.#delete(pending);
-    this.#hurried.clear();
+    for (const { id } of chosen) this.#pending.delete(id);
+    this.#starting.clear();
     return chosen.map(({ id, value }) => ({ id, value }));
   }
 
-  #delete({ id, namespace }: Pending): void {
-    this.#pending.delete(id);
-    this.#hasty.delete(namespace, id);
+  /** The namespaces that may go beyond the budget of commits: they tighten, and have some of their rations left. */
+  #tightening(nowMs: number): ReadonlySet<string> {
+    const namespaces = new Set<string>();
+    for (const change of this.#pending.values())
+      if (mayIsolate(change) || (change.tightens && this.#isSmall(change))) namespaces.add(change.namespace);
+    for (const namespace of namespaces)
+      if (this.#rations.level(namespace, nowMs) < 1) namespaces.delete(namespace);
+    return namespaces;
   }
 
-  /** A policy of the whole cluster that is new, where a pod has started that it may select: it cannot isolate ahead. */
-  #isHurried({ namespace, isNew }: Pending): boolean {
-    return isNew && namespace === '' && this.#hurried.size > 0;
+  /** The large changes that a batch takes in, in which there are small ones or none. */
+  #largeTurn(large: readonly Pending[], isBesideSmall: boolean, nowMs: number, isReady: IsReady): Pending[] {
+    const [ready, unready] = partition(large, change => isReady(change) || this.#mayGoUnready(change, nowMs));
+    const overdue = unready.find(change => this.#isOverdue(change, nowMs));
+    const isDue = (ready.length > 0 || overdue !== undefined) && nowMs >= this.#largeAtMs;
+    this.#smallWentAlone = isDue && isBesideSmall && !this.#smallWentAlone;
+    if (!isDue || this.#smallWentAlone) return [];
+    const turn = this.#ofNextNamespace(overdue === undefined ? ready : [...ready, overdue], nowMs);
+    if (overdue !== undefined && turn.includes(overdue)) this.#overdue.take(overdue.namespace, nowMs);
+    return turn;
   }
 
   #ofNextNamespace(large: readonly Pending[], nowMs: number): Pending[] {
     const lastTurn = ({ namespace }: Pending) => this.#turns.get(namespace) ?? -1;
-    const late = large.filter(pending => isLate(pending, nowMs));
-    const first = [
-      ...late,
-      ...large.toSorted((a, b) => lastTurn(a) - lastTurn(b) || a.sinceMs - b.sinceMs),
-    ][0];
-    if (first === undefined) return [];
-    this.#turns.set(first.namespace, ++this.#turn);
-    for (const namespace of this.#turns.keys())
-      if (this.#turns.get(namespace)! <= this.#turn - MOST_TURNS) this.#turns.delete(namespace);
-    const its = large.filter(({ namespace }) => namespace === first.namespace);
-    return this.#foresight.isCrowded(first.namespace) ? its : ofOneNamespace(its, nowMs);
+    const late = large.find(change => isLate(change, nowMs));
+    const { namespace } =
+      late ?? large.toSorted((a, b) => lastTurn(a) - lastTurn(b) || a.sinceMs - b.sinceMs)[0]!;
+    this.#turns.set(namespace, ++this.#turn);
+    for (const [other, turn] of this.#turns) if (turn <= this.#turn - MOST_TURNS) this.#turns.delete(other);
+    const its = large.filter(change => change.namespace === namespace);
+    return this.#estimate.isOversized(namespace) ? its : ofOneNamespace(its, nowMs);
   }
 
-  #isSmall(pending: Pending): boolean {
-    return isSmallChange(pending) && !this.#foresight.isCrowded(pending.namespace);
+  /**
+   * New policies that stay behind isolate: they keep their places, and their allow rules come when it is their turn. Where
+   * pods have started all of them isolate, however many.
+   */
+  #isolate(nowMs: number, starting: ReadonlySet<string>): PolicyChange[] {
+    const left = [...this.#pending.values()].filter(mayIsolate).map(isolating);
+    const [urgent, others] = partition(left, ({ namespace }) => starting.has(namespace));
+    return [...urgent, ...ofEveryNamespace(others, nowMs)].map(({ id, value }) => {
+      this.#pending.set(id, isolatedBy(value, this.#pending.get(id)!));
+      return { id, value };
+    });
   }
 
-  /** Whoever is written again and again may never be ready. */
-  #mayGoUnready(pending: Pending, nowMs: number): boolean {
-    if (nowMs - pending.sinceMs < FAIRNESS.unreadyMs || this.#foresight.isCrowded(pending.namespace))
+  /** A new policy of the whole cluster cannot isolate ahead: it goes whole with a pod that starts. */
+  #mustNotWait({ namespace, isNew }: Pending): boolean {
+    return isNew && namespace === '' && this.#starting.size > 0;
+  }
+
+  #isSmall({ weight, namespace }: Pending): boolean {
+    return weight <= FAIRNESS.small && !this.#estimate.isOversized(namespace);
+  }
+
+  /** Of a change that is large by its own text alone: one that is written again and again may never be ready. */
+  #mayGoUnready(change: Pending, nowMs: number): boolean {
+    if (nowMs - change.sinceMs < FAIRNESS.unreadyMs || this.#estimate.isOversized(change.namespace))
       return false;
-    // Those whom it means may be many more by now.
-    return !pending.asksMany && !isMany(this.#foresight.asks(pending));
-  }
-}
-
-/** Turns of namespaces that had none for so many others are forgotten. */
-const MOST_TURNS = 10_000;
-
-/**
- * Small changes that tighten, which may go beyond the budget of commits. Each namespace has a ration of that, so that one
- * that tightens without end waits like everybody else, and does not use up what is there for the others.
- */
-export const RATION: Rate = { burst: 5, perSecond: 3 };
-/** Beyond so many, rations that are whole again are forgotten. */
-const MOST_REMEMBERED = 1000;
-
-class HastyChanges {
-  readonly #waiting = new Map<string, Set<PolicyId>>();
-  readonly #rations = new KeyedRates(RATION);
-
-  add(namespace: string, id: PolicyId): void {
-    this.#waiting.set(namespace, (this.#waiting.get(namespace) ?? new Set()).add(id));
+    // The pods that it means may be many more by now.
+    return !change.asksMany && !isMany(this.#estimate.asks(change));
   }
 
-  delete(namespace: string, id: PolicyId): void {
-    const ids = this.#waiting.get(namespace);
-    if (ids?.delete(id) && ids.size === 0) this.#waiting.delete(namespace);
-  }
-
-  /** Whether one of a namespace waits that has some of its ration left. */
-  mayGo(nowMs: number): boolean {
-    return [...this.#waiting.keys()].some(namespace => this.#isLeft(namespace, nowMs));
-  }
-
-  /** A batch takes them in. */
-  taken(nowMs: number): void {
-    for (const namespace of this.#waiting.keys())
-      if (this.#isLeft(namespace, nowMs)) this.#rations.take(namespace, nowMs);
-    if (this.#rations.size > MOST_REMEMBERED) this.#rations.forgetWhole(nowMs);
-  }
-
-  #isLeft(namespace: string, nowMs: number): boolean {
-    return this.#rations.level(namespace, nowMs) >= 1;
+  /** Of an edit that needs much of the cluster: it may never be ready either, and may tighten. */
+  #isOverdue(change: Pending, nowMs: number): boolean {
+    const isDue = nowMs - change.sinceMs > FAIRNESS.overdueMs || (change.tightens && isLate(change, nowMs));
+    return change.before !== undefined && isDue && this.#overdue.level(change.namespace, nowMs) >= 1;
   }
 }
 
@@ -267,20 +258,25 @@ function ofEveryNamespace<P extends Pending>(small: readonly P[], nowMs: number)
   groups.sort(
     (a, b) => Number(isLateGroup(b)) - Number(isLateGroup(a)) || sumOf(a) - sumOf(b) || oldest(a) - oldest(b),
   );
-  let sum = 0;
-  const isWithin = (group: readonly Pending[]) => {
-    sum += sumOf(group);
-    return sum <= FAIRNESS.batch || sum === sumOf(group);
-  };
-  return groups.filter(isWithin).flat();
+  return withinWeight(groups, sumOf, FAIRNESS.batch).flat();
 }
 
 function ofOneNamespace<P extends Pending>(its: readonly P[], nowMs: number): P[] {
-  return withinWeight(its.toSorted((a, b) => precedence(a, b, nowMs)));
+  const inOrder = its.toSorted((a, b) => precedence(a, b, nowMs));
+  return withinWeight(inOrder, ({ weight }) => weight, FAIRNESS.turn);
 }
 
 function sumOf(group: readonly Pending[]): number {
   return group.reduce((sum, { weight }) => sum + weight, 0);
+}
+
+/** The first in any case. */
+function withinWeight<T>(all: readonly T[], weightOf: (one: T) => number, most: number): T[] {
+  let sum = 0;
+  return all.filter((one, at) => {
+    sum += weightOf(one);
+    return at === 0 || sum <= most;
+  });
 }
 
 function partition<T>(values: Iterable<T>, isFirst: (value: T) => boolean): [T[], T[]] {
@@ -300,48 +296,4 @@ function precedence(a: Pending, b: Pending, nowMs: number): number {
 
 function isLate({ sinceMs }: Pending, nowMs: number): boolean {
   return nowMs - sinceMs > FAIRNESS.patienceMs;
-}
-
-/** The first in any case. */
-function withinWeight<P extends Pending>(pending: readonly P[]): P[] {
-  let sum = 0;
-  return pending.filter(({ weight }, at) => {
-    sum += weight;
-    return at === 0 || sum <= FAIRNESS.turn;
-  });
-}
-
-/** Whether a change costs a batch no more than it says itself: how many its peers are, the cluster tells. */
-export type IsReady = (change: PolicyChange) => boolean;
-
-const ALL_READY: IsReady = () => true;
-
-/** What is known of changes before they are taken in. */
-export interface Foresight {
-  /** How many pods of the cluster have to be asked for a change, if nothing of it is ready. */
-  asks(change: PolicyChange): number;
-  /** Whether changes of that namespace's policies are made ready and taken in together, however small. */
-  isCrowded(namespace: string): boolean;
-}
-
-export const NOTHING_FORESEEN: Foresight = { asks: () => 0, isCrowded: () => false };
-
-/**
- * Those that are ready stay so, and of each other namespace the next one is to become it: what is in force when it is
- * taken in is what it was made ready for. Of a crowded one all wait for their turn, and some of them become it together.
- */
-function toPrepare(
-  large: readonly Pending[],
-  nowMs: number,
-  isReady: IsReady,
-  { isCrowded }: Foresight,
-): PolicyChange[] {
-  const [ready, others] = partition(large, isReady);
-  const isServed = new Set(ready.map(({ namespace }) => namespace));
-  const waiting = others.filter(({ namespace }) => !isServed.has(namespace));
-  const next = [...Map.groupBy(waiting, ({ namespace }) => namespace)].flatMap(([namespace, its]) => {
-    const inTurn = its.sort((a, b) => precedence(a, b, nowMs));
-    return isCrowded(namespace) ? inTurn : inTurn.slice(0, 1);
-  });
-  return [...ready, ...next].map(({ id, value }) => ({ id, value }));
 }

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { changeOf as change, ingressPolicy, isIn, rulesOfPods } from '../../../test/support/agent/tenants.ts';
 import type { Policy, PolicyId } from '../../model/policy.ts';
 import { FAIRNESS } from './limits.ts';
-import { AdmissionQueue, NOTHING_FORESEEN } from './queue.ts';
+import { AdmissionQueue, NO_ESTIMATE } from './queue.ts';
 
 const NOBODY_READY = () => false;
 /** Of a policy of few entries that asks very many pods. */
@@ -17,8 +17,8 @@ const ids = (changes: readonly { id: PolicyId }[]) => changes.map(({ id }) => id
 test('a small policy that asks very many pods is taken when it is ready, and one that asks few at once', () => {
   const queue = new AdmissionQueue();
   const [many, few] = [policy('a/many'), policy('b/few')];
-  queue.note(change(many), many, 0, MANY_PODS);
-  queue.note(change(few), few, 0, 100);
+  queue.enqueue(change(many), many, 0, MANY_PODS);
+  queue.enqueue(change(few), few, 0, 100);
   expect(queue.toPrepare(0, NOBODY_READY)).toEqual([change(many)]);
   expect(queue.takeShare(0, NOBODY_READY)).toEqual([change(few)]);
   expect(queue.takeShare(1000, NOBODY_READY)).toEqual([]);
@@ -28,7 +28,7 @@ test('a small policy that asks very many pods is taken when it is ready, and one
 test('a small policy that is gone waits until what it was merged with is ready', () => {
   const queue = new AdmissionQueue();
   const gone = { id: policy('a/gone').id, value: undefined };
-  queue.note(gone, policy('a/gone'), 0, MANY_PODS);
+  queue.enqueue(gone, policy('a/gone'), 0, MANY_PODS);
   expect(queue.toPrepare(0, NOBODY_READY)).toEqual([gone]);
   expect(queue.takeShare(0, NOBODY_READY)).toEqual([]);
   expect(queue.takeShare(1, () => true)).toEqual([gone]);
@@ -36,7 +36,7 @@ test('a small policy that is gone waits until what it was merged with is ready',
 
 test('small policies of one batch ask no more pods than it has room for, however many there are', () => {
   const queue = new AdmissionQueue();
-  for (let n = 0; n < 100; n++) queue.note(change(policy(`${n}/some`)), undefined, 0, 5_000);
+  for (let n = 0; n < 100; n++) queue.enqueue(change(policy(`${n}/some`)), undefined, 0, 5_000);
   const taken = queue.takeShare(0, NOBODY_READY).filter(({ id }) => !queue.isolating.has(id));
   expect(taken.length).toBeGreaterThan(0);
   expect(taken.length * 5_000).toBeLessThanOrEqual(20 * FAIRNESS.batch);
@@ -45,12 +45,12 @@ test('small policies of one batch ask no more pods than it has room for, however
 test('a new policy that is not ready isolates at once, and has its allowances when it is', () => {
   const queue = new AdmissionQueue();
   const isNew = policy('a/new');
-  queue.note(change(isNew), undefined, 0, MANY_PODS);
-  expect(queue.waiting(0)).toMatchObject({ atMs: 0, haste: 'tightening' });
+  queue.enqueue(change(isNew), undefined, 0, MANY_PODS);
+  expect(queue.waiting(0)).toMatchObject({ atMs: 0, priority: 'tightening' });
   expect(queue.takeShare(0, NOBODY_READY)).toEqual([isolating(isNew)]);
   expect(queue.isolating).toEqual(new Set([isNew.id]));
   expect(queue.takeShare(1, NOBODY_READY)).toEqual([]);
-  expect(queue.waiting(1)).toMatchObject({ haste: 'none' });
+  expect(queue.waiting(1)).toMatchObject({ priority: 'normal' });
   expect(queue.toPrepare(1, NOBODY_READY)).toEqual([change(isNew)]);
   expect(queue.takeShare(2, () => true)).toEqual([change(isNew)]);
   expect([queue.size, queue.isolating.size]).toEqual([0, 0]);
@@ -59,12 +59,12 @@ test('a new policy that is not ready isolates at once, and has its allowances wh
 test('a new policy that is ready and waits for its turn behind another namespace’s isolates at once', () => {
   const queue = new AdmissionQueue();
   const [first, second] = [policy('a/large', 400), policy('b/large', 400)];
-  for (const value of [first, second]) queue.note(change(value), undefined, 0);
+  for (const value of [first, second]) queue.enqueue(change(value), undefined, 0);
   expect(queue.takeShare(0)).toEqual([change(first), isolating(second)]);
   queue.took(500, 500);
   expect(queue.takeShare(501)).toEqual([]);
   const third = policy('c/large', 400);
-  queue.note(change(third), undefined, 502);
+  queue.enqueue(change(third), undefined, 502);
   expect(queue.waiting(502)?.atMs).toBe(502);
   expect(queue.takeShare(502)).toEqual([isolating(third)]);
   expect(queue.takeShare(1000)).toEqual([change(second)]);
@@ -73,8 +73,9 @@ test('a new policy that is ready and waits for its turn behind another namespace
 test('a new small policy that a batch has no room for isolates at once, and who has fewest goes first', () => {
   const queue = new AdmissionQueue();
   const each = FAIRNESS.small - 20;
-  for (let n = 0; n < 2 * FAIRNESS.batch; n++) queue.note(change(policy(`a/${n}`)), undefined, 0, 20 * each);
-  queue.note(change(policy('b/good')), undefined, 0, 20 * each);
+  for (let n = 0; n < 2 * FAIRNESS.batch; n++)
+    queue.enqueue(change(policy(`a/${n}`)), undefined, 0, 20 * each);
+  queue.enqueue(change(policy('b/good')), undefined, 0, 20 * each);
   const taken = queue.takeShare(0);
   expect(ids(taken)).toContain('NetworkPolicy b/good');
   const isolated = taken.filter(({ id }) => queue.isolating.has(id));
@@ -85,24 +86,24 @@ test('a new small policy that a batch has no room for isolates at once, and who 
 test('another version of a policy that only isolates yet isolates whom that selects, and waits no longer for it', () => {
   const queue = new AdmissionQueue();
   const [isNew, edited] = [policy('a/new'), { ...policy('a/new'), egress: rules(1) }];
-  queue.note(change(isNew), undefined, 0, MANY_PODS);
+  queue.enqueue(change(isNew), undefined, 0, MANY_PODS);
   const [before] = queue.takeShare(0, NOBODY_READY);
-  queue.note(change(edited), before!.value, 7, MANY_PODS);
+  queue.enqueue(change(edited), before!.value, 7, MANY_PODS);
   expect(queue.takeShare(7, NOBODY_READY)).toEqual([
     { id: edited.id, value: { ...edited, ingress: [], egress: [], awaitsAllowances: true } },
   ]);
   expect(queue.all().map(({ sinceMs }) => sinceMs)).toEqual([0]);
-  queue.hurry('a');
+  queue.podStarted('a');
   expect(queue.takeShare(8, NOBODY_READY)).toEqual([]);
 });
 
 test('another version of a policy that only isolates yet has nothing to do at once where it isolates the same pods', () => {
   const queue = new AdmissionQueue();
   const isNew = policy('a/new');
-  queue.note(change(isNew), undefined, 0, MANY_PODS);
+  queue.enqueue(change(isNew), undefined, 0, MANY_PODS);
   const [before] = queue.takeShare(0, NOBODY_READY);
   const edited = policy('a/new', 3);
-  queue.note(change(edited), before!.value, 7, MANY_PODS);
+  queue.enqueue(change(edited), before!.value, 7, MANY_PODS);
   expect(queue.isolating).toEqual(new Set([isNew.id]));
   expect(queue.takeShare(7, NOBODY_READY)).toEqual([]);
   expect(queue.takeShare(8, () => true)).toEqual([change(edited)]);
@@ -110,7 +111,7 @@ test('another version of a policy that only isolates yet has nothing to do at on
 
 test('an edit isolates nobody: what is open now may be what it goes on to allow', () => {
   const queue = new AdmissionQueue();
-  queue.note(change(policy('a/x', 400)), policy('a/x', 300), 0);
+  queue.enqueue(change(policy('a/x', 400)), policy('a/x', 300), 0);
   expect(queue.takeShare(0, NOBODY_READY)).toEqual([]);
 });
 
@@ -122,16 +123,16 @@ test('a new policy of the whole cluster, or one that is audited, waits until it 
     kind: 'ClusterNetworkPolicy',
     tier: 'admin',
   };
-  queue.note(change(ofAll), undefined, 0, MANY_PODS);
-  queue.note(change({ ...policy('a/audited'), audited: true }), undefined, 0, MANY_PODS);
+  queue.enqueue(change(ofAll), undefined, 0, MANY_PODS);
+  queue.enqueue(change({ ...policy('a/audited'), audited: true }), undefined, 0, MANY_PODS);
   expect(queue.takeShare(10_000, NOBODY_READY)).toEqual([]);
 });
 
 test('an edit that allows less goes after all patience although it is not ready, of a namespace one a minute', () => {
   const queue = new AdmissionQueue();
   const edits = ['a/x', 'a/y', 'b/z'] as const;
-  for (const name of edits) queue.note(change(policy(name, 400)), policy(name, 500), 0, MANY_PODS);
-  queue.note(change(policy('c/wider', 500)), policy('c/wider', 400), 0, MANY_PODS);
+  for (const name of edits) queue.enqueue(change(policy(name, 400)), policy(name, 500), 0, MANY_PODS);
+  queue.enqueue(change(policy('c/wider', 500)), policy('c/wider', 400), 0, MANY_PODS);
   expect(queue.takeShare(FAIRNESS.patienceMs, NOBODY_READY)).toEqual([]);
   const taken: PolicyId[] = [];
   let nowMs = FAIRNESS.patienceMs;
@@ -145,28 +146,29 @@ test('an edit that allows less goes after all patience although it is not ready,
   };
   take(10_000);
   expect(taken).toEqual(['NetworkPolicy a/x', 'NetworkPolicy b/z']);
-  take(FAIRNESS.hastenMs);
-  expect(taken).toEqual(['NetworkPolicy a/x', 'NetworkPolicy b/z', 'NetworkPolicy a/y']);
+  // A minute after it came, what widens goes too: nothing waits without end.
+  take(FAIRNESS.overdueMs);
+  expect(taken.slice(2)).toEqual(['NetworkPolicy c/wider', 'NetworkPolicy a/y']);
 });
 
 test('what is large by its own text alone waits on where by then it asks many', () => {
   let asks = 0;
-  const queue = new AdmissionQueue({ ...NOTHING_FORESEEN, asks: () => asks });
-  queue.note(change(policy('a/large', 400)), policy('a/large', 400), 0);
+  const queue = new AdmissionQueue({ ...NO_ESTIMATE, asks: () => asks });
+  queue.enqueue(change(policy('a/large', 400)), policy('a/large', 400), 0);
   asks = MANY_PODS;
   expect(queue.takeShare(FAIRNESS.unreadyMs, NOBODY_READY)).toEqual([]);
   asks = 0;
   expect(ids(queue.takeShare(FAIRNESS.unreadyMs + 1, NOBODY_READY))).toEqual(['NetworkPolicy a/large']);
 });
 
-test('one that is written again and again, so that it is never ready, goes as it is all the same', () => {
+test('one that is written again and again, or for another reason is never ready, goes as it is all the same', () => {
   const queue = new AdmissionQueue();
   const waiting = ['a/many', 'b/large', 'c/once'] as const;
   const write = (name: (typeof waiting)[number], rules: number, nowMs: number) =>
-    queue.note(change(policy(name, rules)), policy(name, 400), nowMs, name === 'b/large' ? 0 : MANY_PODS);
+    queue.enqueue(change(policy(name, rules)), policy(name, 400), nowMs, name === 'b/large' ? 0 : MANY_PODS);
   for (const name of waiting) write(name, 400, 0);
   const taken = new Map<PolicyId, number>();
-  for (let nowMs = 100; nowMs <= 2 * FAIRNESS.hastenMs; nowMs += 100) {
+  for (let nowMs = 100; nowMs <= 2 * FAIRNESS.overdueMs; nowMs += 100) {
     for (const name of ['a/many', 'b/large'] as const)
       if (!taken.has(policy(name).id)) write(name, 400 + nowMs / 100, nowMs);
     for (const { id } of queue.takeShare(nowMs, NOBODY_READY)) taken.set(id, nowMs);
@@ -175,7 +177,8 @@ test('one that is written again and again, so that it is never ready, goes as it
   expect(taken).toEqual(
     new Map([
       ['NetworkPolicy b/large', FAIRNESS.unreadyMs],
-      ['NetworkPolicy a/many', FAIRNESS.hastenMs + 100],
+      ['NetworkPolicy a/many', FAIRNESS.overdueMs + 100],
+      ['NetworkPolicy c/once', FAIRNESS.overdueMs + 200],
     ]),
   );
 });
