@@ -10,7 +10,7 @@ import {
 } from '../support/scenarios/statements.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const PAGES = ['docs/semantics.md', 'docs/kni.md', 'test/scenarios/upstream.md'];
+const PAGES = ['docs/semantics.md', 'test/kernel/wishes.md', 'test/scenarios/upstream.md'];
 const TEXT = PAGES.map(page => readFileSync(join(ROOT, page), 'utf8')).join('');
 
 interface Line {

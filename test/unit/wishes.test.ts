@@ -1,4 +1,4 @@
-/** KEP-4410's wishes, by their numbers in docs/kni.md: each has tests that begin with it. */
+/** KEP-4410's wishes, by their numbers in test/kernel/wishes.md: each has tests that begin with it. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -23,7 +23,7 @@ test('every wish has a test that names it, and no test names another', () => {
   expect([...named].sort()).toEqual(WISHES.toSorted());
 });
 
-test('every wish stands in docs/kni.md', () => {
-  const text = readFileSync(join(ROOT, 'docs/kni.md'), 'utf8');
+test('every wish stands in test/kernel/wishes.md', () => {
+  const text = readFileSync(join(ROOT, 'test/kernel/wishes.md'), 'utf8');
   expect([...text.matchAll(/^\| (K\d+) \|/gm)].map(([, number]) => number)).toEqual(WISHES);
 });
