@@ -1,6 +1,6 @@
 /** What rules by name add to a packet of an established connection of a pod that has them: one compare of a port. */
 import { compile } from '../../src/compiler/compile.ts';
-import type { Hearing } from '../../src/compiler/namespeers.ts';
+import type { DnsQueue } from '../../src/compiler/namespeers.ts';
 import type { ClusterState } from '../../src/model/cluster.ts';
 import { EVERY_NAMESPACE, EVERYTHING } from '../../src/model/selector.ts';
 import { NODE } from '../cluster.ts';
@@ -21,9 +21,9 @@ export async function establishedBeside(testbed: Testbed): Promise<BenchRow> {
   const queue = await named.queue();
   if (queue === undefined) throw new Error('this kernel has no queue in which answers could wait');
   await without.commit(compile(packetCluster(SHAPE, { uplinks: [without.uplink] }), NODE));
-  const hearing: Hearing = { queue, resolvers: [RESOLVER] };
+  const dnsQueue: DnsQueue = { queue, resolvers: [RESOLVER] };
   await named.commit(
-    compile(withNames(packetCluster(SHAPE, { uplinks: [named.uplink] })), NODE, 'allow', 'others', hearing),
+    compile(withNames(packetCluster(SHAPE, { uplinks: [named.uplink] })), NODE, 'allow', 'others', dnsQueue),
   );
   await establish([without, named]);
   const rounds = await measure([without, named], PLAN);

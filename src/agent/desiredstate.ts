@@ -265,7 +265,7 @@ export class DesiredState {
   }
 
   #tell(event: ClusterEvent, engine = this.#engine): void {
-    this.#follower?.note(event);
+    this.#follower?.apply(event);
     engine.note(event);
   }
 }

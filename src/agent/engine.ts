@@ -75,6 +75,6 @@ function onceEach(pass: RulePass): RulePass {
 export interface EngineFollower {
   /** A new engine, with its cluster. */
   follow(model: Cluster): void;
-  note(event: ClusterEvent): void;
+  apply(event: ClusterEvent): void;
   flushed(): void;
 }

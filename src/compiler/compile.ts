@@ -26,7 +26,7 @@ import { classOf, type PodClass } from './classes.ts';
 import { deniedSets } from './denied.ts';
 import { groupElements, groupSet } from './group.ts';
 import { type IndexedPod, PodIndex } from './live/pods/podindex.ts';
-import { forgedPart, type Hearing, namesPart, resolverPorts } from './namespeers.ts';
+import { type DnsQueue, forgedPart, namesPart, resolverPorts } from './namespeers.ts';
 import { namesSubjects } from './namessubjects.ts';
 import { ClassBuilder } from './parts.ts';
 import { linkPart, nodeNetworkOf } from './podlinks.ts';
@@ -52,7 +52,7 @@ export function compile(
   node: string,
   unknownPods: UnknownPods = 'allow',
   podLinks: PodLinks = 'others',
-  hearing?: Hearing,
+  dnsQueue?: DnsQueue,
 ): Ruleset {
   const podIndex = new PodIndex(cluster, node);
   const { classes, placements } = classify(cluster, podIndex, node);
@@ -62,15 +62,15 @@ export function compile(
   const known = knownPods(cluster, podIndex, node, denied, unknownPods);
   const named = [...cluster.policies.values()].some(hasDomainPeers);
   const tables = FAMILIES.map((family): [TableFamily, Table] => {
-    const builder = new ClassBuilder(family, hearing !== undefined);
+    const builder = new ClassBuilder(family, dnsQueue !== undefined);
     for (const [name, podClass] of classes) buildClass(podClass, shares.get(name)!, name, builder);
     builder.includeParts();
     const attached = podLinks === 'ours' ? attachedPods(family, cluster, node) : NOTHING;
     const subjects = namesSubjects(placements, builder.groups.values());
-    const hears = hearing !== undefined && subjects.pods.length > 0;
+    const hears = dnsQueue !== undefined && subjects.pods.length > 0;
     const unheard = named ? forgedPart(network) : NOTHING;
-    const names = hears ? namesPart(family, subjects, hearing, network) : unheard;
-    const answers = named ? { ports: resolverPorts(hearing), hears } : undefined;
+    const names = hears ? namesPart(family, subjects, dnsQueue, network) : unheard;
+    const answers = named ? { ports: resolverPorts(dnsQueue), hears } : undefined;
     const parts = [linkPart(family, cluster.nodes, node), attached, names];
     const base = [...baseChains(family, denied, network, answers), ...parts.flatMap(({ chains }) => chains)];
     const sets = [...podMaps(placements, known, family), ...parts.flatMap(part => part.sets)];

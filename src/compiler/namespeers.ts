@@ -58,7 +58,7 @@ import { podLinkMatches } from './linkmatches.ts';
 import type { NodeNetwork } from './podlinks.ts';
 
 /** How answers are heard on this node. */
-export interface Hearing {
+export interface DnsQueue {
   readonly queue: QueueBy;
   /** The resolvers as pods ask them. */
   readonly resolvers: readonly Address[];
@@ -67,12 +67,12 @@ export interface Hearing {
 }
 
 /** Each once, in one order. */
-export function resolverPorts(hearing: Pick<Hearing, 'ports'> | undefined): number[] {
-  return [...new Set(hearing?.ports ?? [DNS_PORT])].sort((a, b) => a - b);
+export function resolverPorts(dnsQueue: Pick<DnsQueue, 'ports'> | undefined): number[] {
+  return [...new Set(dnsQueue?.ports ?? [DNS_PORT])].sort((a, b) => a - b);
 }
 
 /** As programmed rules hear: the resolvers that they believe, and the ports at which they look. */
-export function hearingIn({ tables }: Ruleset, queue: QueueBy): Hearing {
+export function dnsQueueIn({ tables }: Ruleset, queue: QueueBy): DnsQueue {
   const own = FAMILIES.flatMap(family => tables.get(family) ?? []);
   const resolvers = own.flatMap(({ sets }) => [...(sets.get(RESOLVERS)?.elements.keys() ?? [])]);
   const ports = own.flatMap(({ chains }) => (chains.get('forward')?.rules ?? []).flatMap(answersFrom));
@@ -140,7 +140,7 @@ function forged({ links }: NodeNetwork): NftRule[] {
 export function namesPart(
   family: Family,
   subjects: Subjects,
-  hearing: Hearing,
+  dnsQueue: DnsQueue,
   network: NodeNetwork,
 ): TablePart {
   return {
@@ -158,10 +158,10 @@ export function namesPart(
         ],
       },
       { name: LOCAL, rules: [notOurs(family), ...trusted(family), untracked(family)] },
-      { name: WAIT, rules: waitRules(family, hearing) },
+      { name: WAIT, rules: waitRules(family, dnsQueue) },
       ...subjects.sets.flatMap(set => chainsOf(set, family)),
     ],
-    sets: setsOf(family, subjects, hearing),
+    sets: setsOf(family, subjects, dnsQueue),
   };
 }
 
@@ -206,7 +206,7 @@ function untracked(family: Family): NftRule {
   return { exprs: [...exprs, verdict('goto', WAIT)] };
 }
 
-function waitRules(family: Family, { queue }: Hearing): NftRule[] {
+function waitRules(family: Family, { queue }: DnsQueue): NftRule[] {
   const busy = changeDestination(family, { op: 'update', set: BUSY, over: MOST_ANSWERS });
   return [
     { exprs: [...sourcePortIn(ALIVE, true), verdict('return')] },
@@ -218,8 +218,8 @@ function waitRules(family: Family, { queue }: Hearing): NftRule[] {
   ];
 }
 
-function setsOf(family: Family, { pods, sets }: Subjects, hearing: Hearing): NftSet[] {
-  const { resolvers } = hearing;
+function setsOf(family: Family, { pods, sets }: Subjects, dnsQueue: DnsQueue): NftSet[] {
+  const { resolvers } = dnsQueue;
   const address = [addressType(family)];
   const plain = { verdicts: false, interval: false, elements: new Map() };
   const ofFamily = (addresses: readonly Address[]) =>
@@ -234,15 +234,15 @@ function setsOf(family: Family, { pods, sets }: Subjects, hearing: Hearing): Nft
       name: TOLD,
       key: ['inet_service', 'inet_service'],
       verdicts: true,
-      elements: commands(sets, hearing),
+      elements: commands(sets, dnsQueue),
     },
   ];
 }
 
-function commands(sets: readonly NamesSet[], hearing: Hearing): Map<ElementKey, ElementValue> {
+function commands(sets: readonly NamesSet[], dnsQueue: DnsQueue): Map<ElementKey, ElementValue> {
   const goto = (chain: string): ElementValue => ({ verdict: { kind: 'goto', chain } });
   return new Map([
-    ...resolverPorts(hearing).flatMap((port): [ElementKey, ElementValue][] => [
+    ...resolverPorts(dnsQueue).flatMap((port): [ElementKey, ElementValue][] => [
       [keyOf(startWaiting(port)), goto('names-beat')],
       [keyOf(stopWaiting(port)), goto('names-end')],
     ]),

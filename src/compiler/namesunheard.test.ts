@@ -10,7 +10,7 @@ import { compile } from './compile.ts';
 import { Incremental } from './live/incremental.ts';
 
 const NAMES = 'domainNames: [www.example.org, "*.example.net"]';
-const HEARING = { queue: 'nft', resolvers: ['10.96.0.10' as Address] } as const;
+const DNS_QUEUE = { queue: 'nft', resolvers: ['10.96.0.10' as Address] } as const;
 
 const manifests = (peer: string) => `
 apiVersion: v1
@@ -44,14 +44,14 @@ function events(peer: string) {
   });
 }
 
-function compiled(peer: string, hearing?: typeof HEARING): Ruleset {
+function compiled(peer: string, dnsQueue?: typeof DNS_QUEUE): Ruleset {
   const cluster = new ClusterState();
-  const incremental = new Incremental('n1', 'allow', 'others', hearing);
+  const incremental = new Incremental('n1', 'allow', 'others', dnsQueue);
   for (const event of events(peer)) {
     cluster.apply(event);
     incremental.note(event);
   }
-  const ruleset = compile(cluster, 'n1', 'allow', 'others', hearing);
+  const ruleset = compile(cluster, 'n1', 'allow', 'others', dnsQueue);
   expect(plan(incremental.flush(), ruleset)).toEqual([]);
   expect(incremental.isNaming).toBe(peer === NAMES); // the check `names` says that they match nothing
   return ruleset;
@@ -86,6 +86,6 @@ test('names that nobody hears match nothing, and the rules beside them are what 
 });
 
 test('heard, each of the names has a set', () => {
-  const sets = [...compiled(NAMES, HEARING).tables.get('ip')!.sets.keys()];
+  const sets = [...compiled(NAMES, DNS_QUEUE).tables.get('ip')!.sets.keys()];
   expect(sets.filter(name => /^names-[0-9A-Z]{26}/.test(name))).toHaveLength(2);
 });

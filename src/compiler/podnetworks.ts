@@ -24,7 +24,7 @@ const NAME = 'pod-networks';
 export function podNetworks(family: Family, nodes: Iterable<Node>): NftSet | undefined {
   const all = [...nodes].flatMap(node => [
     ...podCidrsOf(node).map(cidrRange),
-    ...(node.podNetworksBefore ?? []).flatMap(rangeOf),
+    ...(node.lastKnownPodNetworks ?? []).flatMap(rangeOf),
   ]);
   const ranges = mergeRanges(all.filter(range => range.family === family)).map(rangeText);
   if (ranges.length === 0) return undefined;

@@ -79,13 +79,13 @@ export function tunnelPart(family: Family, nodes: readonly Node[], links: Links 
     sets: [
       setOf(TUNNEL_SETS.ports, 'inet_service', [...new Set([...TUNNEL_PORTS, ...ports])]),
       setOf(TUNNEL_SETS.ownPorts, 'inet_service', ports),
-      addressSet(NODE_ADDRESSES, family, nodes, ({ addresses, nodesBefore = [] }) => [
+      addressSet(NODE_ADDRESSES, family, nodes, ({ addresses, lastKnownNodeAddresses = [] }) => [
         ...addresses,
-        ...nodesBefore,
+        ...lastKnownNodeAddresses,
       ]),
       addressSet(TUNNEL_SETS.ends, family, nodes, node => [
         ...tunnelEnds(node),
-        ...(node.tunnelEndsBefore ?? []),
+        ...(node.lastKnownTunnelEnds ?? []),
       ]),
       ...(networks === undefined ? [] : [networks]),
     ],

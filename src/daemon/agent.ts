@@ -84,7 +84,7 @@ async function close({ source, enforcement, podNetwork, links }: Pipeline, ears:
   enforcement.denials.close();
   enforcement.counts?.close();
   enforcement.flows.close();
-  await enforcement.answers.close();
+  await enforcement.dns.close();
   await ears.close();
   await podNetwork?.close();
 }

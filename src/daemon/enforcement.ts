@@ -41,7 +41,7 @@ import { NO_LAST, NO_LOGS } from '../nft/missingfeature.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
 import { readResolvers } from './dns/resolvers.ts';
 import { DnsWatcher } from './dns/watcher.ts';
-import { type Inherited, nodeBefore, readInherited } from './source/inherited.ts';
+import { type AdoptedState, placeholderNode, readAdoptedState } from './source/adoptedstate.ts';
 import { Audits } from './watching/audits.ts';
 import { Denials, type DenialsOptions } from './watching/denials.ts';
 import { FlowReader } from './watching/flows.ts';
@@ -75,13 +75,13 @@ export interface Enforcement {
   readonly kernelFeatures: KernelFeatures;
   readonly liveConnections?: LiveConnections;
   readonly staleConntrack: StaleConntrack;
-  readonly answers: DnsWatcher;
+  readonly dns: DnsWatcher;
   readonly denials: Denials;
   /** Where rules count. */
   readonly counts?: RuleCounts;
   readonly flows: FlowReader;
   readonly audits: Audits;
-  readonly inherited: Inherited;
+  readonly adopted: AdoptedState;
 }
 
 /** Throws KernelError where the kernel is of no use: now, and not when the cluster has been read. */
@@ -94,17 +94,17 @@ export async function openEnforcement(
   const kernelFeatures = new KernelFeatures(release(), log);
   const open = async () => kernelFeatures.opened(await openNftKernel({ podLinks }));
   const kernel = await open();
-  const inherited = await readInherited(kernel, podLinks);
-  if (inherited.isMarkedRemoved && options.unknownPods === 'deny') await denyAgain(log);
+  const adopted = await readAdoptedState(kernel, podLinks);
+  if (adopted.isMarkedRemoved && options.unknownPods === 'deny') await denyAgain(log);
   const conntrack = () => kernelFeatures.opened(openConntrack());
   const counts = options.countsRules ? new RuleCounts() : undefined;
-  const { engine, passes, answers, denials } = policyOf(options, kernel, conntrack, counts, log);
+  const { engine, passes, dns, denials } = policyOf(options, kernel, conntrack, counts, log);
   const liveConnections = options.cutsConnections
-    ? new LiveConnections({ conntrack: conntrack(), ownAddresses, log, node, names: answers })
+    ? new LiveConnections({ conntrack: conntrack(), ownAddresses, log, node, names: dns })
     : undefined;
   const [status, barrier] = [new StatusKeeper(node), new CommitBarrier()];
   // Who is heard is known before open connections are judged by it.
-  const observers = [answers, ...(liveConnections ? [cutter(liveConnections)] : []), status, barrier];
+  const observers = [dns, ...(liveConnections ? [cutter(liveConnections)] : []), status, barrier];
   const agent = new Agent({
     node,
     open: startingWith(kernel, open),
@@ -115,7 +115,7 @@ export async function openEnforcement(
     log,
     observers,
   });
-  agent.note([...nodeBefore(node, inherited), ...hostPortEvents([], inherited.hostPorts)]);
+  agent.note([...placeholderNode(node, adopted), ...hostPortEvents([], adopted.hostPorts)]);
   const vacant = () => vacantAddresses(agent.cluster, node, localPods);
   const staleConntrack = new StaleConntrack(conntrack(), vacant, log);
   const flows = new FlowReader({ view: denials.view, serviceOf: denials.services?.of, ownAddresses, log });
@@ -127,12 +127,12 @@ export async function openEnforcement(
     barrier,
     kernelFeatures,
     staleConntrack,
-    answers,
+    dns,
     denials,
     ...(counts && { counts }),
     flows,
     audits,
-    inherited,
+    adopted,
     ...(liveConnections !== undefined && { liveConnections }),
   };
 }
@@ -151,20 +151,28 @@ function policyOf(
   counts: RuleCounts | undefined,
   log: Logger,
 ) {
-  const { node, unknownPods, podLinks, cutsConnections, dns } = options;
+  const { node, unknownPods, podLinks, cutsConnections } = options;
   const { queue, missingFeatures } = kernel;
-  const { lifetimes } = dns;
+  const { servers, ports, lifetimes } = options.dns;
   const kept = missingFeatures.includes(NO_LAST) ? 'times' : 'times and last';
-  const hearing = queue && { queue, resolvers: readResolvers(dns.servers), ports: dns.ports };
+  const dnsQueue = queue && { queue, resolvers: readResolvers(servers), ports };
   let incremental: Incremental | undefined;
   const engine = (goesAhead: boolean) => {
-    incremental = new Incremental(node, unknownPods, podLinks, hearing, { goesAhead });
+    incremental = new Incremental(node, unknownPods, podLinks, dnsQueue, { goesAhead });
     return incremental;
   };
   const subjects = () => incremental?.namesSubjects ?? NO_SUBJECTS;
   const isNaming = () => incremental?.isNaming ?? false;
-  const answers = new DnsWatcher({ hearing, subjects, isNaming, lifetimes, conntrack, ownAddresses, log });
-  const resolved = () => answers.facts?.asOf(Date.now());
+  const dns = new DnsWatcher({
+    queue: dnsQueue,
+    subjects,
+    isNaming,
+    lifetimes,
+    conntrack,
+    ownAddresses,
+    log,
+  });
+  const resolved = () => dns.cache?.asOf(Date.now());
   const isPossible = !missingFeatures.includes(NO_LOGS);
   const denials = new Denials({ ...options.denials, isPossible, node, unknownPods, resolved, log });
   const passes = [
@@ -172,7 +180,7 @@ function policyOf(
     ...(counts === undefined ? [] : [(ruleset: Ruleset) => withRuleCounters(ruleset, kept)]),
     denials.pass,
   ];
-  return { engine, passes, answers, denials };
+  return { engine, passes, dns, denials };
 }
 
 function cutter(live: LiveConnections): Pick<Observer, 'committed'> {

@@ -20,9 +20,9 @@ import {
   dnsOptions,
   podLinksOf,
 } from './options.ts';
-import { OwnLinks } from './pods/nodelinks.ts';
+import { InterfaceWatcher } from './pods/interfacewatcher.ts';
 import type { PodNetworkNeeds, PodNetworkParts } from './pods/podnetwork.ts';
-import { lateStartSpec, PodGate, type Starts, startsOf } from './pods/startgate.ts';
+import { lateStartSpec, PodGate, type StartGateConfig, startGateConfig } from './pods/startgate.ts';
 import type { AgentSource } from './source/agentsource.ts';
 import { quarantineReporter } from './source/quarantinereporter.ts';
 import { loadAgentSource, networkCondition } from './source/source.ts';
@@ -31,12 +31,12 @@ export interface Pipeline {
   readonly source: AgentSource;
   readonly enforcement: Enforcement;
   readonly gate: PodGate;
-  readonly links: OwnLinks;
+  readonly links: InterfaceWatcher;
   readonly podNetwork?: PodNetworkParts;
 }
 
 export async function openPipeline(options: AgentCommandOptions, log: Logger): Promise<Pipeline> {
-  const starts = startsOf(options);
+  const starts = startGateConfig(options);
   const localPods = new LocalPods(options.node);
   const loading = loadAgentSource(options); // while the kernel is asked what it can do
   const enforcement = await openAgent(options, starts, localPods, log);
@@ -48,7 +48,7 @@ export async function openPipeline(options: AgentCommandOptions, log: Logger): P
     onEvents: taker(options.node, merging, links, enforcement),
     watcher: enforcement.status,
     ...(enforcement.denials.services && { services: enforcement.denials.services }),
-    isolatedBefore: enforcement.inherited.isolatedPods,
+    isolatedBefore: enforcement.adopted.isolatedPods,
     log,
   });
   enforcement.audits.reportTo(spec => source.report(spec));
@@ -65,7 +65,7 @@ export async function openPipeline(options: AgentCommandOptions, log: Logger): P
 
 async function openAgent(
   options: AgentCommandOptions,
-  { unknownPods }: Starts,
+  { unknownPods }: StartGateConfig,
   localPods: LocalPods,
   log: Logger,
 ): Promise<Enforcement> {
@@ -86,13 +86,13 @@ async function openAgent(
 
 function openLinks(
   { node, podTunnels }: AgentCommandOptions,
-  { agent, inherited, kernelFeatures }: Enforcement,
+  { agent, adopted: inherited, kernelFeatures }: Enforcement,
   log: Logger,
-): OwnLinks {
-  return new OwnLinks({
+): InterfaceWatcher {
+  return new InterfaceWatcher({
     node,
     cluster: () => agent.cluster,
-    note: (events, urgent) => agent.note(events, { urgent }),
+    apply: (events, urgent) => agent.note(events, { urgent }),
     bridgeRules: !kernelFeatures.missingFeatures.includes(NO_BRIDGE_TABLES),
     portsBefore: inherited.podPorts,
     ...(podTunnels && { podTunnels }),
@@ -104,7 +104,7 @@ function openLinks(
 function taker(
   node: string,
   localPods: LocalPods | undefined,
-  links: OwnLinks,
+  links: InterfaceWatcher,
   { agent }: Enforcement,
 ): (events: readonly ClusterEvent[]) => void {
   return events => {
@@ -117,7 +117,7 @@ function taker(
 /** What those need who start pods. Whoever waits for a pod's rules waits for those of its port too. */
 function startNeeds(
   localPods: LocalPods,
-  links: OwnLinks,
+  links: InterfaceWatcher,
   { agent, barrier, staleConntrack }: Enforcement,
   log: Logger,
 ) {

@@ -54,12 +54,12 @@ export interface Node extends Labelled {
   readonly interfaceAddresses?: readonly Address[];
   /** Known of the agent's own node alone, once it has looked. */
   readonly links?: NodeLinks;
-  /** Of an agent's own Node that nobody has read yet: the addresses of all nodes, as rules in force have them. */
-  readonly nodesBefore?: readonly Address[];
-  /** The same of all addresses at which tunnels of nodes may end. */
-  readonly tunnelEndsBefore?: readonly Address[];
-  /** The same of the pod networks of all nodes: networks, or ranges `10.0.0.0-10.0.2.255`. */
-  readonly podNetworksBefore?: readonly string[];
+  /** In a placeholder for the agent's own Node, which has not been read yet: the addresses of all nodes in the rules in force. */
+  readonly lastKnownNodeAddresses?: readonly Address[];
+  /** Likewise the addresses at which tunnels of nodes may end. */
+  readonly lastKnownTunnelEnds?: readonly Address[];
+  /** Likewise the pod networks of all nodes: networks, or ranges `10.0.0.0-10.0.2.255`. */
+  readonly lastKnownPodNetworks?: readonly string[];
 }
 
 /** Network interfaces of a node by their index, which none has twice while it lives. */
@@ -216,7 +216,7 @@ export function addressesOfNode({ addresses, interfaceAddresses = [] }: Node): r
 /** Whether the cluster has a node of this name, or a pod that says it runs there. */
 export function knowsNode({ nodes, pods }: Cluster, name: string): boolean {
   const node = nodes.get(name);
-  const isRead = node !== undefined && node.nodesBefore === undefined;
+  const isRead = node !== undefined && node.lastKnownNodeAddresses === undefined;
   return isRead || [...pods.values()].some(({ node }) => node === name);
 }
 

@@ -174,7 +174,7 @@ async function programmed(
     const desired = withDenialLimits(compile(seen, node, unknownPods), EVERY);
     await kernel.commit(plan(ruleset, desired), generation);
     const view = new ModelView(seen, { node, unknownPods, now: () => performance.now() });
-    for (const event of eventsOf(seen)) view.note(event);
+    for (const event of eventsOf(seen)) view.apply(event);
     views.set(node, view);
   }
   return views;

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { buildLab, type Lab } from '../../bench/lab/lab.ts';
 import { inNamespace } from '../../bench/lab/netns.ts';
 import { address } from '../../bench/lab/topology.ts';
-import { readOwnInterfaces } from '../../src/daemon/pods/nodelinks.ts';
-import { readPodWays } from '../../src/daemon/pods/podways.ts';
+import { readOwnInterfaces } from '../../src/daemon/pods/interfacewatcher.ts';
+import { readPodRoutes } from '../../src/daemon/pods/podroutes.ts';
 import { RtnetlinkSocket } from '../../src/kernel/netlink/route/rtnetlink-socket.ts';
 import type { Address } from '../../src/model/address.ts';
 import type { Cluster, Pod } from '../../src/model/cluster.ts';
@@ -66,7 +66,7 @@ test('readPodWays() says by which interfaces pods are reached, and leaves out wh
   ip('route', 'add', 'blackhole', '10.7.1.3');
   const [near, out, none] = ['10.7.1.1', '10.7.1.2', '10.7.1.3'].map(address) as [Address, Address, Address];
   const uplinks = [indexOf('parent0')];
-  const ways = await withSocket(socket => readPodWays(socket, [none, LIVING, near, out], uplinks));
+  const ways = await withSocket(socket => readPodRoutes(socket, [none, LIVING, near, out], uplinks));
   expect(ways).toEqual([
     { device: 'pods0', kind: 'bridge', isUplink: false, addresses: [LIVING] },
     { device: 'parent0', kind: 'veth', isUplink: true, addresses: [out] },

@@ -1831,7 +1831,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'own node: who deletes its object takes its rules away',
     find: 'return event.value === undefined ? [] : [',
     replace: 'return event.value === undefined ? [event] : [',
-    test: 'nodelinks.test.ts',
+    test: 'interfacewatcher.test.ts',
   },
   {
     name: 'connections: what ends by itself within ten seconds is not cut',
@@ -1855,15 +1855,15 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'own node: until it is read the others have no addresses',
-    find: '...(node.tunnelEndsBefore ?? []),',
+    find: '...(node.lastKnownTunnelEnds ?? []),',
     replace: '',
     test: 'unread.test.ts',
   },
   {
     name: 'own node: until it is read it has no pod networks',
-    find: 'addresses: [], podCidrs, ...before }',
-    replace: 'addresses: [], podCidrs: [], ...before }',
-    test: 'inherited.test.ts',
+    find: 'addresses: [], podCidrs, ...lastKnown }',
+    replace: 'addresses: [], podCidrs: [], ...lastKnown }',
+    test: 'adoptedstate.test.ts',
   },
   {
     name: 'rules in force: what a map of ports decides is not asked where it is from',

@@ -24,7 +24,7 @@ test('a view that followed events judges as one that was made from the cluster',
         for (const pod of state.pods.values()) view.policiesOn(pod, 'egress', 'networkpolicy');
       };
       for (const { event, flush: isFlushed } of history) {
-        view.note(event);
+        view.apply(event);
         if (late) noted.push(event);
         else state.apply(event);
         if (isFlushed) flush();

@@ -5,7 +5,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { compile } from '../../src/compiler/compile.ts';
-import { nodeBefore, readInherited } from '../../src/daemon/source/inherited.ts';
+import { placeholderNode, readAdoptedState } from '../../src/daemon/source/adoptedstate.ts';
 import { madeFrom } from '../../src/daemon/source/rulesinforce.ts';
 import { UnreadNodes } from '../../src/inputs/kube/watch/clusterfeed.ts';
 import { familyOf } from '../../src/model/address.ts';
@@ -62,7 +62,7 @@ test('what cannot be read at a start opens nothing that rules in force deny, or 
     fc.asyncProperty(situationArbitrary(60), async ({ cluster, unknownPods, flows }) => {
       const before = compile(cluster, NODE, unknownPods);
       const kernel = { dump: async () => ({ ruleset: before, generation: 0 as never }) };
-      const placeholders = nodeBefore(NODE, await readInherited(kernel, 'others'));
+      const placeholders = placeholderNode(NODE, await readAdoptedState(kernel, 'others'));
       // Its links the agent reads itself.
       const links = cluster.nodes.get(NODE)?.links;
       const nodes = new Map(

@@ -109,7 +109,7 @@ async function serve(): Promise<void> {
           looks++;
           return NO_NAMES;
         },
-        facts: async () => facts,
+        cache: async () => facts,
       },
     }),
     watchMs: 10,

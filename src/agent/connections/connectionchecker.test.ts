@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { situationArbitrary } from '../../../test/support/arbitrary/cluster.ts';
-import { HEARING, withResolvedElements } from '../../../test/support/oracle/resolved.ts';
+import { DNS_QUEUE, withResolvedElements } from '../../../test/support/oracle/resolved.ts';
 import { runs } from '../../../test/support/seed.ts';
 import { podMap } from '../../compiler/base.ts';
 import { compile } from '../../compiler/compile.ts';
@@ -19,7 +19,7 @@ test('a connection is denied where the reference denies it at an end that this n
   const tally = { denied: 0, allowed: 0, passing: 0, twice: 0 };
   fc.assert(
     fc.property(situationArbitrary(60), ({ cluster, unknownPods, flows }) => {
-      const compiled = compile(cluster, 'n1', unknownPods, 'others', HEARING);
+      const compiled = compile(cluster, 'n1', unknownPods, 'others', DNS_QUEUE);
       const ruleset = withResolvedElements(compiled, cluster, 'n1', unknownPods);
       const own = new Set(cluster.nodes.get('n1')!.addresses);
       const checker = new ConnectionChecker(ruleset, own);

@@ -21,19 +21,19 @@ const RULESET: Ruleset = {
   tables: new Map([['ip', { sets: new Map([['names-A', SET]]), chains: new Map() }]]),
 };
 
-function holds(facts: DnsCache | undefined, key: string): boolean {
-  const ruleset = withKnownNames(RULESET, { subjects: SUBJECTS, facts });
+function holds(cache: DnsCache | undefined, key: string): boolean {
+  const ruleset = withKnownNames(RULESET, { subjects: SUBJECTS, cache });
   return ruleset.tables.get('ip')!.sets.get('names-A')!.elements.get(key) !== undefined;
 }
 
 it('has in a set of names what its pods were ever told, and nothing else', () => {
-  const facts = new DnsCache();
-  facts.record([
+  const cache = new DnsCache();
+  cache.record([
     { pod: 'shop/web', address: '192.0.2.1' as Address, name: 'www.example.org', toldMs: 0, untilMs: 0 },
   ]);
-  expect(holds(facts, '10.1.0.1 . 192.0.2.1')).toBe(true);
-  expect(holds(facts, '10.1.0.1 . 192.0.2.2')).toBe(false);
-  expect(holds(facts, '10.1.0.2 . 192.0.2.1')).toBe(false);
+  expect(holds(cache, '10.1.0.1 . 192.0.2.1')).toBe(true);
+  expect(holds(cache, '10.1.0.1 . 192.0.2.2')).toBe(false);
+  expect(holds(cache, '10.1.0.2 . 192.0.2.1')).toBe(false);
 });
 
 it('cuts nothing for a name before it is known what was told', () => {

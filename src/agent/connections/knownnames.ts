@@ -22,15 +22,15 @@ import {
 export interface NamesKnown {
   readonly subjects: Subjects;
   /** Absent until it is known what was told before. */
-  readonly facts: DnsCache | undefined;
-  /** Until there are facts, however often the attempt fails; it may be for ever. */
+  readonly cache: DnsCache | undefined;
+  /** Settles when there is a cache. Starting may fail and be tried again without end. */
   known(): Promise<void>;
   /** Until all is known that was told before this call. */
   synced(): Promise<void>;
 }
 
 /** What was told, as far as it is known. */
-export type NamesInUse = Pick<NamesKnown, 'subjects' | 'facts'>;
+export type NamesInUse = Pick<NamesKnown, 'subjects' | 'cache'>;
 
 export function withKnownNames(ruleset: Ruleset, known: NamesInUse | undefined): Ruleset {
   if (known === undefined || known.subjects.sets.length === 0) return ruleset;
@@ -48,14 +48,14 @@ function withElements({ sets, chains }: Table, filled: ReadonlyMap<string, Eleme
   return { chains, sets: new Map([...sets, ...changed]) };
 }
 
-function elementsOf({ subjects, facts }: NamesInUse, patterns: readonly string[]): Elements {
-  if (facts === undefined) return new PairsBy(() => true);
+function elementsOf({ subjects, cache }: NamesInUse, patterns: readonly string[]): Elements {
+  if (cache === undefined) return new PairsBy(() => true);
   const owners = new Map(
     subjects.pods.flatMap(({ key, addresses }) => addresses.map(each => [each, key] as const)),
   );
   return new PairsBy((pod, peer) => {
     const owner: PodKey | undefined = owners.get(pod);
-    return owner !== undefined && facts.everHad(owner, peer, patterns);
+    return owner !== undefined && cache.everHad(owner, peer, patterns);
   });
 }
 

@@ -201,7 +201,7 @@ export class LiveConnections {
     const programmed = this.#last;
     if (affected === 'nobody' || programmed === undefined) return;
     const startMs = performance.now();
-    const isBlind = names !== undefined && names.subjects.sets.length > 0 && names.facts === undefined;
+    const isBlind = names !== undefined && names.subjects.sets.length > 0 && names.cache === undefined;
     const checker = this.#checker(programmed);
     const denied: Connection[] = [];
     const reported: Connection[] = [];

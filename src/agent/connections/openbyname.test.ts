@@ -13,7 +13,7 @@ import type { NamesKnown } from './knownnames.ts';
 import { LiveConnections } from './liveconnections.ts';
 import { openByName, programmedBefore } from './openbyname.ts';
 
-const HEARING = { queue: 'nft', resolvers: ['10.96.0.10' as Address] } as const;
+const DNS_QUEUE = { queue: 'nft', resolvers: ['10.96.0.10' as Address] } as const;
 
 /** shop/web may go to names and to 198.51.100.0/24, and nowhere else. */
 function events(...names: string[]) {
@@ -61,14 +61,14 @@ function events(...names: string[]) {
 }
 
 function made(...names: string[]) {
-  const incremental = new Incremental('n1', 'allow', 'others', HEARING);
+  const incremental = new Incremental('n1', 'allow', 'others', DNS_QUEUE);
   const cluster = new ClusterState();
   for (const event of events(...names)) {
     incremental.note(event);
     cluster.apply(event);
   }
   const ruleset = incremental.flush();
-  expect(plan(ruleset, compile(cluster, 'n1', 'allow', 'others', HEARING))).toEqual([]);
+  expect(plan(ruleset, compile(cluster, 'n1', 'allow', 'others', DNS_QUEUE))).toEqual([]);
   return { ruleset, subjects: incremental.namesSubjects };
 }
 
@@ -85,8 +85,8 @@ function open(...peers: string[]): Conntrack {
 async function adopted(before: readonly string[], after: readonly string[], ...peers: string[]) {
   const [was, is] = [made(...before), made(...after)];
   const inherited = programmedBefore(is.subjects, plan(was.ruleset, is.ruleset), NAMES_PODS);
-  const facts = new DnsCache();
-  facts.record([
+  const cache = new DnsCache();
+  cache.record([
     {
       pod: 'shop/web',
       address: '192.0.2.9' as Address,
@@ -101,7 +101,7 @@ async function adopted(before: readonly string[], after: readonly string[], ...p
     ruleset: is.ruleset,
     own: new Set(),
     inherited,
-    facts,
+    cache,
     nowMs: 0,
   });
 }
@@ -139,11 +139,11 @@ test('openByName() takes nothing over where the names are others, or are new', a
 test('C58: what was left alone while nobody knew what pods were told is cut once that is known, at whatever start', async () => {
   const { ruleset, subjects } = made('a.example');
   const known = Promise.withResolvers<void>();
-  let facts: DnsCache | undefined;
+  let cache: DnsCache | undefined;
   const names: NamesKnown = {
     subjects,
-    get facts() {
-      return facts;
+    get cache() {
+      return cache;
     },
     known: () => known.promise,
     synced: async () => {}, // the first start has failed
@@ -161,8 +161,8 @@ test('C58: what was left alone while nobody knew what pods were told is cut once
   await live.settled();
   await new Promise(setImmediate);
   expect(cut).toEqual([]);
-  facts = new DnsCache();
-  facts.record([
+  cache = new DnsCache();
+  cache.record([
     { pod: 'shop/web', address: '192.0.2.2' as Address, name: 'a.example', toldMs: 0, untilMs: 0 },
   ]);
   known.resolve();

@@ -40,21 +40,21 @@ export interface OpenByName {
   readonly own: ReadonlySet<Address>;
   /** As a predecessor's tables have them. */
   readonly inherited: Subjects;
-  readonly facts: DnsCache;
+  readonly cache: DnsCache;
   /** Since 1970: what is found has ended by now. */
   readonly nowMs: number;
 }
 
 /** What has to be known for these connections to be allowed: nothing that allows a new one. */
 export async function openByName(known: OpenByName): Promise<DnsRecord[]> {
-  const { conntrack, ruleset, own, inherited, facts, nowMs } = known;
+  const { conntrack, ruleset, own, inherited, cache, nowMs } = known;
   if (inherited.pods.length === 0) return [];
   const owners = new Map(
     inherited.pods.flatMap(pod => pod.addresses.map(address => [address, pod] as const)),
   );
   const checker = (resolved: DnsCache | undefined) =>
-    new ConnectionChecker(withKnownNames(ruleset, { subjects: inherited, facts: resolved }), own);
-  const [now, ifTold] = [checker(facts), checker(undefined)];
+    new ConnectionChecker(withKnownNames(ruleset, { subjects: inherited, cache: resolved }), own);
+  const [now, ifTold] = [checker(cache), checker(undefined)];
   const wanted = (flow: Flow) => owners.has(flow.from) && now.denies(flow) && !ifTold.denies(flow);
   const found = new Map<string, DnsRecord>();
   /** One list for all connections of a pod: there may be thousands of both. */

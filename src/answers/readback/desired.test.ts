@@ -51,10 +51,10 @@ interface Told {
 }
 
 function programmed({ unknownPods, podLinks, ports, limits }: Told, cluster: ClusterState) {
-  const hearing = { queue: 'nft', resolvers: RESOLVERS, ...(ports && { ports }) } as const;
+  const dnsQueue = { queue: 'nft', resolvers: RESOLVERS, ...(ports && { ports }) } as const;
   if (podLinks === 'ours') for (const event of hostPortEvents([], [MAPPING])) cluster.apply(event);
   const known: Cluster = withNodeLinks(cluster, NODE, LINKS);
-  return withDenialLimits(compile(known, NODE, unknownPods, podLinks, hearing), limits);
+  return withDenialLimits(compile(known, NODE, unknownPods, podLinks, dnsQueue), limits);
 }
 
 const CASES: Told[] = (['allow', 'deny'] as const).flatMap(unknownPods =>

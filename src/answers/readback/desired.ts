@@ -9,7 +9,7 @@ import { compile } from '../../compiler/compile.ts';
 import { denialLimitsIn, withDenialLimits } from '../../compiler/denied.ts';
 import { hostPortsIn } from '../../compiler/hostports.ts';
 import { nodeLinksIn } from '../../compiler/linkmatches.ts';
-import { hearingIn } from '../../compiler/namespeers.ts';
+import { dnsQueueIn } from '../../compiler/namespeers.ts';
 import { withPrepared } from '../../compiler/prepared.ts';
 import { ruleCountersIn, withRuleCounters } from '../../compiler/rulecounters.ts';
 import { unknownPodsIn } from '../../compiler/unknownpods.ts';
@@ -37,7 +37,7 @@ export function desiredAsProgrammed(programmed: Ruleset, rules: NodeRules): Rule
     node,
     unknownPods ?? unknownPodsIn(programmed),
     podLinks ?? podLinksIn(programmed),
-    queue && hearingIn(programmed, queue),
+    queue && dnsQueueIn(programmed, queue),
   );
   const limited = withDenialLimits(desired, denialLimitsIn(programmed));
   const kept = ruleCountersIn(programmed);

@@ -1,6 +1,6 @@
 /** What pods were told by DNS, as the kernel has it: the elements of sets of names, whoever put them there. */
 import { Incremental } from '../../compiler/live/incremental.ts';
-import { hearingIn } from '../../compiler/namespeers.ts';
+import { dnsQueueIn } from '../../compiler/namespeers.ts';
 import type { Address } from '../../model/address.ts';
 import type { Cluster, PodKey, Resolved } from '../../model/cluster.ts';
 import { clusterEvents } from '../../model/clusterevents.ts';
@@ -9,7 +9,7 @@ import type { Ruleset } from '../../nft/ruleset.ts';
 
 /** Whose sets those are is what the cluster says of the node. */
 export function resolvedInKernel(ruleset: Ruleset, cluster: Cluster, node: string): Resolved {
-  const engine = new Incremental(node, 'allow', 'others', hearingIn(ruleset, 'nft'));
+  const engine = new Incremental(node, 'allow', 'others', dnsQueueIn(ruleset, 'nft'));
   for (const event of clusterEvents(cluster)) engine.note(event);
   engine.flush();
   const { pods, sets } = engine.namesSubjects;

@@ -1,6 +1,6 @@
 /** Checks of what leads packets past the rules, or lets them say that they are somebody else's. */
 
-import type { Host, Ours, PodWay } from '../../kernel/host/facts.ts';
+import type { Host, Ours, PodRoute } from '../../kernel/host/facts.ts';
 import { firstOf } from '../../lib/text/firstof.ts';
 import { FAMILIES } from '../../model/address.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
@@ -130,7 +130,7 @@ export function podLinks({ podWays }: Pick<Ours, 'podWays'>): Check {
 }
 
 /** A veth by which packets leave the node is that of a node that is itself a container. */
-function isPodLink({ kind, isUplink }: PodWay): boolean {
+function isPodLink({ kind, isUplink }: PodRoute): boolean {
   return kind !== undefined && POD_LINKS.has(kind) && (kind === 'bridge' || !isUplink);
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Host, Ours, PodWay } from '../../kernel/host/facts.ts';
+import type { Host, Ours, PodRoute } from '../../kernel/host/facts.ts';
 import { type Cidr, parseAddress, parseCidr } from '../../model/address.ts';
 import {
   addressOwnersKnown,
@@ -21,7 +21,7 @@ import { CHECK_NAMES, type CheckState, finding, isReady, whyNotReady } from './c
 import { enforcingChain } from './enforcers.ts';
 import { health } from './health.ts';
 import { bridgeTrafficSeen, conntrackFill, foreignEnforcer, forwarding, podCidrRoute } from './hostchecks.ts';
-import { type NamesFacts, names } from './namescheck.ts';
+import { type DnsFacts, names } from './namescheck.ts';
 import { NO_GATE, type PodStarts, startGate, unknownPods } from './startchecks.ts';
 
 const NOW = 1_000_000_000;
@@ -84,13 +84,13 @@ const docker0 = { name: 'docker0', addresses: [address('172.17.0.1')] };
 
 /** A bridge without an address of the pod network, as where the cluster gives its nodes none. */
 const lan0 = { name: 'lan0', addresses: [address('192.168.1.5')] };
-const way = (device: string, kind: string | undefined, isUplink = false): PodWay => ({
+const way = (device: string, kind: string | undefined, isUplink = false): PodRoute => ({
   device,
   ...(kind && { kind }),
   isUplink,
   addresses: [address('192.168.1.77')],
 });
-const linked = (...ways: PodWay[]) => ({ podWays: value(ways) });
+const linked = (...ways: PodRoute[]) => ({ podWays: value(ways) });
 const GATED: PodStarts = {
   gate: { kind: 'connected', runtime: 'containerd v2', inTime: 3, late: 1 },
   unknownPods: 'deny',
@@ -111,7 +111,7 @@ const overLan = ours({ podCidrs: [], ...linked(way('lan0', 'bridge', true)) });
 const UNSEEN = { bridges: value([docker0, lan0]), bridgeCalls: { ip: value(false), ip6: value(false) } };
 const route6 = HOST.routes.ip6;
 
-const HEARD: NamesFacts = {
+const HEARD: DnsFacts = {
   pods: 2,
   isNaming: true,
   canWait: true,

@@ -19,7 +19,7 @@ import {
 import { flowtables, ipvs, podLinks, podSources, routeLocalnet, sourceRoutes } from './bypasschecks.ts';
 import { type Check, isReady } from './check.ts';
 import { bridgeTrafficSeen, conntrackFill, foreignEnforcer, forwarding, podCidrRoute } from './hostchecks.ts';
-import { type NamesFacts, NO_NAMES, names } from './namescheck.ts';
+import { type DnsFacts, NO_NAMES, names } from './namescheck.ts';
 import { NO_GATE, type PodStarts, startGate, unknownPods } from './startchecks.ts';
 
 export interface Health {
@@ -40,7 +40,7 @@ export interface HealthFacts {
   /** Default: a kernel that lacks nothing. */
   readonly kernel?: KernelFacts;
   /** Default: no pod has a rule by name. */
-  readonly dns?: NamesFacts;
+  readonly dns?: DnsFacts;
   /** Default: none is named. */
   readonly denied?: DenialsFacts;
 }

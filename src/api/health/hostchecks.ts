@@ -1,6 +1,6 @@
 /** Checks of the node around us: does pod traffic flow, and does it pass where our rules are? */
 
-import type { Bridge, Host, Openers, Ours, PodWay, Reading } from '../../kernel/host/facts.ts';
+import type { Bridge, Host, Openers, Ours, PodRoute, Reading } from '../../kernel/host/facts.ts';
 import {
   type Cidr,
   cidrContains,
@@ -162,7 +162,7 @@ export function carriesPods({ name, addresses }: Bridge, family: Family, ours: O
   );
 }
 
-function waysOf({ podWays }: Ours): readonly PodWay[] {
+function waysOf({ podWays }: Ours): readonly PodRoute[] {
   return podWays !== undefined && 'value' in podWays ? podWays.value : [];
 }
 

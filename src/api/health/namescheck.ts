@@ -2,7 +2,7 @@
 import { ageText } from './agentchecks.ts';
 import { type Check, finding } from './check.ts';
 
-export interface NamesFacts {
+export interface DnsFacts {
   /** Pods of this node that have rules by name. */
   readonly pods: number;
   /** Whether a policy of the cluster has rules by name. */
@@ -28,7 +28,7 @@ export interface NamesFacts {
   readonly most: number;
 }
 
-export const NO_NAMES: NamesFacts = { pods: 0, isNaming: false, canWait: true, resolvers: [], most: 0 };
+export const NO_NAMES: DnsFacts = { pods: 0, isNaming: false, canWait: true, resolvers: [], most: 0 };
 
 const SILENT_MS = 5_000;
 
@@ -36,7 +36,7 @@ const NAME = 'names';
 const NOTHING = 'rules by domain name match nothing';
 
 /** Fails where what policy asks for can never be; else a warning at most, since everything else is in force. */
-export function names(facts: NamesFacts): Check {
+export function names(facts: DnsFacts): Check {
   const { pods, isNaming, canWait, counts } = facts;
   if (!canWait) return finding[isNaming ? 'fail' : 'warn'](NAME, ...NO_QUEUE);
   if (pods === 0) return finding.ok(NAME, 'no pod of this node has a rule by domain name');
@@ -51,7 +51,7 @@ const NO_QUEUE: Wrong = [
   'load nft_queue, or use a kernel that has it, where policies name domains',
 ];
 
-function cannotHear({ resolvers }: NamesFacts): Wrong | undefined {
+function cannotHear({ resolvers }: DnsFacts): Wrong | undefined {
   if (resolvers.length === 0)
     return [
       `no resolver is known that pods ask: ${NOTHING}`,
@@ -60,7 +60,7 @@ function cannotHear({ resolvers }: NamesFacts): Wrong | undefined {
   return undefined;
 }
 
-function doesNotHear({ error, counts, silentMs = 0 }: NamesFacts): Wrong | undefined {
+function doesNotHear({ error, counts, silentMs = 0 }: DnsFacts): Wrong | undefined {
   if (error !== undefined)
     return [`answers are not heard (${error}): ${NOTHING} that is not known already`, remedyOf(error)];
   if (counts === undefined || !counts.beating)
@@ -74,7 +74,7 @@ function doesNotHear({ error, counts, silentMs = 0 }: NamesFacts): Wrong | undef
 }
 
 /** It works; what went beside it is said. */
-function heard({ pods, resolvers, most }: NamesFacts, counts: NonNullable<NamesFacts['counts']>): Check {
+function heard({ pods, resolvers, most }: DnsFacts, counts: NonNullable<DnsFacts['counts']>): Check {
   const { seen, learnt, addresses, overBudget, untaken, evicted, overruns } = counts;
   const text = `${pods} ${pods === 1 ? 'pod has' : 'pods have'} rules by name; of answers by ${resolvers.join(', ')} ${seen} were heard and ${learnt} learnt; ${addresses} addresses are allowed`;
   const beside = [

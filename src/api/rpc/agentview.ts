@@ -2,7 +2,7 @@ import type { Agent } from '../../agent/agent.ts';
 import { openConnectionsOf } from '../../agent/connections/openconnections.ts';
 import type { StatusKeeper } from '../../agent/status.ts';
 import { subjectSelects } from '../../compiler/classes.ts';
-import type { Host, Ours, PodWay, Reading } from '../../kernel/host/facts.ts';
+import type { Host, Ours, PodRoute, Reading } from '../../kernel/host/facts.ts';
 import type { Address } from '../../model/address.ts';
 import { type ContestedAddress, contestedAddresses } from '../../model/addressowners.ts';
 import { type Cluster, isSelectable, namespaceOf, type Pod, type PodKey } from '../../model/cluster.ts';
@@ -31,7 +31,7 @@ export interface AgentParts {
   readonly readPodWays?: (
     pods: readonly Address[],
     uplinks: readonly number[],
-  ) => Promise<Reading<readonly PodWay[]>>;
+  ) => Promise<Reading<readonly PodRoute[]>>;
   /** Default: no gate. */
   readonly starts?: () => PodStarts;
   /** Where Sluice attaches pods. */
@@ -124,7 +124,7 @@ const NONE_NAMED: DenialsView = {
   follow: () => () => undefined,
 };
 
-const NOBODY_HEARS: NamesView = { status: () => NO_NAMES, facts: async () => undefined };
+const NOBODY_HEARS: NamesView = { status: () => NO_NAMES, cache: async () => undefined };
 
 function cached<T>(read: () => Promise<T>): () => Promise<T> {
   let last: { readonly atMs: number; readonly value: Promise<T> } | undefined;

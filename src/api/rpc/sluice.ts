@@ -140,13 +140,13 @@ function jsonOf(value: object | undefined): string {
 }
 
 async function sendNames(call: ServerWritableStream<NamesRequest, ToldName>, view: AgentView): Promise<void> {
-  await send(call, recordsFor(await view.names.facts(), call.request.address));
+  await send(call, recordsFor(await view.names.cache(), call.request.address));
 }
 
-function* recordsFor(facts: DnsCache | undefined, address: string): Generator<ToldName> {
+function* recordsFor(cache: DnsCache | undefined, address: string): Generator<ToldName> {
   const nowMs = Date.now();
-  for (const fact of facts?.all() ?? [])
-    if (address === '' ? fact.untilMs > nowMs : fact.address === address) yield encodeRecord(fact);
+  for (const record of cache?.all() ?? [])
+    if (address === '' ? record.untilMs > nowMs : record.address === address) yield encodeRecord(record);
 }
 
 function drained<T>(call: ServerWritableStream<object, T>): Promise<void> {

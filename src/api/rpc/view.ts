@@ -10,14 +10,14 @@ import type { FlowSource } from '../../observe/flows/source.ts';
 import type { AuditTotal } from '../../observe/recording/audittally.ts';
 import type { DenialsFacts } from '../health/agentchecks.ts';
 import type { Health } from '../health/health.ts';
-import type { NamesFacts } from '../health/namescheck.ts';
+import type { DnsFacts } from '../health/namescheck.ts';
 import type { PodStarts } from '../health/startchecks.ts';
 
 /** Peers by name, as whoever hears answers has them. */
 export interface NamesView {
-  readonly status: () => NamesFacts;
+  readonly status: () => DnsFacts;
   /** All that was heard before the call. Absent where nobody hears. */
-  readonly facts: () => Promise<DnsCache | undefined>;
+  readonly cache: () => Promise<DnsCache | undefined>;
 }
 
 /** Denied connections, as whoever names them has them. */

@@ -29,7 +29,7 @@ beforeEach(() => {
 
 function happens(...events: ClusterEvent[]): void {
   for (const event of events) {
-    view.note(event);
+    view.apply(event);
     state.apply(event);
   }
 }

@@ -77,6 +77,6 @@ export class RecordingCollector {
   }
 
   #note(flow: RecordedFlow | undefined): void {
-    if (flow !== undefined) this.#recorder.note(flow);
+    if (flow !== undefined) this.#recorder.record(flow);
   }
 }

@@ -30,7 +30,7 @@ import { type Op, objectOf } from '../../nft/plan/op.ts';
 import type { NftSet, Ruleset, Table, TableFamily } from '../../nft/ruleset.ts';
 import type { TablePart } from '../attachedpods.ts';
 import { podMaps } from '../compile.ts';
-import type { Hearing } from '../namespeers.ts';
+import type { DnsQueue } from '../namespeers.ts';
 import { podPortsTable } from '../podports.ts';
 import { LiveAttachedPods } from './attachedpods.ts';
 import { LiveBases } from './bases.ts';
@@ -86,7 +86,7 @@ export class Incremental {
     node: string,
     unknownPods: UnknownPods = 'allow',
     podLinks: PodLinks = 'others',
-    hearing?: Hearing,
+    dnsQueue?: DnsQueue,
     limits: Partial<Limits> = {},
   ) {
     const { mostAsked, room, patience, mostEntries, goesAhead } = { ...LIMITS, ...limits };
@@ -99,8 +99,8 @@ export class Incremental {
     this.#strays = new LiveStrays(this.#podIndex, node);
     this.#groups = new LiveGroups(this.#state, this.#podIndex, room);
     this.#mostAsked = mostAsked;
-    this.#names = new LiveNames(hearing);
-    this.#classes = new LiveClasses(this.#groups, hearing !== undefined);
+    this.#names = new LiveNames(dnsQueue);
+    this.#classes = new LiveClasses(this.#groups, dnsQueue !== undefined);
     this.#placements = new LivePlacements(this.#state, this.#classes);
     const live = {
       state: this.#state,

@@ -33,9 +33,17 @@ export class LiveLinkPart {
   #textOf(name: string): string {
     const node = this.#cluster.nodes.get(name);
     if (node === undefined) return '';
-    const { addresses, nodesBefore, tunnelEndsBefore, podNetworksBefore, podCidrs, links } = node;
+    const { addresses, lastKnownNodeAddresses, lastKnownTunnelEnds, lastKnownPodNetworks, podCidrs, links } =
+      node;
     const own = name === this.#node ? [links?.tunnels, links?.podTunnels] : [];
-    return JSON.stringify([addresses, nodesBefore, tunnelEndsBefore, podNetworksBefore, podCidrs, own]);
+    return JSON.stringify([
+      addresses,
+      lastKnownNodeAddresses,
+      lastKnownTunnelEnds,
+      lastKnownPodNetworks,
+      podCidrs,
+      own,
+    ]);
   }
 
   #make(): Readonly<Record<Family, TablePart>> {

@@ -5,21 +5,21 @@ import { hasDomainPeers } from '../../model/domainpeers.ts';
 import type { PolicyId } from '../../model/policy.ts';
 import { NO_SUBJECTS, type Subjects } from '../../names/subjects.ts';
 import type { TablePart } from '../attachedpods.ts';
-import { type AnswersOfBase, forgedPart, type Hearing, namesPart, resolverPorts } from '../namespeers.ts';
+import { type AnswersOfBase, type DnsQueue, forgedPart, namesPart, resolverPorts } from '../namespeers.ts';
 import { namesSubjects } from '../namessubjects.ts';
 import type { NodeNetwork } from '../podlinks.ts';
 
 const NOTHING: TablePart = { chains: [], sets: [] };
 
 export class LiveNames {
-  readonly #hearing: Hearing | undefined;
+  readonly #dnsQueue: DnsQueue | undefined;
   /** Policies with rules by name. */
   readonly #naming = new Set<PolicyId>();
   #subjects: Subjects = NO_SUBJECTS;
   #parts: Record<Family, TablePart> = { ip: NOTHING, ip6: NOTHING };
 
-  constructor(hearing: Hearing | undefined) {
-    this.#hearing = hearing;
+  constructor(dnsQueue: DnsQueue | undefined) {
+    this.#dnsQueue = dnsQueue;
   }
 
   /** Who has rules by name; the same object until that changes. */
@@ -35,7 +35,7 @@ export class LiveNames {
   /** What base chains do for it. */
   get answers(): AnswersOfBase | undefined {
     if (!this.isNaming) return undefined;
-    return { ports: resolverPorts(this.#hearing), hears: this.#hears };
+    return { ports: resolverPorts(this.#dnsQueue), hears: this.#hears };
   }
 
   get #hears(): boolean {
@@ -65,7 +65,7 @@ export class LiveNames {
     anew: boolean,
   ): boolean {
     const heard = this.#hears;
-    const subjects = this.#hearing === undefined ? NO_SUBJECTS : namesSubjects(placements, groups);
+    const subjects = this.#dnsQueue === undefined ? NO_SUBJECTS : namesSubjects(placements, groups);
     const isSame = JSON.stringify(subjects) === JSON.stringify(this.#subjects);
     if (isSame && !anew) return false;
     if (!isSame) this.#subjects = subjects;
@@ -76,7 +76,7 @@ export class LiveNames {
 
   #makePart(family: Family, network: NodeNetwork): TablePart {
     if (!this.isNaming) return NOTHING;
-    if (this.#hearing === undefined || !this.#hears) return forgedPart(network);
-    return namesPart(family, this.#subjects, this.#hearing, network);
+    if (this.#dnsQueue === undefined || !this.#hears) return forgedPart(network);
+    return namesPart(family, this.#subjects, this.#dnsQueue, network);
   }
 }

@@ -257,9 +257,9 @@ export class DnsAnswerHandler {
     this.#reported = text;
   }
 
-  #say(facts: readonly DnsRecord[], synced?: number): void {
-    if (facts.length > 0 || synced !== undefined)
-      this.#post({ kind: 'facts', facts, ...(synced !== undefined && { synced }) });
+  #say(records: readonly DnsRecord[], synced?: number): void {
+    if (records.length > 0 || synced !== undefined)
+      this.#post({ kind: 'records', records, ...(synced !== undefined && { synced }) });
   }
 
   #counts(): DnsCounts {

@@ -10,7 +10,7 @@ import { check, eventfd } from './libc.ts';
 import type { AnswerThreadOptions, DnsCounts, FromThread, ToThread } from './messages.ts';
 
 export interface AnswerThreadEvents {
-  resolved(facts: readonly DnsRecord[]): void;
+  resolved(records: readonly DnsRecord[]): void;
   /** The time of these pairs is over soon; `inUse` says which of them are connected. */
   ending(pairs: readonly Pair[]): void;
   /** The thread has ended, although nobody asked it to. */
@@ -100,7 +100,7 @@ export class AnswerThread {
       events.ending(message.pairs);
       return;
     }
-    events.resolved(message.facts);
+    events.resolved(message.records);
     if (message.synced === undefined) return;
     this.#waiting.get(message.synced)?.();
     this.#waiting.delete(message.synced);

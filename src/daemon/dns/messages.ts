@@ -54,5 +54,5 @@ export const WAIT_BUCKETS_US = [25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_0
 export type FromThread =
   /** The time of these is over soon: which of them are in use? */
   | { readonly kind: 'ending'; readonly pairs: readonly Pair[] }
-  | { readonly kind: 'facts'; readonly facts: readonly DnsRecord[]; readonly synced?: number }
+  | { readonly kind: 'records'; readonly records: readonly DnsRecord[]; readonly synced?: number }
   | { readonly kind: 'counts'; readonly counts: DnsCounts };

@@ -41,7 +41,7 @@ function site(subjects = () => SUBJECTS) {
   const read = { until: Promise.resolve() };
   const conntrack = { read: () => read.until, close: () => {} } as unknown as Conntrack;
   const answers = new DnsWatcher({
-    hearing: { queue: 'nft', resolvers: [] },
+    queue: { queue: 'nft', resolvers: [] },
     subjects,
     isNaming: () => true,
     lifetimes: {},
@@ -53,7 +53,7 @@ function site(subjects = () => SUBJECTS) {
   return { answers, lines, read, commit };
 }
 
-const HEARING = 'peers by name: reading DNS answers';
+const READING = 'peers by name: reading DNS answers';
 const LOST = 'peers by name: DNS answers are not read, and nothing is learnt: it ended';
 const soon = () => vi.advanceTimersByTimeAsync(10);
 
@@ -69,12 +69,12 @@ test('a thread that ends while its start still waits is begun again', async () =
   expect(threads).toHaveLength(1);
   resolve();
   await soon();
-  expect(answers.facts).toBeUndefined();
+  expect(answers.cache).toBeUndefined();
   expect(lines).toEqual([LOST]);
   await vi.advanceTimersByTimeAsync(1_000);
   await vi.waitFor(() => expect(threads).toHaveLength(2));
   await answers.known();
-  expect(lines).toEqual([LOST, HEARING]);
+  expect(lines).toEqual([LOST, READING]);
   await answers.close();
 });
 
@@ -82,7 +82,7 @@ test('a thread that ends later is begun again once, though commits ask for it me
   let subjects = SUBJECTS;
   const { answers, commit } = site(() => subjects);
   commit();
-  await vi.waitFor(() => expect(answers.facts).toBeDefined());
+  await vi.waitFor(() => expect(answers.cache).toBeDefined());
   threads[0]!.lost('it ended');
   subjects = { ...SUBJECTS };
   commit();
@@ -95,7 +95,7 @@ test('nothing is begun again for nobody, or after close()', async () => {
   let subjects = SUBJECTS;
   const { answers, commit } = site(() => subjects);
   commit();
-  await vi.waitFor(() => expect(answers.facts).toBeDefined());
+  await vi.waitFor(() => expect(answers.cache).toBeDefined());
   subjects = { pods: [], sets: [] };
   commit();
   threads[0]!.lost('it ended');

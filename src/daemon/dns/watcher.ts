@@ -6,8 +6,8 @@ import type { Committed } from '../../agent/committed.ts';
 import type { NamesKnown } from '../../agent/connections/knownnames.ts';
 import { openByName, programmedBefore } from '../../agent/connections/openbyname.ts';
 import type { Log } from '../../agent/log.ts';
-import type { NamesFacts } from '../../api/health/namescheck.ts';
-import { type Hearing, NAMES_PODS, resolverPorts } from '../../compiler/namespeers.ts';
+import type { DnsFacts } from '../../api/health/namescheck.ts';
+import { type DnsQueue, NAMES_PODS, resolverPorts } from '../../compiler/namespeers.ts';
 import { type Backoff, backoffMs } from '../../lib/async/backoff.ts';
 import { settledWithin } from '../../lib/async/sleep.ts';
 import type { Address } from '../../model/address.ts';
@@ -26,7 +26,7 @@ const RETRY: Backoff = { firstMs: 1_000, mostMs: 60_000 };
 
 export interface DnsWatcherOptions {
   /** Undefined where this kernel has no queue. */
-  readonly hearing: Hearing | undefined;
+  readonly queue: DnsQueue | undefined;
   /** Whom the rules by name are of, as of the last flush. */
   readonly subjects: () => Subjects;
   /** Whether a policy of the cluster has rules by name. */
@@ -40,7 +40,7 @@ export interface DnsWatcherOptions {
 
 export class DnsWatcher implements NamesKnown {
   readonly #options: DnsWatcherOptions;
-  #facts: DnsCache | undefined;
+  #cache: DnsCache | undefined;
   readonly #known = Promise.withResolvers<void>();
   #thread: AnswerThread | undefined;
   #subjects = NO_SUBJECTS;
@@ -63,8 +63,8 @@ export class DnsWatcher implements NamesKnown {
     return this.#subjects;
   }
 
-  get facts(): DnsCache | undefined {
-    return this.#facts;
+  get cache(): DnsCache | undefined {
+    return this.#cache;
   }
 
   known(): Promise<void> {
@@ -79,19 +79,19 @@ export class DnsWatcher implements NamesKnown {
   /** With all that has been heard by now; of a thread that does not say so in time, what it has said. */
   async latest(): Promise<DnsCache | undefined> {
     await settledWithin(LATEST_MS, this.synced());
-    return this.#facts;
+    return this.#cache;
   }
 
   /** What the check of the node says of it. */
-  status(): NamesFacts {
-    const { hearing } = this.#options;
+  status(): DnsFacts {
+    const { queue } = this.#options;
     const counts = this.#thread?.counts;
     const silentMs = counts && this.#thread?.silentMs();
     return {
       pods: this.#subjects.pods.length,
       isNaming: this.#options.isNaming(),
-      canWait: hearing !== undefined,
-      resolvers: hearing?.resolvers ?? [],
+      canWait: queue !== undefined,
+      resolvers: queue?.resolvers ?? [],
       most: NAMES_LIMITS.perNode,
       ...(this.#error !== undefined && counts === undefined && { error: this.#error }),
       ...(counts !== undefined && { counts }),
@@ -110,7 +110,7 @@ export class DnsWatcher implements NamesKnown {
     this.#before ??= takenOver(programmedBefore(subjects, ops, NAMES_PODS), ruleset);
     const renewed = ops.some(op => op.op === 'addSet' && op.set.dynamic !== undefined);
     if (subjects === this.#subjects && !renewed) return;
-    this.#facts?.retainOnly(lastingPods(this.#subjects, subjects));
+    this.#cache?.retainOnly(lastingPods(this.#subjects, subjects));
     this.#subjects = subjects;
     if (this.#thread !== undefined) this.#thread.configure(subjects, renewed);
     else this.#start();
@@ -126,9 +126,9 @@ export class DnsWatcher implements NamesKnown {
 
   /** Where somebody is to be heard for, and nobody hears. */
   #start(): void {
-    const { hearing } = this.#options;
-    if (hearing === undefined || !this.#isMissing) return;
-    this.#starting ??= this.#open(hearing).finally(() => {
+    const { queue } = this.#options;
+    if (queue === undefined || !this.#isMissing) return;
+    this.#starting ??= this.#open(queue).finally(() => {
       this.#starting = undefined;
       this.#startLater();
     });
@@ -149,7 +149,7 @@ export class DnsWatcher implements NamesKnown {
     return backoffMs(RETRY, this.#failures);
   }
 
-  async #open(hearing: Hearing): Promise<void> {
+  async #open(queue: DnsQueue): Promise<void> {
     try {
       // Loaded where somebody has a rule by name: few nodes ever do.
       const [{ AnswerThread }, { DnsCache }] = await Promise.all([
@@ -158,21 +158,21 @@ export class DnsWatcher implements NamesKnown {
       ]);
       const recovered = await readRecovered();
       if (this.#closed) return;
-      const facts = this.#facts ?? new DnsCache();
+      const cache = this.#cache ?? new DnsCache();
       const { lifetimes } = this.#options;
       const thread = new AnswerThread(
-        { queue: QUEUE_NUMBER, ports: resolverPorts(hearing), lifetimes, recovered },
+        { queue: QUEUE_NUMBER, ports: resolverPorts(queue), lifetimes, recovered },
         {
-          resolved: records => facts.record(records),
+          resolved: records => cache.record(records),
           ending: pairs => void this.#reportInUse(pairs),
           lost: error => this.#lost(error),
         },
       );
       this.#thread = thread;
       thread.configure(this.#subjects, false);
-      if (this.#facts === undefined) await this.#takeOverOpen(thread, facts);
+      if (this.#cache === undefined) await this.#takeOverOpen(thread, cache);
       if (this.#thread !== thread) return; // nobody has reported all that is in the sets
-      this.#facts = facts;
+      this.#cache = cache;
       this.#known.resolve();
       this.#options.log.info({ recovered: recovered.length }, 'peers by name: reading DNS answers');
     } catch (error) {
@@ -181,17 +181,17 @@ export class DnsWatcher implements NamesKnown {
   }
 
   /** What is open from before is no reason not to hear. */
-  async #takeOverOpen(thread: AnswerThread, facts: DnsCache): Promise<void> {
+  async #takeOverOpen(thread: AnswerThread, cache: DnsCache): Promise<void> {
     try {
       await thread.synced(); // what is in the sets is known now
       const found = await openByName({
         ...this.#before!,
         conntrack: this.#openConntrack(),
         own: this.#options.ownAddresses(),
-        facts,
+        cache,
         nowMs: Date.now(),
       });
-      facts.record(found);
+      cache.record(found);
     } catch (error) {
       const { message } = error as Error;
       this.#options.log.warn({}, `peers by name: open connections are not known: ${message}`);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { FakeRuntime } from '../../../test/support/pods/fakeruntime.ts';
 import { LocalPods } from '../../network/sandboxes/localpods.ts';
-import { PodGate, startsOf } from './startgate.ts';
+import { PodGate, startGateConfig } from './startgate.ts';
 
 let folder: string;
 let nriSocket: string;
@@ -18,7 +18,7 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const decided = (options: object) => {
-  const { gate, unknownPods } = startsOf({ node: 'n1', ...options });
+  const { gate, unknownPods } = startGateConfig({ node: 'n1', ...options });
   return [gate.on, unknownPods];
 };
 
@@ -36,7 +36,7 @@ test('a gate that nobody turned off and the runtime does not offer is warned of'
       info: () => lines.push('info'),
       warn: (_: object, text: string) => lines.push(`warn: ${text}`),
     };
-    const gate = new PodGate(startsOf({ node: 'n1', nriSocket: none, ...options }), { log } as never);
+    const gate = new PodGate(startGateConfig({ node: 'n1', nriSocket: none, ...options }), { log } as never);
     return [gate.status().gate.kind, ...lines];
   };
   expect(statusOf({})).toEqual([
@@ -65,7 +65,7 @@ async function gateOn(path: string) {
     connected = true;
   });
   const rules = Promise.withResolvers<void>();
-  const gate = new PodGate(startsOf({ node: 'n1', startGate: 'nri', nriSocket: path }), {
+  const gate = new PodGate(startGateConfig({ node: 'n1', startGate: 'nri', nriSocket: path }), {
     localPods: new LocalPods('n1'),
     agent: { note: () => {} },
     barrier: { programmed: () => rules.promise },

@@ -23,7 +23,7 @@ export interface StartGateCommandOptions {
 }
 
 /** What the options come to. */
-export interface Starts {
+export interface StartGateConfig {
   readonly unknownPods: UnknownPods;
   readonly why: string;
   readonly nriSocket: string;
@@ -41,7 +41,7 @@ interface GateOff {
 const DEFAULT_SOCKET = '/var/run/nri/nri.sock';
 const DEFAULT_TIMEOUT_MS = 1500;
 
-export function startsOf(options: StartGateCommandOptions): Starts {
+export function startGateConfig(options: StartGateCommandOptions): StartGateConfig {
   const { nriSocket = DEFAULT_SOCKET, startGateTimeout: timeoutMs = DEFAULT_TIMEOUT_MS } = options;
   const gate = gateOf(options, nriSocket);
   const [unknownPods, why]: [UnknownPods, string] =
@@ -60,7 +60,7 @@ function defaultOf(gated: boolean, podNetwork: StartGateCommandOptions['podNetwo
 }
 
 /** A folder of manifests has nothing to do with the pods that a runtime on this machine may run. */
-function gateOf(options: StartGateCommandOptions, nriSocket: string): Starts['gate'] {
+function gateOf(options: StartGateCommandOptions, nriSocket: string): StartGateConfig['gate'] {
   const { startGate = 'auto', manifests, podNetwork = 'none' } = options;
   if (startGate === 'nri') return { on: true };
   if (startGate === 'off') return { on: false, why: '--start-gate=off', missed: false };
@@ -88,11 +88,11 @@ export interface GateNeeds {
 }
 
 export class PodGate {
-  readonly starts: Starts;
+  readonly starts: StartGateConfig;
   readonly #needs: GateNeeds;
   #gate: StartGate | undefined;
 
-  constructor(starts: Starts, needs: GateNeeds) {
+  constructor(starts: StartGateConfig, needs: GateNeeds) {
     this.starts = starts;
     this.#needs = needs;
     const fields = { startGate: starts.gate.on ? 'nri' : 'off', unknownPods: starts.unknownPods };

@@ -54,7 +54,7 @@ async function serveWhenProgrammed(
 
 /** What metrics count that nobody else shows. */
 function totalsOf({ enforcement, gate }: Pipeline): OtherTotals {
-  const { status, liveConnections, answers } = enforcement;
+  const { status, liveConnections, dns: answers } = enforcement;
   return {
     connectionsCut: () => liveConnections?.counts.cut ?? 0,
     watchRestarts: () => status.watchRestarts,

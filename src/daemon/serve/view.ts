@@ -10,7 +10,7 @@ import { openConntrack } from '../../kernel/netlink/conntrack/conntrack.ts';
 import { eachChain, eachFlowtable } from '../../kernel/netlink/nftables/all-chains.ts';
 import { type AgentCommandOptions, cutsConnections } from '../options.ts';
 import type { Pipeline } from '../pipeline.ts';
-import { podWays } from '../pods/podways.ts';
+import { podRoutes } from '../pods/podroutes.ts';
 
 export async function openAgentView(options: AgentCommandOptions, pipeline: Pipeline): Promise<AgentView> {
   const { enforcement, gate, podNetwork } = pipeline;
@@ -22,11 +22,11 @@ export async function openAgentView(options: AgentCommandOptions, pipeline: Pipe
     keeper: enforcement.status,
     agent: enforcement.agent,
     readHost: nodeReader(),
-    readPodWays: podWays,
+    readPodWays: podRoutes,
     starts: () => gate.status(),
     pods: podNetwork,
     kernel: enforcement.kernelFeatures,
-    names: { status: () => enforcement.answers.status(), facts: () => enforcement.answers.latest() },
+    names: { status: () => enforcement.dns.status(), cache: () => enforcement.dns.latest() },
     denials: enforcement.denials,
     flows: enforcement.flows,
     counts: enforcement.counts,

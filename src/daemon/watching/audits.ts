@@ -14,7 +14,12 @@ import type { Denial } from '../../observe/denials/denial.ts';
 import { flowOfDenial } from '../../observe/denials/flowofdenial.ts';
 import { flowOf, type SeenFlow } from '../../observe/flows/seenflow.ts';
 import type { FlowSource } from '../../observe/flows/source.ts';
-import { AuditTally, type AuditTotal, auditText, type Fared } from '../../observe/recording/audittally.ts';
+import {
+  AuditTally,
+  type AuditTotal,
+  auditText,
+  type ObservedConnection,
+} from '../../observe/recording/audittally.ts';
 import { targetText } from '../../observe/recording/endname.ts';
 import { isOfPolicy } from '../../observe/recording/seen.ts';
 import type { View } from '../../semantics/view.ts';
@@ -106,8 +111,8 @@ export class Audits implements Pick<Observer, 'committed'>, AuditsView {
     const { flows, denials } = this.#options;
     const timer = setInterval(() => this.look(), LOOK_MS).unref();
     this.#ends = [
-      flows.follow(batch => this.#tally.note(batch.flows.map(seen))),
-      denials.follow(denial => this.#tally.note(denied(denial))),
+      flows.follow(batch => this.#tally.observe(batch.flows.map(seen))),
+      denials.follow(denial => this.#tally.observe(denied(denial))),
       () => clearInterval(timer),
     ];
   }
@@ -149,11 +154,11 @@ function minutes(ms: number): string {
   return whole < 120 ? `${whole} min` : `${Math.round(whole / 60)} h`;
 }
 
-function seen(flow: SeenFlow): Fared {
+function seen(flow: SeenFlow): ObservedConnection {
   return { flow: flowOf(flow), directions: flow.directions, was: 'allow', text: textOf(flow) };
 }
 
-function denied(denial: Denial): Fared[] {
+function denied(denial: Denial): ObservedConnection[] {
   const { direction } = denial.cause;
   if (direction === undefined || !isOfPolicy(denial)) return [];
   return [{ flow: flowOfDenial(denial), directions: [direction], was: 'deny', text: textOf(denial) }];

@@ -47,7 +47,7 @@ export interface Ours {
   /** Veths that are ports of pods' bridges, and nobody knows whose; absent where ports are not known. */
   readonly unknownPorts?: readonly string[];
   /** Absent where nobody has looked. */
-  readonly podWays?: Reading<readonly PodWay[]>;
+  readonly podWays?: Reading<readonly PodRoute[]>;
   /** Absent where another plugin attaches the pods. */
   readonly attached?: AttachFacts;
   /** Who fills the kernel's table of connections; absent where it has room, and nobody has looked. */
@@ -63,7 +63,7 @@ export interface Openers {
 }
 
 /** An interface by which the node's own routes lead to pods of it. */
-export interface PodWay {
+export interface PodRoute {
   readonly device: string;
   /** `veth`, `bridge`, …; absent for hardware. */
   readonly kind?: string;

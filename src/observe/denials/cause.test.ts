@@ -37,7 +37,7 @@ function world(): { view: ModelView; state: ClusterState } {
   const state = new ClusterState();
   const view = new ModelView(state, { node: 'n1', unknownPods: 'deny', now: () => nowMs });
   const apply = (event: Parameters<ClusterState['apply']>[0]) => {
-    view.note(event);
+    view.apply(event);
     state.apply(event);
   };
   for (const [name, cidr, address] of [
@@ -202,7 +202,7 @@ test('causeOf() names every policy that isolates, and of a rule the one that has
   const { view, state } = world();
   const apply = (value: Policy) => {
     const event = { type: 'policy', key: value.id, value } as const;
-    view.note(event);
+    view.apply(event);
     state.apply(event);
   };
   const policy = isolating('shop', 'ingress');
@@ -233,11 +233,11 @@ test('a pod that has just gone still has its name, until somebody has its addres
   const { view, state } = world();
   const end = () => nameDenial(denied(VISITOR!, DB!), view, () => undefined).from;
   const gone = { type: 'pod', key: 'guest/visitor' } as const;
-  view.note(gone);
+  view.apply(gone);
   state.apply(gone);
   expect(end()).toMatchObject({ address: VISITOR, pod: 'guest/visitor', gone: true });
   nowMs += 61_000;
   expect(end()).toEqual({ address: VISITOR });
-  view.note({ type: 'pod', key: 'guest/next', value: pod('guest', 'next', VISITOR!, 'n1') });
+  view.apply({ type: 'pod', key: 'guest/next', value: pod('guest', 'next', VISITOR!, 'n1') });
   expect(end()).toMatchObject({ address: VISITOR, pod: 'guest/next' });
 });

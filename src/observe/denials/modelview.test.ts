@@ -11,7 +11,7 @@ test('policies are looked up anew after one has changed, and not because pods co
   const state = new ClusterState();
   const view = new ModelView(state, { node: 'n1', unknownPods: 'deny', now: () => 0 });
   const apply = (event: ClusterEvent) => {
-    view.note(event);
+    view.apply(event);
     state.apply(event);
   };
   apply(nodeEvent('n1', ['172.18.0.1']));
@@ -34,15 +34,15 @@ test('a pod that is gone names its address for a minute, and not once another ha
   const view = new ModelView(state, { node: 'n1', unknownPods: 'deny', now: () => nowMs });
   const address = '10.1.0.1' as Address;
   const former = () => view.formerOwnerOf(address)?.pod.key;
-  view.note(shopPod('shop/db', 'n1', [address]));
+  view.apply(shopPod('shop/db', 'n1', [address]));
   expect(former()).toBeUndefined();
-  view.note({ type: 'pod', key: 'shop/db' });
+  view.apply({ type: 'pod', key: 'shop/db' });
   nowMs = 60_000;
   expect(former()).toBe('shop/db');
   nowMs = 60_001;
   expect(former()).toBeUndefined();
   nowMs = 1_000;
-  view.note(shopPod('shop/web', 'n1', [address]));
+  view.apply(shopPod('shop/web', 'n1', [address]));
   expect(former()).toBeUndefined();
 });
 
@@ -50,7 +50,7 @@ test('a policy that changes costs no look at all others, and counts at once', ()
   const state = new ClusterState();
   const view = new ModelView(state, { node: 'n1', unknownPods: 'deny', now: () => 0 });
   const happens = (event: ClusterEvent) => {
-    view.note(event);
+    view.apply(event);
     state.apply(event);
     view.flushed();
   };

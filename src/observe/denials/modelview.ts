@@ -49,8 +49,8 @@ export class ModelView implements View {
   readonly #pods = new Map<PodKey, Pod>();
   readonly #former = new Map<Address, FormerPod>();
   /** What is known of the nodes. */
-  readonly #nodes: MadeAnew<Pick<View, 'nodeWith' | 'tunnels' | 'unknownPodOf' | 'strangerOf'>>;
-  readonly #policies: MadeAnew<View['policiesOn']>;
+  readonly #nodes: Memo<Pick<View, 'nodeWith' | 'tunnels' | 'unknownPodOf' | 'strangerOf'>>;
+  readonly #policies: Memo<View['policiesOn']>;
   /** Made for the first denied packet, and then kept up policy by policy. */
   #index: PolicyIndex | undefined;
   /** Policies that may have changed since the last flush, and before it since the one before. */
@@ -61,8 +61,8 @@ export class ModelView implements View {
     this.#model = model;
     this.#options = options;
     this.node = options.node;
-    this.#nodes = new MadeAnew(() => this.#findNodes());
-    this.#policies = new MadeAnew(() => policyFinder(this.#model, this.#indexNow()));
+    this.#nodes = new Memo(() => this.#findNodes());
+    this.#policies = new Memo(() => policyFinder(this.#model, this.#indexNow()));
   }
 
   get cluster(): Cluster {
@@ -83,7 +83,7 @@ export class ModelView implements View {
     this.#policies.change();
   }
 
-  note(event: ClusterEvent): void {
+  apply(event: ClusterEvent): void {
     if (event.type === 'pod') this.#notePod(event.key, event.value);
     else if (event.type === 'node') this.#nodes.change();
     else if (event.type !== 'hostPort') this.#policies.change();
@@ -173,7 +173,7 @@ export class ModelView implements View {
 }
 
 /** What is made of a model, for as long as the model stays as it was. */
-class MadeAnew<T> {
+class Memo<T> {
   readonly #make: () => T;
   #made: T | undefined;
   /** Something has changed since the last flush, and before it since the one before. */

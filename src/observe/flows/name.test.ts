@@ -12,7 +12,7 @@ function namer(...events: ClusterEvent[]): Namer {
   const state = new ClusterState();
   const view = new ModelView(state, { node: 'n1', unknownPods: 'deny', now: () => 0 });
   for (const event of events) {
-    view.note(event);
+    view.apply(event);
     state.apply(event);
   }
   return new Namer(view);
@@ -75,7 +75,7 @@ test('a pod that has just gone is a pod of this node', () => {
 test('the Service that was dialled has its name, and an address of our interfaces is the node', () => {
   const state = new ClusterState();
   const view = new ModelView(state, { node: 'n1', unknownPods: 'deny', now: () => 0 });
-  for (const event of KNOWN) view.note(event);
+  for (const event of KNOWN) view.apply(event);
   const named = new Namer(view, {
     serviceOf: ({ address, port }) => (address === '10.96.0.1' ? `shop/${port}` : undefined),
     ownAddresses: new Set([at('10.1.0.253')]),

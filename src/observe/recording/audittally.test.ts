@@ -3,7 +3,7 @@ import { address } from '../../../bench/lab/topology.ts';
 import { world } from '../../../test/support/questions/world.ts';
 import type { Policy, PolicyId } from '../../model/policy.ts';
 import { viewOf } from '../../semantics/view.ts';
-import { AuditTally, auditText, type Fared, MOST_AUDITED } from './audittally.ts';
+import { AuditTally, auditText, MOST_AUDITED, type ObservedConnection } from './audittally.ts';
 
 const pod = (name: string, ip: string) =>
   `{ apiVersion: v1, kind: Pod, metadata: { name: ${name}, namespace: shop, labels: { app: ${name} } }, spec: { nodeName: n1, containers: [{ name: c }] }, status: { podIP: ${ip} } }`;
@@ -12,7 +12,7 @@ const policy = (name: string, app: string, from: string, enforcement = 'audit') 
 const cluster = (...policies: string[]) =>
   world([pod('web', '10.0.0.1'), pod('db', '10.0.0.2'), pod('api', '10.0.0.3'), ...policies].join('\n---\n'))
     .cluster;
-const fared = (from: string, was: Fared['was'] = 'allow'): Fared => ({
+const fared = (from: string, was: ObservedConnection['was'] = 'allow'): ObservedConnection => ({
   flow: { from: address(from), to: address('10.0.0.2'), protocol: 'TCP', port: 5432 },
   directions: ['ingress'],
   was,
@@ -23,7 +23,7 @@ test('AuditTally counts what each policy by itself would have denied, and where 
   const state = cluster(policy('db', 'db', 'api'), policy('api', 'api', 'db'));
   const tally = new AuditTally(viewOf(state), () => 0);
   tally.follow(state.audited!, 7);
-  tally.note([fared('10.0.0.1'), fared('10.0.0.1'), fared('10.0.0.3'), fared('192.0.2.7')]);
+  tally.observe([fared('10.0.0.1'), fared('10.0.0.1'), fared('10.0.0.3'), fared('192.0.2.7')]);
   const counts = () => tally.totals.map(each => [each.policy, each.wouldDeny, each.wouldAllow, each.sinceMs]);
   expect(counts()).toEqual([
     ['NetworkPolicy shop/api', 0, 0, 7],
@@ -48,7 +48,7 @@ test('of denials it counts those that the policy would have allowed', () => {
   const state = cluster(policy('closed', 'db', 'nobody', 'enforce'), policy('db', 'db', 'api'));
   const tally = new AuditTally(viewOf(state), () => 0);
   tally.follow(state.audited!, 0);
-  tally.note([fared('10.0.0.3', 'deny'), fared('10.0.0.1', 'deny'), fared('10.0.0.1')]);
+  tally.observe([fared('10.0.0.3', 'deny'), fared('10.0.0.1', 'deny'), fared('10.0.0.1')]);
   expect(tally.totals).toEqual([expect.objectContaining({ wouldDeny: 0, wouldAllow: 1 })]);
   expect(auditText(tally.totals[0]!)).toBe(
     'would have denied 0 connections; it would have allowed 1 that were denied',
@@ -118,19 +118,19 @@ const flood = (count: number) =>
 
 test('a flood is judged for some 4 ms, what is beyond is counted, and 40 ms later there is time again', () => {
   const { clock, tally, denied } = slow(0.1, ['NetworkPolicy shop/db']);
-  tally.note(flood(1_500));
+  tally.observe(flood(1_500));
   expect(denied()[0]).toBeGreaterThanOrEqual(39);
   expect(denied()[0]).toBeLessThanOrEqual(41);
   expect([tally.unjudged + denied()[0]!, tally.totals[0]!.examples.size]).toEqual([1_500, 20]);
   clock.ms += 40;
-  tally.note(flood(1_500));
+  tally.observe(flood(1_500));
   expect(denied()[0]).toBeLessThanOrEqual(82);
   expect(denied()[0]).toBeGreaterThanOrEqual(78);
 });
 
 test('connections that come one by one have no time of their own', () => {
   const { clock, tally, denied } = slow(1, ['NetworkPolicy shop/db']);
-  for (const each of flood(1_000)) tally.note([each]);
+  for (const each of flood(1_000)) tally.observe([each]);
   const spentMs = denied()[0]!;
   expect(spentMs).toBeLessThanOrEqual(4 + clock.ms / 10);
   expect([spentMs > 50, spentMs + tally.unjudged]).toEqual([true, 1_000]);
@@ -139,22 +139,22 @@ test('connections that come one by one have no time of their own', () => {
 test('between policies too the time ends, a long judgement is made up for, and the next goes on', () => {
   const ids = Array.from({ length: 10 }, (_, n) => `NetworkPolicy shop/p${n}` as const);
   const { clock, tally, denied } = slow(20, ids);
-  tally.note(flood(2));
+  tally.observe(flood(2));
   expect([denied().reduce((a, b) => a + b), tally.unjudged]).toEqual([1, 2]);
   clock.ms += 40;
-  tally.note(flood(2));
+  tally.observe(flood(2));
   expect([denied().reduce((a, b) => a + b), tally.unjudged]).toEqual([1, 4]);
   clock.ms += 120;
-  tally.note(flood(2));
+  tally.observe(flood(2));
   expect([denied(), tally.unjudged]).toEqual([[1, 1, 0, 0, 0, 0, 0, 0, 0, 0], 6]);
 });
 
 test('who was stopped for an hour while it judged, judges again ten seconds later', () => {
   const { clock, tally, denied } = slow(0, ['NetworkPolicy shop/db']);
   clock.stepMs = 3_600_000;
-  tally.note(flood(1));
+  tally.observe(flood(1));
   clock.stepMs = 0;
   clock.ms += 10_001;
-  tally.note(flood(1));
+  tally.observe(flood(1));
   expect([denied(), tally.unjudged]).toEqual([[2], 0]);
 });

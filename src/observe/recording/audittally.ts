@@ -37,7 +37,7 @@ interface Counted extends AuditTotal {
 }
 
 /** A connection as the rules of this node left it. */
-export interface Fared {
+export interface ObservedConnection {
   readonly flow: Flow;
   readonly directions: readonly Direction[];
   readonly was: 'allow' | 'deny';
@@ -95,7 +95,7 @@ export class AuditTally {
     } else if (this.#known.delete(id)) this.#inTurns.delete(id);
   }
 
-  note(batch: readonly Fared[]): void {
+  observe(batch: readonly ObservedConnection[]): void {
     this.#earn();
     const counted = [...this.#counted.values()];
     const judged = batch.findIndex(fared => !this.#judgeAll(fared, counted));
@@ -112,7 +112,7 @@ export class AuditTally {
   }
 
   /** False where the time is over before all have judged it. */
-  #judgeAll(fared: Fared, all: readonly Counted[]): boolean {
+  #judgeAll(fared: ObservedConnection, all: readonly Counted[]): boolean {
     const first = this.#first;
     for (let n = 0; n < all.length; n++) {
       const next = (first + n) % all.length;
@@ -141,7 +141,7 @@ export class AuditTally {
     return nowMs - lastMs;
   }
 
-  #judge({ flow, directions, was, text }: Fared, counted: Counted): void {
+  #judge({ flow, directions, was, text }: ObservedConnection, counted: Counted): void {
     if (!concerns(this.#view, counted.asEnforced, flow)) return;
     const changes = (to: 'allow' | 'deny') => (direction: Direction) =>
       judgeDirection(counted.view, direction, flow).verdict === to &&

@@ -38,7 +38,7 @@ export class MergedRecording {
   add(recording: Recording): void {
     this.#fromMs = Math.min(this.#fromMs, recording.fromMs);
     this.#toMs = Math.max(this.#toMs, recording.toMs);
-    for (const flow of recording.flows) this.#recorder.note(flow);
+    for (const flow of recording.flows) this.#recorder.record(flow);
     for (const [namespace, count] of recording.leftOut) this.#recorder.leaveOut(namespace, count);
     put(this.#namespaces, recording.namespaces);
     put(this.#nodes, recording.nodes);

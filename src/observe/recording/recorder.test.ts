@@ -34,11 +34,11 @@ const byNamespace = (recorder: Recorder) =>
 describe('Recorder', () => {
   test('counts the same connection once more, also where the pod is told of anew', () => {
     const recorder = new Recorder();
-    recorder.note(flow(pod('shop/web'), 80, { firstMs: 5, lastMs: 5 }));
-    recorder.note(flow(pod('shop/web'), 80, { firstMs: 3, lastMs: 9, egress: 2 }));
+    recorder.record(flow(pod('shop/web'), 80, { firstMs: 5, lastMs: 5 }));
+    recorder.record(flow(pod('shop/web'), 80, { firstMs: 3, lastMs: 9, egress: 2 }));
     expect(recorder.flows()).toEqual([flow(pod('shop/web'), 80, { firstMs: 3, lastMs: 9, egress: 3 })]);
-    recorder.note(flow({ ...pod('shop/web'), labels: { app: 'other' } }, 80));
-    recorder.note(flow(pod('shop/web'), 80, { was: 'deny' }));
+    recorder.record(flow({ ...pod('shop/web'), labels: { app: 'other' } }, 80));
+    recorder.record(flow(pod('shop/web'), 80, { was: 'deny' }));
     expect(recorder.flows().length).toBe(3);
   });
 
@@ -46,11 +46,11 @@ describe('Recorder', () => {
     const recorder = new Recorder();
     const scanner = pod('guest/scanner');
     for (let n = 0; n < 100_000; n++)
-      recorder.note(
+      recorder.record(
         flow(scanner, (n % 65_535) + 1, { to: { address: address(`192.0.${n >> 16}.${n & 255}`) } }),
       );
-    recorder.note(flow(pod('guest/other'), 80));
-    recorder.note(flow(pod('shop/web'), 80));
+    recorder.record(flow(pod('guest/other'), 80));
+    recorder.record(flow(pod('shop/web'), 80));
     expect([recorder.flows().length, byNamespace(recorder)]).toEqual([2_002, { guest: 2_001, shop: 1 }]);
     expect([...recorder.leftOut]).toEqual([['guest', 98_000]]);
   });
@@ -59,23 +59,23 @@ describe('Recorder', () => {
     const recorder = new Recorder({ flows: 100, perNamespace: 100, perPod: 3 });
     const web = pod('shop/web');
     for (let n = 1; n <= 10; n++)
-      recorder.note(
+      recorder.record(
         flow(undefined, 80, {
           from: { address: address(`192.0.2.${n}`) },
           to: { address: OUTSIDE, pod: web },
         }),
       );
-    recorder.note(flow(web, 5432));
+    recorder.record(flow(web, 5432));
     expect([recorder.flows().length, [...recorder.leftOut]]).toEqual([4, [['shop', 7]]]);
   });
 
   test('where all is full, a namespace with less than its share takes the place of one with more', () => {
     const recorder = new Recorder({ flows: 12, perNamespace: 12, perPod: 4 });
     for (const name of ['a', 'b', 'c'])
-      for (let n = 1; n <= 4; n++) recorder.note(flow(pod(`guest/${name}`), n));
-    for (let n = 1; n <= 20; n++) recorder.note(flow(pod(`shop/p${n}`), n));
+      for (let n = 1; n <= 4; n++) recorder.record(flow(pod(`guest/${name}`), n));
+    for (let n = 1; n <= 20; n++) recorder.record(flow(pod(`shop/p${n}`), n));
     expect(byNamespace(recorder)).toEqual({ guest: 6, shop: 6 });
-    for (let n = 1; n <= 20; n++) recorder.note(flow(pod(`dns/p${n}`), n));
+    for (let n = 1; n <= 20; n++) recorder.record(flow(pod(`dns/p${n}`), n));
     expect(byNamespace(recorder)).toEqual({ guest: 4, shop: 4, dns: 4 });
     expect(Object.fromEntries(recorder.leftOut)).toEqual({ guest: 8, shop: 16, dns: 16 });
   });

@@ -58,7 +58,7 @@ export class Recorder {
   }
 
   /** Counts of `flow` are added to those that are known of it. */
-  note(flow: RecordedFlow): void {
+  record(flow: RecordedFlow): void {
     const charged = chargedTo(flow);
     const key = recordedFlowKey(flow);
     const known = this.#namespaces.get(charged.namespace)?.flows.get(key);

@@ -28,7 +28,7 @@ afterEach(() => {
 async function causesOf(packets: readonly Uint8Array[], mac?: string): Promise<NamedDenial['cause'][]> {
   const seen = await ground!.enforce();
   const view = new ModelView(seen, { node: 'n1', unknownPods: 'allow', now: () => performance.now() });
-  for (const event of eventsOf(seen)) view.note(event);
+  for (const event of eventsOf(seen)) view.apply(event);
   const group = { group: DENIED_GROUP, copyBytes: DENIED_HEAD_BYTES, atOnce: 32, withinMs: 10 };
   log = inNamespace(ground!.path('node'), () => LogSocket.open(group));
   const heard = { heard: transportOf(packets[0]!), ...(mac !== undefined && { mac }) };

@@ -1,7 +1,7 @@
 /** A veth that comes to the bridge of pods: how long it may send as its neighbour, which is until it is known whose it is. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { inNamespace } from '../../../bench/lab/netns.ts';
-import { OwnLinks, type OwnLinksNeeds } from '../../../src/daemon/pods/nodelinks.ts';
+import { InterfaceWatcher, type InterfaceWatcherOptions } from '../../../src/daemon/pods/interfacewatcher.ts';
 import { type Address, FAMILIES, type Family } from '../../../src/model/address.ts';
 import type { ClusterEvent, NodeLinks } from '../../../src/model/cluster.ts';
 import { macBytes } from '../../../src/model/mac.ts';
@@ -38,7 +38,7 @@ function giveAddress(): void {
 }
 
 describe('with an agent', () => {
-  let links: OwnLinks;
+  let links: InterfaceWatcher;
   let noted: NodeLinks[];
 
   beforeEach(async () => {
@@ -51,15 +51,15 @@ describe('with an agent', () => {
       for (const event of events) if (event.type === 'node') noted.push(event.value!.links!);
     };
     const log = { warn: (_: object, text: string) => noted.push(text as never) } as never;
-    const needs: OwnLinksNeeds = {
+    const needs: InterfaceWatcherOptions = {
       node: 'n1',
       cluster: () => cluster,
-      note,
+      apply: note,
       bridgeRules: true,
       portsBefore: [],
       log,
     };
-    links = inNamespace(ground.path('node'), () => new OwnLinks(needs));
+    links = inNamespace(ground.path('node'), () => new InterfaceWatcher(needs));
     await inNamespace(ground.path('node'), () => links.start());
   });
 

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { compile } from '../../../src/compiler/compile.ts';
-import type { Hearing } from '../../../src/compiler/namespeers.ts';
+import type { DnsQueue } from '../../../src/compiler/namespeers.ts';
 import { ControlSocket } from '../../../src/daemon/dns/controlsocket.ts';
 import { type Address, FAMILIES } from '../../../src/model/address.ts';
 import { type Cluster, ClusterState, type Pod } from '../../../src/model/cluster.ts';
@@ -49,7 +49,7 @@ function cluster(...names: string[]): Cluster {
 }
 
 const resolvers = ['10.96.0.10', 'fd00::a'] as Address[];
-const rulesetOf = (hearing: Hearing | undefined, ...names: string[]) =>
+const rulesetOf = (hearing: DnsQueue | undefined, ...names: string[]) =>
   compile(cluster(...names), 'n1', 'allow', 'others', hearing);
 
 function unqueued(ruleset: Ruleset): Ruleset {

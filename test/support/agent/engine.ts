@@ -17,9 +17,9 @@ export const AWAITED: Leisure = { isAwaited: () => true, moment: () => () => fal
 export function engineOf(
   events: readonly ClusterEvent[],
   limits: Partial<Limits> = {},
-  { unknownPods, podLinks, hearing } = PLAIN,
+  { unknownPods, podLinks, dnsQueue } = PLAIN,
 ): Incremental {
-  const engine = new Incremental(NODE, unknownPods, podLinks, hearing, limits);
+  const engine = new Incremental(NODE, unknownPods, podLinks, dnsQueue, limits);
   for (const event of events) engine.note(event);
   return engine;
 }

@@ -183,13 +183,13 @@ export class RestartedNode {
   }
 
   #engine() {
-    const { unknownPods, podLinks, hearing } = this.#manner;
-    return new Incremental(NODE, unknownPods, podLinks, hearing, { mostAsked: SMALL.mostAsked });
+    const { unknownPods, podLinks, dnsQueue } = this.#manner;
+    return new Incremental(NODE, unknownPods, podLinks, dnsQueue, { mostAsked: SMALL.mostAsked });
   }
 
   #desired(cluster: Cluster = this.#cluster): Ruleset {
-    const { unknownPods, podLinks, hearing } = this.#manner;
-    return inManner(compile(cluster, NODE, unknownPods, podLinks, hearing), this.#manner);
+    const { unknownPods, podLinks, dnsQueue } = this.#manner;
+    return inManner(compile(cluster, NODE, unknownPods, podLinks, dnsQueue), this.#manner);
   }
 }
 

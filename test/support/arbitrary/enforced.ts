@@ -1,25 +1,25 @@
 /** What an agent is told beside the cluster. */
 import fc from 'fast-check';
 import { LIMITS } from '../../../src/compiler/live/limits.ts';
-import type { Hearing } from '../../../src/compiler/namespeers.ts';
+import type { DnsQueue } from '../../../src/compiler/namespeers.ts';
 import type { UnknownPods } from '../../../src/model/podcidrs.ts';
 import type { PodLinks } from '../../../src/model/podlinks.ts';
-import { HEARING } from '../oracle/resolved.ts';
+import { DNS_QUEUE } from '../oracle/resolved.ts';
 
 export interface Enforced {
   readonly unknownPods: UnknownPods;
   readonly podLinks: PodLinks;
-  readonly hearing: Hearing | undefined;
+  readonly dnsQueue: DnsQueue | undefined;
   /** Of how many entries a namespace is crowded where policies are made ready. */
   readonly mostEntries?: number;
 }
 
 /** An agent that is told nothing. */
-export const PLAIN: Enforced = { unknownPods: 'allow', podLinks: 'others', hearing: undefined };
+export const PLAIN: Enforced = { unknownPods: 'allow', podLinks: 'others', dnsQueue: undefined };
 
 export const enforced: fc.Arbitrary<Enforced> = fc.record({
   unknownPods: fc.constantFrom('allow', 'deny'),
   podLinks: fc.constantFrom('ours', 'others'),
-  hearing: fc.constantFrom(undefined, HEARING, HEARING),
+  dnsQueue: fc.constantFrom(undefined, DNS_QUEUE, DNS_QUEUE),
   mostEntries: fc.constantFrom(LIMITS.mostEntries, 0, 8),
 });

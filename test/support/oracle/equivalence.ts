@@ -13,7 +13,7 @@ import { trace } from '../../../src/nft/trace/trace.ts';
 import { evaluator, type FlowVerdict } from '../../../src/semantics/evaluate.ts';
 import { tunnelFinders } from '../../../src/semantics/tunnelends.ts';
 import type { Situation } from '../arbitrary/cluster.ts';
-import { HEARING, withResolvedElements } from './resolved.ts';
+import { DNS_QUEUE, withResolvedElements } from './resolved.ts';
 
 export interface Tally {
   packets: number;
@@ -53,7 +53,7 @@ export function checkSituation({ cluster, unknownPods, flows }: Situation, tally
 export function compileAll(cluster: Cluster, unknownPods: UnknownPods): Map<string, Ruleset> {
   return new Map(
     [...cluster.nodes.keys()].map(node => {
-      const ruleset = compile(cluster, node, unknownPods, 'others', HEARING);
+      const ruleset = compile(cluster, node, unknownPods, 'others', DNS_QUEUE);
       return [node, withResolvedElements(ruleset, cluster, node, unknownPods)];
     }),
   );

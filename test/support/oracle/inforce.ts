@@ -37,8 +37,8 @@ export function clusterOf(events: readonly ClusterEvent[]): ClusterState {
   return state;
 }
 
-function desired(cluster: Cluster, { unknownPods, podLinks, hearing } = PLAIN): Ruleset {
-  return compile(cluster, 'n1', unknownPods, podLinks, hearing);
+function desired(cluster: Cluster, { unknownPods, podLinks, dnsQueue } = PLAIN): Ruleset {
+  return compile(cluster, 'n1', unknownPods, podLinks, dnsQueue);
 }
 
 /** The cluster that the rules in force were made from. */

@@ -1,7 +1,7 @@
 /** What pods were told by DNS: as the reference asks for it, and as the node's book puts it into the kernel's sets. */
 
 import { Incremental } from '../../../src/compiler/live/incremental.ts';
-import type { Hearing } from '../../../src/compiler/namespeers.ts';
+import type { DnsQueue } from '../../../src/compiler/namespeers.ts';
 import { type Address, FAMILIES, type Family, familyOf } from '../../../src/model/address.ts';
 import type { Cluster, PodKey, Resolved } from '../../../src/model/cluster.ts';
 import { clusterEvents } from '../../../src/model/clusterevents.ts';
@@ -11,7 +11,10 @@ import { Leases } from '../../../src/names/leases.ts';
 import type { LeaseChange } from '../../../src/names/subjects.ts';
 import { type Elements, MEMBER, type NftSet, type Ruleset, type Table } from '../../../src/nft/ruleset.ts';
 
-export const HEARING: Hearing = { queue: 'nft', resolvers: ['10.96.0.10' as Address, 'fd00::a' as Address] };
+export const DNS_QUEUE: DnsQueue = {
+  queue: 'nft',
+  resolvers: ['10.96.0.10' as Address, 'fd00::a' as Address],
+};
 
 export interface Resolution {
   readonly pod: PodKey;
@@ -42,7 +45,7 @@ export function withResolvedElements(
 ): Ruleset {
   const { resolved } = cluster;
   if (!(resolved instanceof ResolvedTable) || resolved.entries.length === 0) return ruleset;
-  const engine = new Incremental(node, unknownPods, 'others', HEARING);
+  const engine = new Incremental(node, unknownPods, 'others', DNS_QUEUE);
   for (const event of clusterEvents(cluster)) engine.note(event);
   engine.flush();
   const leases = new Leases();

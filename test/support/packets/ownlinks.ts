@@ -2,7 +2,7 @@
 
 import { inNamespace } from '../../../bench/lab/netns.ts';
 import { askHooksOfLldp } from '../../../src/daemon/lldpframes.ts';
-import { readOwnInterfaces } from '../../../src/daemon/pods/nodelinks.ts';
+import { readOwnInterfaces } from '../../../src/daemon/pods/interfacewatcher.ts';
 import { RtnetlinkSocket } from '../../../src/kernel/netlink/route/rtnetlink-socket.ts';
 import type { Cluster } from '../../../src/model/cluster.ts';
 

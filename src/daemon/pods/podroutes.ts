@@ -1,5 +1,5 @@
 /** By which interfaces this node's routes lead to its pods: what the checks ask about a network that others have made. */
-import type { PodWay, Reading } from '../../kernel/host/facts.ts';
+import type { PodRoute, Reading } from '../../kernel/host/facts.ts';
 import { listLinks, RtnetlinkSocket } from '../../kernel/netlink/route/rtnetlink-socket.ts';
 import { getOrMake } from '../../lib/collections/getormake.ts';
 import type { Address } from '../../model/address.ts';
@@ -9,13 +9,13 @@ import { devicesTo } from './devicesto.ts';
 const MOST_ASKED = 256;
 
 /** `uplinks` are the indices of the interfaces by which packets leave the node for elsewhere. Never throws. */
-export async function podWays(
+export async function podRoutes(
   pods: readonly Address[],
   uplinks: readonly number[],
-): Promise<Reading<readonly PodWay[]>> {
+): Promise<Reading<readonly PodRoute[]>> {
   const socket = new RtnetlinkSocket();
   try {
-    return { value: await readPodWays(socket, pods, uplinks) };
+    return { value: await readPodRoutes(socket, pods, uplinks) };
   } catch (error) {
     return { unreadable: (error as Error).message };
   } finally {
@@ -24,11 +24,11 @@ export async function podWays(
 }
 
 /** In the network namespace of the socket. A pod that no route leads to is left out. */
-export async function readPodWays(
+export async function readPodRoutes(
   socket: RtnetlinkSocket,
   pods: readonly Address[],
   uplinks: readonly number[],
-): Promise<PodWay[]> {
+): Promise<PodRoute[]> {
   const asked = pods.slice(0, MOST_ASKED);
   const devices = await devicesTo(socket, asked);
   const leading = new Map<number, Address[]>();

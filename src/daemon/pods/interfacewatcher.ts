@@ -36,11 +36,11 @@ const NOTICES_MS = 50;
 /** Between looks at ports that nobody knows. Whoever is behind one can make notices without end, and a look takes some milliseconds. */
 const UNKNOWN: Backoff = { firstMs: 200, mostMs: EVERY_MS };
 
-export interface OwnLinksNeeds {
+export interface InterfaceWatcherOptions {
   readonly node: string;
   readonly cluster: () => Cluster;
   /** Takes the agent's own Node again, when what is known of its interfaces has changed. */
-  readonly note: (events: readonly ClusterEvent[], urgent: boolean) => void;
+  readonly apply: (events: readonly ClusterEvent[], urgent: boolean) => void;
   /** Whether this kernel takes rules about who sends by which port of a bridge. */
   readonly bridgeRules: boolean;
   /** What the rules that were found here know of ports. */
@@ -50,8 +50,8 @@ export interface OwnLinksNeeds {
   readonly log: Logger;
 }
 
-export class OwnLinks {
-  readonly #needs: OwnLinksNeeds;
+export class InterfaceWatcher {
+  readonly #needs: InterfaceWatcherOptions;
   readonly #socket = new RtnetlinkSocket();
   readonly #looks = new Coalescer<boolean, void>(async urgent => {
     await this.#look(urgent.includes(true));
@@ -68,7 +68,7 @@ export class OwnLinks {
   /** Bridges that ask their hooks of LLDP, or cannot be made to. */
   readonly #asked = new Set<number>();
 
-  constructor(needs: OwnLinksNeeds) {
+  constructor(needs: InterfaceWatcherOptions) {
     this.#needs = needs;
     this.#before = needs.portsBefore;
   }
@@ -140,7 +140,7 @@ export class OwnLinks {
   }
 
   async #renew(urgent: boolean): Promise<void> {
-    const { node, cluster, note } = this.#needs;
+    const { node, cluster, apply: note } = this.#needs;
     const own = await this.#read();
     if (JSON.stringify(own) === JSON.stringify(this.#own)) return;
     this.#own = own;

@@ -1,4 +1,4 @@
-/** What the rules tell of pods that an agent finds when it starts: nobody else remembers it. */
+/** What an agent reads, when it starts, from the rules of its predecessor: no other source remembers it. */
 import { hostPortsIn } from '../../compiler/hostports.ts';
 import { type IsolatedPods, isolatedPodsIn } from '../../compiler/isolatedpods.ts';
 import { nodeAddressesIn } from '../../compiler/podlinks.ts';
@@ -12,27 +12,27 @@ import type { HostPortMapping } from '../../model/hostport.ts';
 import type { PodLinks } from '../../model/podlinks.ts';
 import type { Kernel } from '../../nft/kernel.ts';
 
-export interface Inherited {
-  /** Which ports of the node lead to pods: taken over as the tables are. */
+export interface AdoptedState {
+  /** Ports of the node that lead to pods; they stay in force as the tables do. */
   readonly hostPorts: readonly HostPortMapping[];
-  /** Which ports of bridges lead to pods. */
+  /** Ports of bridges that lead to pods. */
   readonly podPorts: readonly PodPort[];
-  /** By NetworkPolicies that may be gone by now. */
+  /** Pods that NetworkPolicies isolate; these policies may be gone by now. */
   readonly isolatedPods: IsolatedPods;
-  /** An agent ended here as if Sluice were being removed. */
+  /** The previous agent ended as it does when Sluice is removed. */
   readonly isMarkedRemoved: boolean;
-  /** Networks of this node's pods. */
+  /** The networks of this node's pods. */
   readonly podCidrs: readonly string[];
-  /** Of all nodes. */
+  /** The addresses of all nodes. */
   readonly nodeAddresses: readonly Address[];
-  /** Where tunnels of all nodes may end. */
+  /** The addresses at which tunnels of nodes may end. */
   readonly tunnelEnds: readonly Address[];
   /** The pod networks of all nodes, as networks or ranges. */
   readonly podNetworks: readonly string[];
 }
 
 /** Reads the tables once, and keeps nothing of them. */
-export async function readInherited(kernel: Pick<Kernel, 'dump'>, podLinks: PodLinks): Promise<Inherited> {
+export async function readAdoptedState(kernel: Pick<Kernel, 'dump'>, podLinks: PodLinks): Promise<AdoptedState> {
   const { ruleset } = await kernel.dump();
   return {
     hostPorts: podLinks === 'others' ? [] : hostPortsIn(ruleset),
@@ -47,13 +47,17 @@ export async function readInherited(kernel: Pick<Kernel, 'dump'>, podLinks: PodL
 }
 
 /**
- * The agent's own Node, until the API server says what it is: without its networks, rules about who may send as whom would
- * go, and those about tunnels without the addresses of the others. It has no address and no labels, so that no rule means
- * it as a peer.
+ * The agent's own Node until the API server says what it is. Without its networks the rules about who may send as whom
+ * would go, and without the other nodes' addresses those about tunnels. It has no address and no labels, so that no rule
+ * means it as a peer.
  */
-export function nodeBefore(name: string, inherited: Inherited): ClusterEvent[] {
-  const { podCidrs, podPorts, nodeAddresses: nodesBefore, podNetworks: podNetworksBefore } = inherited;
-  if (podCidrs.length + podPorts.length + nodesBefore.length + podNetworksBefore.length === 0) return [];
-  const before = { nodesBefore, tunnelEndsBefore: inherited.tunnelEnds, podNetworksBefore };
-  return [{ type: 'node', key: name, value: { name, labels: {}, addresses: [], podCidrs, ...before } }];
+export function placeholderNode(name: string, adopted: AdoptedState): ClusterEvent[] {
+  const { podCidrs, podPorts, nodeAddresses, tunnelEnds, podNetworks } = adopted;
+  if (podCidrs.length + podPorts.length + nodeAddresses.length + podNetworks.length === 0) return [];
+  const lastKnown = {
+    lastKnownNodeAddresses: nodeAddresses,
+    lastKnownTunnelEnds: tunnelEnds,
+    lastKnownPodNetworks: podNetworks,
+  };
+  return [{ type: 'node', key: name, value: { name, labels: {}, addresses: [], podCidrs, ...lastKnown } }];
 }

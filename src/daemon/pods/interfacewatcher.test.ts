@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { type Address, parseAddress, parseCidr } from '../../model/address.ts';
 import type { ClusterEvent, NodeLinks } from '../../model/cluster.ts';
-import { interfaceAddressesOf, type LinkFacts, nodeLinksOf, OwnLinks } from './nodelinks.ts';
+import { InterfaceWatcher, interfaceAddressesOf, type LinkFacts, nodeLinksOf } from './interfacewatcher.ts';
 
 const at = (text: string): Address => parseAddress(text)!;
 
@@ -69,7 +69,7 @@ test("interfaceAddressesOf() is what is the node's own: no loopback, no Service,
 });
 
 test('an agent’s own Node stays as it was last known, whoever deletes it; others go', () => {
-  const links = new OwnLinks({ node: 'n1', bridgeRules: false, portsBefore: [] } as never);
+  const links = new InterfaceWatcher({ node: 'n1', bridgeRules: false, portsBefore: [] } as never);
   const gone = ['n1', 'n2'].map((key): ClusterEvent => ({ type: 'node', key }));
   expect(links.merge(gone)).toEqual([gone[1]]);
   links.close();

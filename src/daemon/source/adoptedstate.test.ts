@@ -5,7 +5,7 @@ import type { Address } from '../../model/address.ts';
 import { ClusterState, type Node } from '../../model/cluster.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import { plan } from '../../nft/plan/plan.ts';
-import { nodeBefore, readInherited } from './inherited.ts';
+import { placeholderNode, readAdoptedState } from './adoptedstate.ts';
 
 const NODE: Node = {
   name: 'n1',
@@ -31,7 +31,7 @@ test.each(['allow', 'deny'] as const)(
   'as long as its Node cannot be read, an agent keeps the rules about who may send as whom (unknown pods: %s)',
   async unknownPods => {
     const kernel = await kernelWith(unknownPods, NODE);
-    const [event, ...others] = nodeBefore('n1', await readInherited(kernel, 'others'));
+    const [event, ...others] = placeholderNode('n1', await readAdoptedState(kernel, 'others'));
     expect(others).toEqual([]);
     // Its interfaces are read from the kernel, as soon as there is a Node to have them.
     const value = { ...event!.value, links: NODE.links } as Node;
@@ -41,5 +41,5 @@ test.each(['allow', 'deny'] as const)(
 
 test('of a node that nobody knew, nothing is taken over', async () => {
   for (const kernel of [new FakeKernel(), await kernelWith('deny')])
-    expect(nodeBefore('n1', await readInherited(kernel, 'others'))).toEqual([]);
+    expect(placeholderNode('n1', await readAdoptedState(kernel, 'others'))).toEqual([]);
 });
