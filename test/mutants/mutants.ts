@@ -2284,7 +2284,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'names: what has ended goes over the socket too',
-    find: 'fact.untilMs > nowMs :',
+    find: 'record.untilMs > nowMs :',
     replace: 'true :',
     test: 'rpc.test.ts',
   },

@@ -32,7 +32,10 @@ export interface AdoptedState {
 }
 
 /** Reads the tables once, and keeps nothing of them. */
-export async function readAdoptedState(kernel: Pick<Kernel, 'dump'>, podLinks: PodLinks): Promise<AdoptedState> {
+export async function readAdoptedState(
+  kernel: Pick<Kernel, 'dump'>,
+  podLinks: PodLinks,
+): Promise<AdoptedState> {
   const { ruleset } = await kernel.dump();
   return {
     hostPorts: podLinks === 'others' ? [] : hostPortsIn(ruleset),
