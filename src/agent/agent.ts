@@ -20,8 +20,8 @@ import type { EngineFollower, MakeEngine, RulePass } from './engine.ts';
 import { KernelState } from './kernelstate.ts';
 import type { Log } from './log.ts';
 import { every, type Observer } from './observer.ts';
-import { mayBlame, recoveryFrom } from './recovery.ts';
-import { RoundBatch, Scheduler } from './scheduler.ts';
+import { isPolicyFault, recoveryFrom } from './recovery.ts';
+import { BatchScope, Scheduler } from './scheduler.ts';
 
 export interface AgentOptions {
   /** Opens the kernel: at the start, and whenever its socket is of no use any more. */
@@ -137,7 +137,7 @@ export class Agent {
   }
 
   async #round(cause: RoundCause): Promise<void> {
-    const batch = new RoundBatch(cause === 'start');
+    const batch = new BatchScope(cause === 'start');
     try {
       const committed = await this.#reconcile(cause, batch);
       this.#scheduler.done(committed.ops.length > 0, this.#kernel.lookIntervalMs);
@@ -151,7 +151,7 @@ export class Agent {
     this.#reportQuarantine();
   }
 
-  async #reconcile(cause: RoundCause, batch: RoundBatch): Promise<Committed> {
+  async #reconcile(cause: RoundCause, batch: BatchScope): Promise<Committed> {
     const startMs = this.#timing.now();
     const look = this.#scheduler.begin();
     const { ops, desired } = await this.#kernel.reconcile(actual => this.#flush(actual, batch), look);
@@ -172,7 +172,7 @@ export class Agent {
     };
   }
 
-  #flush(actual: Ruleset, batch: RoundBatch): Promise<Ruleset> {
+  #flush(actual: Ruleset, batch: BatchScope): Promise<Ruleset> {
     const flushing = this.#desired.flush(actual, batch);
     // What is noted from here on is for the next batch.
     this.#scheduler.taken();
@@ -220,7 +220,8 @@ export class Agent {
   #leavesOut(error: unknown): boolean {
     const { isTrial, isSettling } = this.#desired;
     const isExplained = error instanceof KernelError && this.#desired.explains(error);
-    if (!mayBlame({ error, isTrial, isSettling, isExplained, failuresBefore: this.#failures })) return false;
+    if (!isPolicyFault({ error, isTrial, isSettling, isExplained, failuresBefore: this.#failures }))
+      return false;
     if (isSettling) this.#kernel.forget();
     const leavesOut = this.#desired.refused(error);
     if (leavesOut && !(error instanceof KernelError)) this.#desired.renewEngine();

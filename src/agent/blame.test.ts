@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { KernelError } from '../nft/kernel.ts';
-import { mayBlame, type Suspicion } from './recovery.ts';
+import { isPolicyFault, type Suspicion } from './recovery.ts';
 
 const refused = (code: string) => new KernelError(code, `${code}: as the test wants it`);
 const STEP = { op: 'addChain', family: 'ip', chain: 'in' } as const;
@@ -14,7 +14,7 @@ const FIRST: Suspicion = {
   failuresBefore: 0,
 };
 
-describe('mayBlame()', () => {
+describe('isPolicyFault()', () => {
   test.each<[string, Partial<Suspicion>, boolean]>([
     ['a change that the kernel named, at once', { isExplained: true }, true],
     ['nobody where the kernel named no change', {}, false],
@@ -58,6 +58,6 @@ describe('mayBlame()', () => {
     ['nobody for an engine that breaks once', { error: new TypeError() }, false],
     ['somebody for an engine that breaks again', { error: new TypeError(), failuresBefore: 1 }, true],
   ])('blames %s', (_, suspicion, expected) => {
-    expect(mayBlame({ ...FIRST, ...suspicion })).toBe(expected);
+    expect(isPolicyFault({ ...FIRST, ...suspicion })).toBe(expected);
   });
 });

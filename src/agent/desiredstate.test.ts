@@ -17,7 +17,7 @@ import type { Ruleset } from '../nft/ruleset.ts';
 import { FAIRNESS } from './admission/limits.ts';
 import { DesiredState } from './desiredstate.ts';
 import type { Engine } from './engine.ts';
-import { RoundBatch } from './scheduler.ts';
+import { BatchScope } from './scheduler.ts';
 
 const NODE = 'n1';
 const EMPTY: Ruleset = { tables: new Map([['ip', { chains: new Map(), sets: new Map() }]]) };
@@ -41,10 +41,10 @@ async function told(event: ClusterEvent, inForce: readonly ClusterEvent[] = []):
   const site = interrupted();
   const state = new DesiredState({ makeEngine: () => site.engine, node: NODE, timing: { now: () => 0 } });
   for (const each of inForce) state.note(each);
-  await state.flush(EMPTY, new RoundBatch(true));
+  await state.flush(EMPTY, new BatchScope(true));
   state.committed(1);
   site.during = () => state.note(event);
-  await state.flush(EMPTY, new RoundBatch(false));
+  await state.flush(EMPTY, new BatchScope(false));
   return site.told;
 }
 
@@ -68,7 +68,7 @@ test('a flush that has taken long leaves what can wait, whoever comes', async ()
   site.during = () => {
     nowMs += FAIRNESS.leisureMs + 1;
   };
-  await state.flush(EMPTY, new RoundBatch(true));
+  await state.flush(EMPTY, new BatchScope(true));
   expect(site.told).toEqual([false, true]);
 });
 
@@ -78,7 +78,7 @@ test('a policy without room is told of, isolates for everybody who asks, and is 
   const engine = () => new Incremental(NODE, 'allow', 'others', undefined, { room });
   const state = new DesiredState({ makeEngine: engine, node: NODE, timing: { now: () => nowMs } });
   const flush = async (isFirst = false) => {
-    await state.flush(EMPTY, new RoundBatch(isFirst));
+    await state.flush(EMPTY, new BatchScope(isFirst));
     const { names } = state;
     state.committed(1);
     return names;
@@ -106,7 +106,7 @@ test('a policy without room comes back whole, although the kernel refused a batc
   const room = { ofNamespace: 50, ofAll: 100 };
   const engine = () => new Incremental(NODE, 'allow', 'others', undefined, { room });
   const state = new DesiredState({ makeEngine: engine, node: NODE, timing: { now: () => nowMs } });
-  const flush = (isFirst = false) => state.flush(EMPTY, new RoundBatch(isFirst));
+  const flush = (isFirst = false) => state.flush(EMPTY, new BatchScope(isFirst));
   const policy = policyEvent(ingressPolicy('tenant/web', [from('tenant')]));
   const pods = crowd('tenant', 60, 'red');
   for (const event of [...pods, podEvent(tenantPod('tenant', 1, { node: NODE })), policy]) state.note(event);

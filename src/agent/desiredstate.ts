@@ -27,7 +27,7 @@ import {
   type RulePass,
 } from './engine.ts';
 import { PodsInForce } from './podsinforce.ts';
-import type { RoundBatch, WaitingChange } from './scheduler.ts';
+import type { BatchScope, WaitingChange } from './scheduler.ts';
 
 export interface DesiredStateOptions {
   readonly makeEngine: MakeEngine;
@@ -137,7 +137,7 @@ export class DesiredState {
    * With all that is pending at this moment, and the policies that the batch takes in: both are decided before it first
    * waits.
    */
-  async flush(actual: Ruleset, batch: RoundBatch): Promise<Ruleset> {
+  async flush(actual: Ruleset, batch: BatchScope): Promise<Ruleset> {
     const takesPolicies = batch.takesPolicies(actual, this.#admission.isEmpty);
     const changes = takesPolicies ? this.#takePolicies(batch.isFirst) : [];
     for (const [name, pod] of this.#pending) this.#taken.set(name, pod);

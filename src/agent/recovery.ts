@@ -85,7 +85,13 @@ const OWNED = 'EPERM';
 /** By then the tables were dumped, the engine was made anew and another socket was opened. */
 const DOUBTS = 3;
 
-export function mayBlame({ error, isTrial, isSettling, isExplained, failuresBefore }: Suspicion): boolean {
+export function isPolicyFault({
+  error,
+  isTrial,
+  isSettling,
+  isExplained,
+  failuresBefore,
+}: Suspicion): boolean {
   const isCertain = isTrial || isSettling || isExplained;
   if (!(error instanceof KernelError)) return isTrial || isSettling || failuresBefore >= 1;
   if (STATE.has(error.code)) return isTrial || isSettling || failuresBefore >= DOUBTS;

@@ -208,7 +208,7 @@ export function waitMs(level: number, priority: Priority, ageMs: number, limits:
 }
 
 /** What one round takes in: policies once, however often its batch is made anew because others write meanwhile. */
-export class RoundBatch {
+export class BatchScope {
   /** Of the agent: nobody is to wait for anybody's turn. */
   readonly isFirst: boolean;
   /** Hooks and unknown pods alone: on a fresh kernel they come first, whatever becomes of policies. */

@@ -11,7 +11,7 @@ export type NetworkErrorCode =
   /** Not now: try again. */
   | 'unavailable';
 
-/** Of what nobody foresaw: it may pass. */
+/** An error that is not foreseen counts as one that may pass. */
 export function asNetworkError(error: Error): NetworkError {
   return error instanceof NetworkError ? error : new NetworkError('unavailable', error.message, error);
 }

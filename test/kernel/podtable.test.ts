@@ -63,7 +63,7 @@ afterEach(async () => {
 async function attach(name: string): Promise<readonly Address[]> {
   const namespace = await site.add(name);
   const request = { pod: `shop/${name}`, sandbox: name, interface: 'eth0', namespace } as const;
-  const { addresses } = await attacher.attach(request, PLAN);
+  const { addresses } = await attacher.wire(request, PLAN);
   site.settle(name, addresses);
   return addresses;
 }

@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
 import { DesiredState } from '../../src/agent/desiredstate.ts';
 import { KernelState } from '../../src/agent/kernelstate.ts';
-import { RoundBatch } from '../../src/agent/scheduler.ts';
+import { BatchScope } from '../../src/agent/scheduler.ts';
 import type { Incremental } from '../../src/compiler/live/incremental.ts';
 import type { Limits } from '../../src/compiler/live/limits.ts';
 import { ClusterState } from '../../src/model/cluster.ts';
@@ -82,7 +82,7 @@ class Play {
   async flush({ end, afterMs, isSlow }: Fate): Promise<void> {
     this.#isSlow = isSlow;
     this.#time.spend(afterMs);
-    const batch = new RoundBatch(this.#isFirst);
+    const batch = new BatchScope(this.#isFirst);
     // A kernel takes each batch, whatever the agent is told of it.
     const { desired } = await this.#kernel.reconcile(actual => this.#state.flush(actual, batch), 'cached');
     this.#check(desired);

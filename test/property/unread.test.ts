@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import { compile } from '../../src/compiler/compile.ts';
 import { placeholderNode, readAdoptedState } from '../../src/daemon/source/adoptedstate.ts';
 import { madeFrom } from '../../src/daemon/source/rulesinforce.ts';
-import { UnreadNodes } from '../../src/inputs/kube/watch/clusterfeed.ts';
+import { NodesNotSynced } from '../../src/inputs/kube/watch/clusterfeed.ts';
 import { familyOf } from '../../src/model/address.ts';
 import type { Cluster, ClusterEvent, Node } from '../../src/model/cluster.ts';
 import type { Flow } from '../../src/model/flow.ts';
@@ -36,7 +36,7 @@ const LOST: Record<
 
 function withoutNodes(cluster: Cluster, nodes: Cluster['nodes']): Cluster {
   const events = [...cluster.policies].map(([key, value]): ClusterEvent => ({ type: 'policy', key, value }));
-  const closed = new UnreadNodes().pass(events);
+  const closed = new NodesNotSynced().pass(events);
   return {
     ...cluster,
     nodes,

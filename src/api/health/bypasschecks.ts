@@ -110,11 +110,11 @@ const UNKNOWN_REMEDY: Readonly<Record<UnknownPods, string>> = {
 const POD_LINKS = new Set(['veth', 'netkit', 'tun', 'bridge']);
 
 /** Pods that are linked beside the node's network, by macvlan and its like, send past every hook. */
-export function podLinks({ podWays }: Pick<Ours, 'podWays'>): Check {
+export function podLinks({ podRoutes }: Pick<Ours, 'podRoutes'>): Check {
   const name = 'pod-links';
-  if (podWays === undefined) return finding.unknown(name, 'nobody has looked yet');
-  if ('unreadable' in podWays) return finding.unknown(name, podWays.unreadable);
-  const ways = podWays.value;
+  if (podRoutes === undefined) return finding.unknown(name, 'nobody has looked yet');
+  if ('unreadable' in podRoutes) return finding.unknown(name, podRoutes.unreadable);
+  const ways = podRoutes.value;
   if (ways.length === 0) return finding.ok(name, 'no way leads to a pod of this node yet');
   const strange = ways.filter(way => !isPodLink(way));
   // To a pod that has just ended, and has no link any more, the way is everybody's.

@@ -90,7 +90,7 @@ const way = (device: string, kind: string | undefined, isUplink = false): PodRou
   isUplink,
   addresses: [address('192.168.1.77')],
 });
-const linked = (...ways: PodRoute[]) => ({ podWays: value(ways) });
+const linked = (...ways: PodRoute[]) => ({ podRoutes: value(ways) });
 const GATED: PodStarts = {
   gate: { kind: 'connected', runtime: 'containerd v2', inTime: 3, late: 1 },
   unknownPods: 'deny',
@@ -426,7 +426,7 @@ const CASES: readonly [string, () => { state: CheckState }, CheckState][] = [
     'warn',
   ],
   ['pod-links: nobody has looked', () => podLinks({}), 'unknown'],
-  ['pod-links: cannot be read', () => podLinks({ podWays: unreadable }), 'unknown'],
+  ['pod-links: cannot be read', () => podLinks({ podRoutes: unreadable }), 'unknown'],
   ['pod-links: no pod yet', () => podLinks(linked()), 'ok'],
   ['pod-links: a veth', () => podLinks(linked(way('veth1', 'veth'))), 'ok'],
   ['pod-links: a bridge out of the node', () => podLinks(linked(way('lan0', 'bridge', true))), 'ok'],

@@ -162,8 +162,8 @@ export function carriesPods({ name, addresses }: Bridge, family: Family, ours: O
   );
 }
 
-function waysOf({ podWays }: Ours): readonly PodRoute[] {
-  return podWays !== undefined && 'value' in podWays ? podWays.value : [];
+function waysOf({ podRoutes }: Ours): readonly PodRoute[] {
+  return podRoutes !== undefined && 'value' in podRoutes ? podRoutes.value : [];
 }
 
 function isWithin(route: Cidr, cidr: Cidr): boolean {

@@ -28,7 +28,7 @@ export interface AgentParts {
   readonly agent: Pick<Agent, 'requestResync' | 'podsInForce'>;
   readonly readHost: () => Promise<Host>;
   /** By which interfaces the node's routes lead to these pods; default: nobody has looked. */
-  readonly readPodWays?: (
+  readonly readPodRoutes?: (
     pods: readonly Address[],
     uplinks: readonly number[],
   ) => Promise<Reading<readonly PodRoute[]>>;
@@ -57,7 +57,7 @@ export function agentView({
   keeper,
   agent,
   readHost,
-  readPodWays,
+  readPodRoutes,
   starts = () => NO_GATE,
   pods,
   kernel = NOTHING_MISSING,
@@ -71,7 +71,9 @@ export function agentView({
   const host = cached(readHost);
   const { network } = pods ?? {};
   const own = cached(async () => ours(keeper));
-  const ways = cached(async () => readPodWays && { podWays: await readPodWays(...podsAndUplinks(keeper)) });
+  const ways = cached(
+    async () => readPodRoutes && { podRoutes: await readPodRoutes(...podsAndUplinks(keeper)) },
+  );
   const attached = cached(async () => network && { attached: await network.facts() });
   const openers = latestOpeners(async () =>
     openConntrack === undefined

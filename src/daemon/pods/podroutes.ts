@@ -15,7 +15,7 @@ export async function podRoutes(
 ): Promise<Reading<readonly PodRoute[]>> {
   const socket = new RtnetlinkSocket();
   try {
-    return { value: await readPodRoutes(socket, pods, uplinks) };
+    return { value: await listPodRoutes(socket, pods, uplinks) };
   } catch (error) {
     return { unreadable: (error as Error).message };
   } finally {
@@ -24,7 +24,7 @@ export async function podRoutes(
 }
 
 /** In the network namespace of the socket. A pod that no route leads to is left out. */
-export async function readPodRoutes(
+export async function listPodRoutes(
   socket: RtnetlinkSocket,
   pods: readonly Address[],
   uplinks: readonly number[],

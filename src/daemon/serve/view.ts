@@ -22,7 +22,7 @@ export async function openAgentView(options: AgentCommandOptions, pipeline: Pipe
     keeper: enforcement.status,
     agent: enforcement.agent,
     readHost: nodeReader(),
-    readPodWays: podRoutes,
+    readPodRoutes: podRoutes,
     starts: () => gate.status(),
     pods: podNetwork,
     kernel: enforcement.kernelFeatures,

@@ -76,9 +76,9 @@ function isManifest(path: string): boolean {
 interface Entry {
   readonly path: string;
   readonly isLink: boolean;
-  /** Of a folder. */
+  /** Only of a folder. */
   readonly identity?: string;
-  /** Nobody can say what it is. */
+  /** It cannot be read. */
   readonly isLost?: boolean;
 }
 

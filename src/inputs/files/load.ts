@@ -53,7 +53,7 @@ export async function checkManifests(
     ...more(each, inventory),
   ];
   const now = lint(cluster);
-  // Whoever audits a policy wants to know beforehand what is wrong with it; nor may it hide what is wrong now.
+  // The author of an audited policy wants to know beforehand what is wrong with it, and it may not hide what is wrong now.
   const then = (cluster.audited?.size ?? 0) === 0 ? [] : lint(withEnforced(cluster));
   const known = new Set(now.map(problemText));
   const found = [...now, ...then.filter(problem => !known.has(problemText(problem)))];

@@ -6,7 +6,7 @@ import { isError, type Manifest } from './manifest.ts';
 
 /** What a file was last known to say, and what is wrong with it now. */
 interface StoredFile {
-  /** By `NetworkPolicy shop/web`; the first of two in one file. */
+  /** Keys are as `NetworkPolicy shop/web`; of two in one file the first is kept. */
   readonly objects: ReadonlyMap<string, ClusterEvent>;
   readonly problems: readonly Problem[];
 }

@@ -21,9 +21,9 @@ interface Candidate {
 
 interface OfNamespace {
   readonly all: Candidate[];
-  /** By the keys of their labels, and by keys and values. */
+  /** Keys are those of their labels, alone and with the values. */
   readonly byLabel: MultiMap<string, Candidate>;
-  /** By the names of their ports. */
+  /** Keys are the names of their ports. */
   readonly byPort: MultiMap<string, Candidate>;
 }
 

@@ -64,7 +64,7 @@ const UNREAD_TAGS = ['timestamp', 'binary', 'omap', 'pairs', 'set'].map(name => 
 const OPTIONS = {
   version: '1.1',
   logLevel: 'silent',
-  // Of all that is wrong only the first is told: to write the lines around each takes minutes where there are many.
+  // Only the first mistake is reported: to write the lines around each of many would take minutes.
   prettyErrors: false,
   // One for all documents: making it takes longer than parsing a pod.
   schema: new Schema({ schema: 'yaml-1.1', merge: true, customTags: readTags }),

@@ -47,7 +47,7 @@ export interface Ours {
   /** Veths that are ports of pods' bridges, and nobody knows whose; absent where ports are not known. */
   readonly unknownPorts?: readonly string[];
   /** Absent where nobody has looked. */
-  readonly podWays?: Reading<readonly PodRoute[]>;
+  readonly podRoutes?: Reading<readonly PodRoute[]>;
   /** Absent where another plugin attaches the pods. */
   readonly attached?: AttachFacts;
   /** Who fills the kernel's table of connections; absent where it has room, and nobody has looked. */
@@ -69,7 +69,7 @@ export interface PodRoute {
   readonly kind?: string;
   /** Packets leave the node by it too. */
   readonly isUplink: boolean;
-  /** Of the pods. */
+  /** The addresses of these pods. */
   readonly addresses: readonly Address[];
 }
 

@@ -16,7 +16,7 @@ export interface Admission {
   admit(sandbox: Sandbox): Promise<void>;
   /** A pod that was attached before we were there. */
   adopt(sandbox: Sandbox): void;
-  /** By its id: its addresses are nobody's from here on. */
+  /** Forgets what was admitted by this id: its addresses are no pod's from here on. */
   withdraw(id: string): void;
 }
 

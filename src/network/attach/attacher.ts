@@ -63,11 +63,11 @@ export class Attacher {
    * Throws NetworkError. What was made until then stays: it is the caller's to keep or to take away. `before` is what
    * the interface was given earlier, if it was: somebody may have taken its routes.
    */
-  async attach(request: AttachRequest, plan: NodePlan, before: readonly Address[] = []): Promise<Attached> {
+  async wire(request: AttachRequest, plan: NodePlan, before: readonly Address[] = []): Promise<Attached> {
     const inside = await this.#open(request.namespace);
     const socket = new RtnetlinkSocket(inside.socket);
     try {
-      return await this.#attach(request, plan, before, inside, socket);
+      return await this.#wirePair(request, plan, before, inside, socket);
     } catch (error) {
       throw asNetworkError(error, request);
     } finally {
@@ -82,7 +82,7 @@ export class Attacher {
     });
   }
 
-  async #attach(
+  async #wirePair(
     request: AttachRequest,
     plan: NodePlan,
     before: readonly Address[],

@@ -60,7 +60,7 @@ export class Collector {
     }
   }
 
-  /** Whoever sets an interface down takes its routes, and they do not come back when it is up again. */
+  /** An interface that is set down loses its routes, and they do not come back when it is up again. */
   async #repair(attachments: readonly Attachment[]): Promise<void> {
     const { admitted, busy, repair, log } = this.#options;
     for (const attachment of attachments) {

@@ -5,7 +5,7 @@ import { Worker } from 'node:worker_threads';
 export interface HelperRequest {
   readonly id: number;
   readonly verb: 'ready' | 'open' | 'create' | 'remove';
-  /** Of a network namespace: `/run/netns/…`, `/proc/…/ns/net`; empty where it is about none. */
+  /** Path of a network namespace: `/run/netns/…`, `/proc/…/ns/net`; empty where it is about none. */
   readonly path: string;
 }
 

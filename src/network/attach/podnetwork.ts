@@ -136,14 +136,14 @@ export class PodNetwork {
    * then of what was not there before.
    */
   attach(request: PodRequest): Promise<Attached> {
-    const attaching = () => this.#changing(deviceName(request), () => this.#attach(request));
+    const attaching = () => this.#changing(deviceName(request), () => this.#attachOrUndo(request));
     return this.#sandboxes.run(request.sandbox, attaching).catch(error => {
       this.#options.log.warn({}, `${request.pod} is not attached: ${(error as Error).message}`);
       throw error;
     });
   }
 
-  async #attach(request: PodRequest): Promise<Attached> {
+  async #attachOrUndo(request: PodRequest): Promise<Attached> {
     const other = this.#admitted.otherThan(request);
     if (other !== undefined)
       throw new NetworkError(
@@ -163,7 +163,7 @@ export class PodNetwork {
 
   async #attachUnderRules(request: PodRequest): Promise<Attached> {
     const before = this.#admitted.of(deviceName(request))?.addresses;
-    const attached = await this.#attacher.attach(request, await this.plan(), before);
+    const attached = await this.#attacher.wire(request, await this.plan(), before);
     const { device, addresses } = attached;
     const { ports } = this.#options;
     await ports.claim(request.pod, request.hostPorts, addresses);
@@ -185,7 +185,7 @@ export class PodNetwork {
 
   async #detachSandbox(sandbox: string): Promise<void> {
     const all = await this.#options.links.attachments();
-    // By the name, which is made of the whole id: an alias may hold but the beginning of one.
+    // Compared by the name, which is made of the whole id: an alias may hold only the beginning of one.
     const its = all.filter(
       ({ device, owner }) => owner && device === deviceName({ sandbox, interface: owner.interface }),
     );

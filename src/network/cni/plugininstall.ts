@@ -52,7 +52,7 @@ function listText(socket: string): string {
   return `${JSON.stringify({ cniVersion: '1.0.0', name: 'sluice', plugins: [plugin] }, null, 2)}\n`;
 }
 
-/** Nobody ever sees half a file, and one that runs goes on running. */
+/** The file is replaced by a rename: it is never seen half written, and one that runs goes on running. */
 async function replacing(path: string, write: (unfinished: string) => Promise<void>): Promise<void> {
   const unfinished = `${path}.unfinished`;
   try {

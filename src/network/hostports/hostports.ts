@@ -29,7 +29,7 @@ export class HostPorts {
   readonly #living: () => Promise<ReadonlySet<Address>>;
   readonly #forget: (wanted: (flow: Flow) => boolean) => Promise<void>;
   readonly #changes = new Coalescer((changes: readonly PortChange[]) => this.#make(changes));
-  /** Of UDP, changed since connections were last forgotten. */
+  /** Mappings of UDP that changed since connections were last forgotten. */
   #forgettable: HostPortMapping[] = [];
   readonly #following = new Set<Promise<NetworkError | undefined>>();
 
@@ -138,7 +138,7 @@ export interface PortChange {
 export interface PortPlan {
   readonly remove: readonly HostPortMapping[];
   readonly add: readonly HostPortMapping[];
-  /** Of those to be removed: what led to an address that nobody has. */
+  /** Those of `remove` that led to an address that no pod has. */
   readonly dead: readonly HostPortMapping[];
   /** For each change why nothing of it is done; undefined where it is. */
   readonly refusals: readonly (NetworkError | undefined)[];

@@ -24,7 +24,7 @@ export interface PodSandbox {
   readonly ips: readonly string[];
 }
 
-/** By the names that they have in src/network/nri/proto. */
+/** Messages have the names of src/network/nri/proto. */
 export interface Messages {
   readonly Request: {
     readonly service: string;

@@ -65,7 +65,7 @@ export async function runPlugin(
 class Service {
   readonly #handlers: PluginHandlers;
   readonly #close: (reason: string) => void;
-  /** Of a Synchronize that comes in pieces. */
+  /** The pods of a Synchronize that comes in pieces. */
   readonly #sandboxes: PodSandbox[] = [];
   readonly #withContainers = new Set<string>();
   #textLength = 0;

@@ -61,7 +61,7 @@ export class LocalPods {
     return this.#changes([sandbox]);
   }
 
-  /** Of a living sandbox; none where it is not known. */
+  /** The addresses of a living sandbox; none where they are not known. */
   addressesOf(id: string): readonly Address[] {
     return this.#sandboxes.get(id)?.addresses ?? [];
   }
@@ -140,7 +140,7 @@ export class LocalPods {
     for (const address of value?.addresses ?? []) this.#claimants.add(address, value!);
   }
 
-  /** Of the pods of these sandboxes, and of all that have or had an address of theirs. */
+  /** Events of the pods of these sandboxes, and of all that have or had an address of theirs. */
   #changes(sandboxes: readonly Sandbox[]): ClusterEvent[] {
     this.#holders.clear();
     for (const { key, addresses } of this.#sandboxes.values())
@@ -167,7 +167,7 @@ export class LocalPods {
   #pod(key: PodKey): Pod | undefined {
     const reported = this.#reported.get(key);
     const sandbox = this.#sandboxOf(key);
-    // By that name a pod runs on another node by now, and what is left of ours is nobody's.
+    // A pod of that name runs on another node by now: what is left of ours belongs to no pod.
     if (reported !== undefined && reported.node !== '' && reported.node !== this.#node)
       return this.#withoutOthers(reported);
     if (sandbox === undefined || sandbox.addresses.length === 0)
@@ -187,7 +187,7 @@ export class LocalPods {
     return addresses.filter(address => this.#holders.get(address) === key);
   }
 
-  /** Of families that the runtime does not report, the API server's word. */
+  /** Addresses of families that the runtime does not report are those that the API server has. */
   #others(reported: Pod, { addresses }: Sandbox): Address[] {
     const families = new Set(addresses.map(familyOf));
     return this.#withoutOthers(reported).addresses.filter(address => !families.has(familyOf(address)));
@@ -210,8 +210,8 @@ export class LocalPods {
   }
 
   /**
-   * Nobody else knows it yet: its container ports are not known, so that no port matches by its name. Without labels
-   * it is no pod to policy.
+   * The pod as the runtime alone knows it: its container ports are not known, so no port matches by its name. Without
+   * labels it is no pod to policy.
    */
   #fromSandbox(sandbox: Sandbox): Pod | undefined {
     const { id, key, uid, labels } = sandbox;

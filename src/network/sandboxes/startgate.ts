@@ -141,7 +141,7 @@ export class StartGate {
     this.#options.log.info(fields, 'start gate: the runtime waits for the rules of each pod that starts');
   }
 
-  /** Said once, and not with every attempt. */
+  /** Logged once, and not with every attempt. */
   #lost(reason: string): void {
     if (this.#state.kind !== 'lost') {
       this.#options.log.warn(
@@ -206,9 +206,9 @@ export class StartGate {
   }
 }
 
-/** Whoever had an address before its pod: what was open to them is accepted before any rule is asked. */
+/** Connections of an address's earlier owner: conntrack would accept them before any rule is asked. */
 export interface ConntrackFlusher {
-  /** Nobody has these addresses any more. Never waits. */
+  /** Forgets the connections of addresses that no pod has any more. Never waits. */
   released(addresses: readonly Address[]): void;
   /** Perhaps nobody reported who has left: looks at all addresses that no pod has. Never waits. */
   sweep(): void;

@@ -1,23 +1,26 @@
-import { sleep } from '../../../lib/async/sleep.ts'; /** Whoever may read. */
+/** What can be asked of the API server, and how it refuses. */
+import { sleep } from '../../../lib/async/sleep.ts';
 import { asMap } from '../report/identity.ts';
+
+/** Reads from the API server. */
 export interface Api {
   /** One GET: the body of the answer as it arrives. Throws ApiError, also from the body, and whatever aborts the signal. */
   get(path: string, query: Query, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>;
 }
 
-/** Whoever may make new objects. */
+/** Makes new objects. */
 export interface Creator {
   /** POSTs one object as JSON. Throws ApiError, 409 where one of that name exists, and whatever aborts the signal. */
   create(path: string, object: object, signal: AbortSignal): Promise<void>;
 }
 
-/** Whoever may change objects. */
+/** Changes objects. */
 export interface Patcher {
   /** PATCHes one object by a strategic merge. Throws ApiError, and whatever aborts the signal. */
   patch(path: string, change: object, signal: AbortSignal): Promise<void>;
 }
 
-/** Whoever may write over objects and remove them. */
+/** Replaces objects and removes them. */
 export interface Editor {
   /** PUTs one object as JSON. Throws ApiError, 404 where there is none, and whatever aborts the signal. */
   replace(path: string, object: object, signal: AbortSignal): Promise<void>;

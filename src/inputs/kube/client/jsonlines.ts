@@ -25,7 +25,7 @@ class LineReader {
   /** The beginning of a line. */
   #rest: Uint8Array[] = [];
   #restSize = 0;
-  /** Of a long line, what is wanted of it. */
+  /** Keeps what is wanted of a long line. */
   #skimmer: Skimmer | undefined;
 
   constructor(shape: Shape) {

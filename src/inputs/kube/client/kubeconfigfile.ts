@@ -17,7 +17,7 @@ export interface Chosen {
   readonly context: string;
   readonly cluster: Entry;
   readonly user: Entry | undefined;
-  /** Of the context; absent where it names none. */
+  /** The namespace of the context; absent where it names none. */
   readonly namespace?: string;
 }
 

@@ -31,7 +31,7 @@ interface Frame {
   readonly start: number;
   hasMembers: boolean;
   expects: 'key or end' | 'key' | 'colon' | 'value or end' | 'value' | 'comma or end';
-  /** Of the member that is being read. */
+  /** The key of the member that is being read. */
   key: string;
 }
 
@@ -258,10 +258,10 @@ class KeptBytes {
   }
 }
 
-/** Nobody nests deeper: the API server does not either. */
+/** The API server takes no deeper nesting either. */
 const MOST_LEVELS = 10_000;
 
-/** Of a value that is taken or left whole: what is open at this byte. */
+/** What is open at this byte of a value that is taken or left whole. */
 export interface Whole {
   isKept: boolean;
   readonly start: number;

@@ -45,7 +45,7 @@ const FIRST =
   'until it is fixed, the policy comes first: what it accepts matches nothing, and what it denies or passes is denied';
 
 /**
- * Of a policy that is not all readable, what denies goes on to deny, wherever it may concern: what is in force depends
+ * What denies in a policy that is only partly readable goes on to deny, wherever it may apply: what is in force depends
  * on the object as it is, and not on whether this agent has seen it before (docs/decisions/0013, N68).
  */
 export function decodeClusterPolicy(object: Field, dialect: Dialect): ClusterEvent | undefined {
@@ -91,7 +91,7 @@ function readFrame(object: Field): string | undefined {
   return readName(object);
 }
 
-/** Nobody knows what comes before a policy without a place, so nothing does. */
+/** A policy whose place cannot be read comes before all others: no other may allow what it denies. */
 function readPlace(spec: Field, { readTier, readOrder }: Dialect) {
   const tier = spec.attempt(FIRST, readTier);
   const order = spec.attempt(FIRST, readOrder);
@@ -153,7 +153,7 @@ function readDirection(
 }
 
 const DIRECTION_DENIED = 'the policy denies everything in this direction until it is fixed';
-/** Nobody has read its peers and ports: an accept matches nothing, all else denies. */
+/** The rule stands for one whose peers and ports cannot be read: an accept matches nothing, all else denies. */
 function closedRule(rule: Field, path: string, tier: Tier, { actions }: Dialect): Rule {
   const written = rule.get('action').value;
   const action = Object.entries(actions).find(([word]) => word === written)?.[1] ?? 'deny';

@@ -17,7 +17,7 @@ export interface Report {
   errors: number;
 }
 
-/** Of one object: nobody reads more, and everybody pays for them. */
+/** The most problems of one object: more would cost memory, and nobody reads them. */
 const MOST_PROBLEMS = 200;
 
 export class Field {

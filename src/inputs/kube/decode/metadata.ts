@@ -23,7 +23,7 @@ export function readLabels(object: Field): Labels {
   return Object.fromEntries(object.get('metadata').get('labels').textEntries());
 }
 
-/** Nobody needs as many: an object of 1.5 MB could have 100,000, and all would be kept in memory. */
+/** An object of 1.5 MB could have 100,000 labels, and all would be kept in memory. */
 const MOST_LABELS = 500;
 const NO_LABELS =
   'its labels are not known: no rule that asks for labels allows it anything, and each may deny it';

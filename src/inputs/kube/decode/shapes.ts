@@ -12,7 +12,7 @@ const METADATA: Shape = {
   labels: 'all',
   creationTimestamp: 'all',
   deletionTimestamp: 'all',
-  // Of a mirrored pod, the one that ends a streamed list, and whether a policy is in force.
+  // Those that say that a pod is mirrored, that a streamed list ends, and whether a policy is in force.
   annotations: {
     'kubernetes.io/config.mirror': 'all',
     'k8s.io/initial-events-end': 'all',

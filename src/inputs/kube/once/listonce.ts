@@ -182,7 +182,7 @@ interface CustomResources {
 
 const GROUP = '/apis/policy.networking.k8s.io';
 
-/** By discovery, which everybody may ask who may ask anything. */
+/** Asks the discovery API, which every authenticated user may read. */
 async function customResources(api: Api, signal: AbortSignal): Promise<CustomResources> {
   try {
     return await discover(api, signal);

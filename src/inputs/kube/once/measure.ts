@@ -5,7 +5,7 @@
 import { thousands } from '../../../lib/text/thousands.ts';
 import { type Api, ApiError, type Query } from '../client/api.ts';
 
-/** Of all answers together: 150,000 pods are some 1.5 GB. */
+/** Limits of all answers together: 150,000 pods are some 1.5 GB. */
 export const MOST_READ = { bytes: 2 ** 32, objects: 500_000 };
 /** A page of a list without end may be without objects. */
 const OBJECTS_OF_A_PAGE = 50;

@@ -93,7 +93,7 @@ export interface Unavailable {
 }
 
 const NETWORK_UNAVAILABLE = 'NetworkUnavailable';
-/** Of NodeCondition.message nobody says how long it may be; kubectl shows it in one line. */
+/** NodeCondition.message has no documented limit; kubectl shows it in one line. */
 const LONGEST = 1024;
 
 function nodeStatusPath(node: string): string {

@@ -122,7 +122,7 @@ export interface WaitingEvent {
 
 export class WaitingEvents {
   readonly #most: number;
-  /** Of each namespace by name, the next one first; the namespace whose turn is next comes first. */
+  /** Keys are namespaces, the one whose turn is next first; the Events of each are in their order. */
   readonly #namespaces = new Map<string, Map<string, WaitingEvent>>();
   #size = 0;
 

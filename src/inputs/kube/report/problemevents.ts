@@ -17,7 +17,7 @@ const AGAIN = { everyMs: 20 * 60_000, nodes: 3 };
 export class ProblemEvents {
   readonly #recorder: Pick<EventRecorder, 'post' | 'withdraw'>;
   readonly #complete: (about: ObjectReference) => ObjectReference;
-  /** By name, of what is wrong now, but for those that found no room to wait: they are posted again. */
+  /** What is wrong now, by name, without what found no room to wait: that is posted again. */
   #reported: ReadonlyMap<string, EventSpec> = new Map();
 
   /** `complete` says which object of the server a reference means, where a name is all that it has. */

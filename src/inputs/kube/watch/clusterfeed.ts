@@ -5,15 +5,15 @@ import type { ClusterEvent, PodKey } from '../../../model/cluster.ts';
 import { NamespaceBudget } from '../../../model/namespacebudget.ts';
 import type { Direction, Policy, PolicyId, Rule } from '../../../model/policy.ts';
 import type { ObjectReference, Problem } from '../../../model/problem.ts';
-import { PolicyHold } from './hold.ts';
 import { type IsLiving, NamespaceQuestions } from './namespacequestions.ts';
 import { NETWORK_POLICIES, NODES, PODS } from './resource.ts';
+import { TerminatingNamespaces } from './terminatingnamespaces.ts';
 
 /** How it stands with one kind of object. */
 export interface SourceStatus {
   /** `Pod`, `ClusterNetworkPolicy`. */
   readonly source: string;
-  /** Of a kind that is served in several; absent where there is one only. */
+  /** The version that is read, if the kind is served in several; absent where there is only one. */
   readonly version?: string;
   /**
    * Read whole for the first time; unreadable, so that what was known stays, and once more where the reason has become
@@ -43,10 +43,10 @@ export interface FeedNeeds {
 
 /** Where all sources of one cluster publish what they found; what depends on several of them is decided here. */
 export class ClusterFeed {
-  readonly hold: PolicyHold;
+  readonly terminating: TerminatingNamespaces;
   readonly identities: Identities;
   readonly #listener: ClusterListener;
-  readonly #nodes = new UnreadNodes();
+  readonly #nodes = new NodesNotSynced();
   readonly #budget = new NamespaceBudget();
   readonly #problems = new Map<string, readonly Problem[]>();
   readonly #questions: NamespaceQuestions;
@@ -56,9 +56,15 @@ export class ClusterFeed {
     const { isLiving, timing, signal, node, isolated, identities = new Identities() } = needs;
     this.#listener = listener;
     this.identities = identities;
-    this.hold = new PolicyHold(node, isolated);
+    this.terminating = new TerminatingNamespaces(node, isolated);
     const publish = (events: readonly ClusterEvent[]) => this.#publish(events);
-    this.#questions = new NamespaceQuestions({ hold: this.hold, isLiving, publish, timing, signal });
+    this.#questions = new NamespaceQuestions({
+      terminating: this.terminating,
+      isLiving,
+      publish,
+      timing,
+      signal,
+    });
   }
 
   /** When it is known of what waits whether it has to be held. */
@@ -68,8 +74,8 @@ export class ClusterFeed {
 
   /** Also with nothing new, for what was held. */
   publish(events: readonly ClusterEvent[]): void {
-    this.#publish(this.hold.pass(events));
-    this.#questions.ask(this.hold.takeOpen());
+    this.#publish(this.terminating.pass(events));
+    this.#questions.ask(this.terminating.drainQuestions());
   }
 
   #publish(events: readonly ClusterEvent[]): void {
@@ -99,7 +105,7 @@ export class ClusterFeed {
   #synced(source: string): void {
     if (source === NODES.kind) this.#toListener(this.#nodes.setKnown());
     if (!this.#unlisted.delete(source) || this.#unlisted.size > 0) return;
-    this.hold.setListed();
+    this.terminating.setListed();
     this.publish([]);
   }
 }
@@ -117,7 +123,7 @@ function areSame(a: readonly Problem[], b: readonly Problem[]): boolean {
  * Closes what is said of nodes as long as nobody knows them: any address may be a node's, so a rule that denies nodes, or
  * passes them, denies everybody (N68). What accepts nodes matches nothing anyhow.
  */
-export class UnreadNodes {
+export class NodesNotSynced {
   #areKnown = false;
   /** Policies that speak of nodes, as they are. */
   readonly #policies = new Map<PolicyId, ClusterEvent>();
@@ -155,7 +161,7 @@ function closed(rule: Rule): Rule {
 }
 
 /** What is told of all that is wrong. */
-/** Nobody reads more; and each of them would be looked at whenever one changes. */
+/** More would not be read by anybody, and each of them is compared whenever one changes. */
 const MOST_PROBLEMS = 2_000;
 
 export function boundedProblems(problems: readonly Problem[]): readonly Problem[] {
@@ -172,7 +178,7 @@ export function boundedProblems(problems: readonly Problem[]): readonly Problem[
  * one, is said of the very object. `kubectl describe` shows no Event without the object's uid.
  */
 export class Identities {
-  /** By id, as `NetworkPolicy shop/web`. */
+  /** Keys are ids, as `NetworkPolicy shop/web`. */
   readonly #known = new Map<string, ObjectReference>();
 
   set(id: string, reference: ObjectReference | undefined): void {

@@ -119,7 +119,7 @@ export class CustomSource implements Store {
     this.#running = Promise.all([this.#running, reflector.run(this.#stop.signal)]).then(() => {});
   }
 
-  /** Of a definition that has just come nobody could have written policies yet. */
+  /** A definition that is new and served in no version yet is no loss: no policies can have been written. */
   #reportVersions(served: Served, wasNowhere: boolean): void {
     const problem = versionProblem(served, this.#policy);
     this.#feed.reportProblems(`versions of ${this.#policy.kind}`, problem === undefined ? [] : [problem]);

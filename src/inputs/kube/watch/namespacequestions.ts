@@ -4,15 +4,15 @@ import type { ClusterEvent } from '../../../model/cluster.ts';
 import { type Api, ApiError } from '../client/api.ts';
 import { isOfType } from '../decode/decode.ts';
 import { asMap } from '../report/identity.ts';
-import type { PolicyHold } from './hold.ts';
 import { readListPage } from './listpage.ts';
 import { NAMESPACES } from './resource.ts';
+import type { TerminatingNamespaces } from './terminatingnamespaces.ts';
 
 /** Whether a namespace is there, and is not being deleted, at some moment after the question. Rejects without an answer. */
 export type IsLiving = (namespace: string, signal: AbortSignal) => Promise<boolean>;
 
 export interface NamespaceQuestionsNeeds {
-  readonly hold: PolicyHold;
+  readonly terminating: TerminatingNamespaces;
   readonly isLiving: IsLiving;
   readonly publish: (events: readonly ClusterEvent[]) => void;
   readonly timing: Timing;
@@ -27,7 +27,7 @@ const RETRY: Backoff = { firstMs: 100, mostMs: 10_000 };
 /** Asks whether the namespaces of deleted policies live, each again and again until it does or its pods are gone. */
 export class NamespaceQuestions {
   readonly #needs: NamespaceQuestionsNeeds;
-  /** By namespace: resolved when the first answer is there, or late. */
+  /** Keys are namespaces; resolved when the first answer is there, or late. */
   readonly #asking = new Map<string, PromiseWithResolvers<void>>();
 
   constructor(needs: NamespaceQuestionsNeeds) {
@@ -50,13 +50,13 @@ export class NamespaceQuestions {
   }
 
   async #settle(namespace: string, onFirst: () => void): Promise<void> {
-    const { hold, publish, timing, signal } = this.#needs;
+    const { terminating, publish, timing, signal } = this.#needs;
     const settled = new AbortController();
     const ended = AbortSignal.any([signal, settled.signal]);
-    const isolate = () => ended.aborted || publish(hold.isolate(namespace));
+    const isolate = () => ended.aborted || publish(terminating.isolate(namespace));
     const lateAtMs = timing.now() + LATE_MS;
     void timing.sleep(LATE_MS, ended).then(isolate).then(onFirst);
-    for (let failures = 0; hold.isOpen(namespace) && !signal.aborted; ) {
+    for (let failures = 0; terminating.isOpen(namespace) && !signal.aborted; ) {
       const { lives, retryAfterMs = 0 } = await this.#ask(namespace);
       if (lives !== undefined) onFirst();
       if (lives) failures = 0;
@@ -72,11 +72,11 @@ export class NamespaceQuestions {
 
   /** Nothing where there was no answer. */
   async #ask(namespace: string): Promise<{ lives?: boolean; retryAfterMs?: number }> {
-    const { hold, isLiving, publish, signal } = this.#needs;
-    const deletions = hold.deletionsOf(namespace);
+    const { terminating, isLiving, publish, signal } = this.#needs;
+    const deletions = terminating.deletionsOf(namespace);
     try {
       const lives = await isLiving(namespace, signal);
-      if (!signal.aborted) publish(hold.answered(namespace, deletions, lives));
+      if (!signal.aborted) publish(terminating.answered(namespace, deletions, lives));
       return { lives };
     } catch (error) {
       return error instanceof ApiError ? { retryAfterMs: error.retryAfterMs } : {};

@@ -15,9 +15,9 @@ import { goneEvent, type Resource } from './resource.ts';
  */
 export class Objects {
   #resource: Resource;
-  /** By name, `shop/web`; empty where the object has to be read again even at the same revision. */
+  /** Keys are names, `shop/web`; the revision is empty where the object has to be read again even at the same one. */
   readonly #revisions = new Map<string, string>();
-  /** Of each object that was published, a digest of what was published: most changes are of no interest to policy. */
+  /** A digest of what was published of each object: most changes are of no interest to policy. */
   readonly #published = new Map<string, string>();
   readonly #problems = new Map<string, readonly Problem[]>();
   #allProblems: readonly Problem[] | undefined;

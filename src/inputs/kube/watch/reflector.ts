@@ -39,7 +39,7 @@ export interface Store {
 
 const STREAMED_LIST = { sendInitialEvents: 'true', resourceVersionMatch: 'NotOlderThan' };
 const RETRY: Backoff = { firstMs: 100, mostMs: 10_000 };
-/** Of what came in one piece: to decode and publish so many takes some milliseconds, and others have a turn after it. */
+/** So many events of one piece are taken at once: to decode and publish them takes some milliseconds. */
 const MOST_TAKEN = 16;
 /** A watch that ends sooner is one that failed. */
 const SHORT_WATCH_MS = 1000;
@@ -276,7 +276,7 @@ function noEvent(value: unknown): ApiError {
  * answers from its memory; up to some 180 nodes a watch lasts 15 s at most.
  */
 
-/** Of each agent: as many as there are resources that it follows. */
+/** Each agent has as many watches as there are resources that it follows. */
 const WATCHES = 8;
 const MOST_PER_SECOND = 100;
 const SHORTEST_S = 15;

@@ -140,7 +140,7 @@ export function versionProblem(served: Served, policy: CustomPolicy): Problem | 
 const VERSION = /^v(\d+)(?:(alpha|beta)(\d+))?$/;
 const STABILITY = ['', 'beta', 'alpha'];
 
-/** Of versions that came after those we know: the stable ones first, and of these the oldest. */
+/** The version to read where none is known here: stable ones before others, and older ones before newer ones. */
 function mostLikeOurs(served: readonly string[]): string | undefined {
   const rank = (version: string) => {
     const [, major, level = '', minor = '0'] = VERSION.exec(version)!;

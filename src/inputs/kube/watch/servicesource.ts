@@ -7,7 +7,7 @@ import { type SourceStatus, WatchHealth } from './clusterfeed.ts';
 import { Reflector, type Store, type WatchChange } from './reflector.ts';
 import { SERVICES } from './resource.ts';
 
-/** Whoever wants to know of Services. All of it is synchronous. */
+/** Hears of Services. All of it is synchronous. */
 export interface ServiceListener {
   put(service: Service): void;
   delete(key: ServiceKey): void;

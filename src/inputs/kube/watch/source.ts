@@ -140,7 +140,10 @@ class NamespaceSource extends ObjectSource {
     // In their order: of one that went and came again in one piece, the last word counts.
     for (const change of changes)
       if (change.type !== 'replaced' && isOfType(change.object, NAMESPACES))
-        this.#feed.hold.setActive(change.name, change.type === 'upsert' && !isTerminating(change.object));
+        this.#feed.terminating.setTerminating(
+          change.name,
+          change.type === 'delete' || isTerminating(change.object),
+        );
     this.#feed.publish([]);
   }
 }

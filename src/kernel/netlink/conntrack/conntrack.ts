@@ -31,7 +31,7 @@ export interface ConntrackOptions {
 }
 
 /**
- * Whoever dumps walks the kernel's whole table: 6.1 ms where that has 262,144 buckets, however empty it is. In that time
+ * A dump walks the kernel's whole table: 6.1 ms where that has 262,144 buckets, however empty it is. In that time
  * so many connections are read.
  */
 const READ_PER_WALK = 1_500;

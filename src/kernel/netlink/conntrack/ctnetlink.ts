@@ -106,11 +106,11 @@ export function find({ bytes, start, end }: Span, type: number): Span | undefine
 // The two upper bits are flags.
 const NLA_TYPE_HIGH = 0x3f;
 
-/** Of an address, as `tupleAddress` wants them. */
+/** The attributes of an end in both families, for `tupleAddress`. */
 export const SOURCE = [CTA_IP.V4_SRC, CTA_IP.V6_SRC] as const;
 export const DESTINATION = [CTA_IP.V4_DST, CTA_IP.V6_DST] as const;
 
-/** Of a CTA_TUPLE_IP. */
+/** The address of a CTA_TUPLE_IP. */
 export function tupleAddress(ip: Span, [v4, v6]: readonly [number, number]): Address {
   const ofIpv4 = find(ip, v4);
   if (ofIpv4 !== undefined) return ipv4Text(readU32(ofIpv4));

@@ -34,7 +34,7 @@ const PACKET = {
 
 export interface LogGroup {
   readonly group: number;
-  /** Of each packet. */
+  /** How many bytes of each packet. */
   readonly copyBytes: number;
   /** So many packets are handed over at once, or as many as have come when the time is over. */
   readonly atOnce: number;

@@ -26,7 +26,7 @@ export type AckOn = 'end' | 'last';
 export class Batch {
   #writer = new AttributeWriter();
   #first = 0;
-  /** By message: the step that it is part of (NO_STEP for none), and its place. Message 0 is BATCH_BEGIN. */
+  /** For each message the step that it is part of (NO_STEP for none), and its place. Message 0 is BATCH_BEGIN. */
   #steps = new Int32Array(64);
   #starts = new Int32Array(64);
   #count = 0;

@@ -68,7 +68,7 @@ export class BatchEncoder {
   readonly #batch: Batch;
   readonly #draft: Draft;
   #step = 0;
-  /** Of the elements of this step, how many are written. */
+  /** How many elements of this step are written. */
   #written = 0;
 
   constructor(batch: Batch, draft: Draft) {

@@ -40,7 +40,7 @@ export interface BatchAnswers {
 }
 
 /** What holds the objects is not there: it may have gone since it was found. */
-export class Gone extends Interrupted {}
+export class NotFound extends Interrupted {}
 
 export class Exchange {
   readonly #conversation: Conversation;
@@ -96,7 +96,7 @@ export class Exchange {
         restBetweenSlices(slices),
       );
     } catch (error) {
-      throw error instanceof SocketError && error.code === 'ENOENT' ? new Gone(error.code) : error;
+      throw error instanceof SocketError && error.code === 'ENOENT' ? new NotFound(error.code) : error;
     }
   }
 
@@ -109,20 +109,20 @@ export class Exchange {
     for (; length !== NOTHING; length = line.receive()) {
       if (length === OVERRUN) answers.overrun = true;
       else if (isAcknowledgement(line.words, batch.acknowledged)) return { ...answers, acknowledged: true };
-      else this.#note(answers, batch, length);
+      else this.#addAnswers(answers, batch, length);
     }
     return answers;
   }
 
-  #note(answers: BatchAnswers, batch: Batch, length: number): void {
+  #addAnswers(answers: BatchAnswers, batch: Batch, length: number): void {
     for (const message of readMessages(this.#line.received, length))
-      if (batch.holds(message.sequence)) note(answers, message); // else left over from before
+      if (batch.holds(message.sequence)) addAnswer(answers, message); // else left over from before
   }
 }
 
 const ACCEPTED: BatchAnswers = { acknowledged: true, errors: [], generation: undefined, overrun: false };
 
-function note(answers: BatchAnswers, message: Message): void {
+function addAnswer(answers: BatchAnswers, message: Message): void {
   const reply = readReply(message);
   if (reply !== undefined && reply.errno !== 0) answers.errors.push(reply);
   if (message.type === MSG.NEWGEN)

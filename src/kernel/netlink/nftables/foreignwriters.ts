@@ -38,7 +38,7 @@ export class ForeignWriters {
   /** The generation as it is now. */
   look(): Generation {
     const generation = this.#read();
-    if (generation !== this.#generation) this.#noteForeign();
+    if (generation !== this.#generation) this.#recordForeign();
     if (!this.#fresh) this.#age();
     this.#generation = generation;
     return generation;
@@ -49,7 +49,7 @@ export class ForeignWriters {
     this.#generation = generation;
   }
 
-  #noteForeign(): void {
+  #recordForeign(): void {
     this.#foreignAt = performance.now();
     this.#quiet = false;
   }

@@ -21,7 +21,7 @@ type MemberOp = Extract<Op, { op: 'addElements' | 'delElements' }>;
 interface Prepared {
   readonly ops: readonly MemberOp[];
   readonly batch: Batch;
-  /** By step: where its key begins. */
+  /** Where the key of each step begins. */
   readonly keys: readonly number[];
 }
 

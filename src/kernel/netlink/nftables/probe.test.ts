@@ -7,14 +7,14 @@ import { type Message, readMessages } from '../wire/messages.ts';
 import type { Batch } from './batch.ts';
 import { MSG, TABLE } from './constants.ts';
 import type { BatchAnswers } from './exchange.ts';
-import { type Asking, acknowledgesEnd, OLDEST_TESTED, probeKernel } from './probe.ts';
+import { acknowledgesEnd, OLDEST_TESTED, type ProbeExchange, probeKernel } from './probe.ts';
 
 const EEXIST = 17;
 const EINVAL = 22;
 const EOPNOTSUPP = 95;
 
 /** A kernel that answers batches as one does that lacks something. */
-class Kernel implements Asking {
+class Kernel implements ProbeExchange {
   readonly nextSequence = 7;
   asked = 0;
   committed = 0;

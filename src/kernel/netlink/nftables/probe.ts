@@ -42,12 +42,12 @@ export interface Known {
 
 export interface Abilities {
   readonly missingFeatures: readonly MissingFeature[];
-  /** By which expression packets can wait for us; undefined where they cannot. */
+  /** The expression by which packets can wait for us; undefined where they cannot. */
   readonly queue: QueueBy | undefined;
 }
 
 /** An empty batch: it is allowed or not, and its end is acknowledged or not. Throws KernelError where it is not allowed. */
-export async function acknowledgesEnd(exchange: Asking): Promise<boolean> {
+export async function acknowledgesEnd(exchange: ProbeExchange): Promise<boolean> {
   const batch = new Batch();
   batch.begin(exchange.nextSequence, 0);
   batch.end('end');
@@ -57,12 +57,15 @@ export async function acknowledgesEnd(exchange: Asking): Promise<boolean> {
 }
 
 /** Throws KernelError, of one sentence, where this kernel does not take what our rules are made of. */
-export async function probeKernel(exchange: Asking, { existing, podLinks }: Known): Promise<Abilities> {
+export async function probeKernel(
+  exchange: ProbeExchange,
+  { existing, podLinks }: Known,
+): Promise<Abilities> {
   const missing = FAMILIES.filter(family => !existing.has(family));
   const ours = sample(missing, podLinks === 'ours');
   const ops = [...ours, ...(existing.has('bridge') ? [] : sampleOfBridges())];
   const [native] = QUEUE_FORMS;
-  const trial = await tryOut(exchange, ops, [
+  const trial = await probe(exchange, ops, [
     writeOwnedTable,
     batch => writeProbeRules(batch, 'queue', sampleOfQueue(native)),
     batch => writeProbeRules(batch, 'log', SAMPLE_OF_LOGS),
@@ -91,10 +94,10 @@ function writeOwnedTable(batch: Batch): void {
 }
 
 /** Asked only where it is wanted: to be asked a kernel loads what it is made of. */
-async function otherQueue(exchange: Asking): Promise<QueueBy | undefined> {
+async function otherQueue(exchange: ProbeExchange): Promise<QueueBy | undefined> {
   const [, ...others] = QUEUE_FORMS;
   for (const by of others) {
-    const { errorsOf } = await tryOut(
+    const { errorsOf } = await probe(
       exchange,
       [],
       [batch => writeProbeRules(batch, 'queue', sampleOfQueue(by))],
@@ -109,7 +112,7 @@ function isTaken(errors: readonly Reply[]): boolean {
   return errors.length === 0 || ['EEXIST', 'EPERM'].includes(errnoName(errors[0]!.errno));
 }
 
-function refuseIfUnfit(trial: Trial, ops: readonly Op[], ours: number, podLinks: PodLinks): void {
+function refuseIfUnfit(trial: Probe, ops: readonly Op[], ours: number, podLinks: PodLinks): void {
   const errors = ours === 0 ? [] : trial.errorsOf(0, ours);
   // Somebody puts our tables up at this moment: then they are taken.
   if (errors.length === 0 || errnoName(errors[0]!.errno) === 'EEXIST') return;
@@ -170,23 +173,23 @@ function writeProbeRules(batch: Batch, what: string, exprs: readonly Expr[]): vo
 // so everything is asked in one.
 
 /** What of an exchange it takes. */
-export type Asking = Pick<Exchange, 'nextSequence' | 'commit'>;
+export type ProbeExchange = Pick<Exchange, 'nextSequence' | 'commit'>;
 
 /** Writes messages that no operation of ours makes. */
-type TrialMessages = (batch: Batch) => void;
+type ProbeMessages = (batch: Batch) => void;
 
 /** The steps of the batch are the operations, and behind them the questions. */
-interface Trial {
+interface Probe {
   readonly batch: Batch;
   /** What was refused of the steps from `from` up to `to`; of all of them, where the batch was refused as a whole. */
   errorsOf(from: number, to: number): readonly Reply[];
 }
 
-async function tryOut(
-  exchange: Asking,
+async function probe(
+  exchange: ProbeExchange,
   ops: readonly Op[],
-  questions: readonly TrialMessages[],
-): Promise<Trial> {
+  questions: readonly ProbeMessages[],
+): Promise<Probe> {
   const batch = new Batch();
   writeOps(batch, ops, exchange.nextSequence);
   questions.forEach((write, index) => {

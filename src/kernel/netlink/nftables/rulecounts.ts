@@ -15,7 +15,7 @@ import { Conversation, untilWhole } from '../wire/conversation.ts';
 import type { Message } from '../wire/messages.ts';
 import { NetlinkSocket } from '../wire/socket.ts';
 import { COUNTER, EXPR, LAST, LIST_ELEM, MSG, NETLINK_NETFILTER, NFPROTO, RULE, UDATA } from './constants.ts';
-import { Exchange, Gone } from './exchange.ts';
+import { Exchange, NotFound } from './exchange.ts';
 import { readExpr } from './expressions.ts';
 import { asking } from './othertables.ts';
 import { readComment } from './userdata.ts';
@@ -64,7 +64,7 @@ function openLine() {
   };
 }
 
-/** Of whole tables, and of chains. A chain that is not there has counted nothing. Throws SocketError, Interrupted. */
+/** Counts of whole tables and of chains. A chain that does not exist has counted nothing. Throws SocketError, Interrupted. */
 async function readRuleCounts(exchange: Exchange, places: readonly Place[]): Promise<RuleCount[]> {
   const slices = new EventLoopYield();
   const found: RuleCount[] = [];
@@ -92,7 +92,7 @@ async function dump(
     if (count !== undefined && (chain === undefined || count.chain === chain)) found.push(count);
   };
   await exchange.dump(request, slices, visit).catch(error => {
-    if (!(error instanceof Gone)) throw error;
+    if (!(error instanceof NotFound)) throw error;
   });
 }
 

@@ -168,7 +168,7 @@ function readOver(expression: Span): Dynset['over'] {
 type Queue = Expr & { kind: 'queue' };
 
 const XT_NAME = 'NFQUEUE';
-/** Of struct xt_NFQ_info_v3: the queue, how many, flags; each a u16 of the machine. */
+/** struct xt_NFQ_info_v3: the queue, how many, flags; each a u16 in host byte order. */
 const XT_REVISION = 3;
 const XT_SIZE = 8;
 

@@ -12,7 +12,7 @@ export class PortWatch {
   readonly #notices: Notifications<number>;
   #lost = 0;
 
-  /** Of the namespace of the calling thread, for good. Throws SocketError. */
+  /** Watches the network namespace of the calling thread, for good. Throws SocketError. */
   constructor() {
     this.#notices = new Notifications(this.#socket, message => {
       if (message.type !== RTM.NEWLINK) return undefined;
@@ -59,7 +59,7 @@ const CHANGE_BUFFER = 64 << 10;
 export class ChangeWatch {
   readonly #socket = new NetlinkSocket(NETLINK_ROUTE);
 
-  /** Of the namespace of the calling thread, for good. */
+  /** Watches the network namespace of the calling thread, for good. */
   constructor() {
     this.#socket.join(GROUPS, CHANGE_BUFFER);
   }

@@ -46,7 +46,7 @@ export interface Link {
   readonly master?: number;
   /** The other end of a pair, where it is in another network namespace. */
   readonly peer?: VethPeer;
-  /** Of a bridge: IFLA_BR_GROUP_FWD_MASK. */
+  /** Only of a bridge: IFLA_BR_GROUP_FWD_MASK. */
   readonly groupForward?: number;
   /** What it takes in, where it is raised and the end of a tunnel. */
   readonly tunnel?: Tunnels;
@@ -162,7 +162,7 @@ function tableOf(payload: Span): number {
   return table === undefined ? payload.bytes[payload.start + 4]! : hostU32(table);
 }
 
-/** Of whatever table: a rule may lead an address elsewhere than to the main one. Undefined for a kind that we do not make. */
+/** A route of any table: a rule may lead an address to another one than the main. Undefined for a kind that we do not make. */
 export function readRoute({ payload }: Message): Route | undefined {
   const { bytes, start } = payload;
   const family = ([['ip', NFPROTO.ip] as const, ['ip6', NFPROTO.ip6] as const] as const).find(

@@ -99,7 +99,7 @@ export class RtnetlinkSocket {
     if (refused !== undefined) throw refused;
   }
 
-  /** Of the first that was refused; `start` is the number of the first step. */
+  /** The error of the first step that was refused; `start` is the number of the first step. */
   async #refusal(steps: readonly RouteStep[], start: number): Promise<RtnetlinkError | undefined> {
     let refused: RtnetlinkError | undefined;
     await this.#ask(steps, (message, index) => {

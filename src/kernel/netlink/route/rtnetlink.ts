@@ -41,7 +41,7 @@ export type DeviceName = string;
 /** What this network namespace calls another one (RTM_GETNSID): CAP_NET_ADMIN over that one reads its links and addresses. */
 export type NamespaceId = number;
 
-/** Of bytes. The kernel takes less than IFALIASZ (256), and counts the final zero that an attribute of text has. */
+/** In bytes. The kernel takes less than IFALIASZ (256), and counts the final zero that an attribute of text has. */
 export const MAX_ALIAS = 254;
 
 export interface VethPair {

@@ -15,10 +15,10 @@ export const send = libc.func('int send(int fd, const void *bytes, size_t length
 export const recv = libc.func('int recv(int fd, void *bytes, size_t length, int flags)');
 export const close = libc.func('int close(int fd)');
 
-/** Of the last call on this thread. */
+/** The error number of the last call on this thread. */
 export const errno = (): number => koffi.errno();
 
-/** Of a buffer, for as long as it is held: what was given as an address keeps nothing alive. */
+/** The address of a buffer, valid as long as the buffer is held: an address keeps nothing alive. */
 export const pointerTo = (bytes: Buffer) => koffi.address(bytes);
 
 // bits/socket.h and asm-generic/socket.h: the same numbers on x86-64 and arm64.

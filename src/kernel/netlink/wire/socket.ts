@@ -43,7 +43,7 @@ const MEMINFO = { SIZE: 36, DROPS: 32 } as const;
 
 /** No datagram is there. */
 export const NOTHING = 0;
-/** Said once: datagrams were lost because the receive buffer was full. What did fit in follows. */
+/** Answered once: datagrams were lost because the receive buffer was full. What did fit in follows. */
 export const OVERRUN = -1;
 
 export class SocketError extends Error {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { ClusterEvent, Pod, PodKey } from '../../../model/cluster.ts';
 import { podMark } from '../../../model/podmark.ts';
 import type { Direction, Policy } from '../../../model/policy.ts';
-import { PolicyHold } from './hold.ts';
+import { TerminatingNamespaces } from './terminatingnamespaces.ts';
 
 const GONE: ClusterEvent = { type: 'policy', key: 'NetworkPolicy shop/web' };
 const OTHER: ClusterEvent = { type: 'policy', key: 'NetworkPolicy shop/other' };
@@ -18,34 +18,34 @@ function noPod(name: string): ClusterEvent {
 }
 
 /** A hold for node n1; shop runs those pods. */
-function hold(...pods: readonly ClusterEvent[]): PolicyHold {
-  const hold = new PolicyHold('n1');
-  hold.setActive('shop', true);
+function hold(...pods: readonly ClusterEvent[]): TerminatingNamespaces {
+  const hold = new TerminatingNamespaces('n1');
+  hold.setTerminating('shop', false);
   hold.pass(pods);
   return hold;
 }
 
 /** What may be published when the server has said whether shop lives, which was asked for now. */
-function answered(it: PolicyHold, lives: boolean): readonly ClusterEvent[] {
-  expect(it.takeOpen()).toEqual(['shop']);
+function answered(it: TerminatingNamespaces, lives: boolean): readonly ClusterEvent[] {
+  expect(it.drainQuestions()).toEqual(['shop']);
   return it.answered('shop', it.deletionsOf('shop'), lives);
 }
 
-test('PolicyHold passes the deletion of a policy once its namespace is said to live, and asks once', () => {
+test('TerminatingNamespaces passes the deletion of a policy once its namespace is said to live, and asks once', () => {
   const it = hold(pod('a'));
   expect(it.pass([GONE])).toEqual([]);
-  expect(it.takeOpen()).toEqual(['shop']);
-  expect(it.takeOpen()).toEqual([]);
+  expect(it.drainQuestions()).toEqual(['shop']);
+  expect(it.drainQuestions()).toEqual([]);
   expect(it.answered('shop', it.deletionsOf('shop'), true)).toEqual([GONE]);
   expect(it.isOpen('shop')).toBe(false);
 });
 
-test('PolicyHold passes the deletion of a policy at once where no pod is', () => {
+test('TerminatingNamespaces passes the deletion of a policy at once where no pod is', () => {
   expect(hold().pass([GONE])).toEqual([GONE]);
   expect(hold(pod('a', { node: 'n2' })).pass([GONE])).toEqual([GONE]);
 });
 
-test('PolicyHold takes no answer for a deletion that came after the question', () => {
+test('TerminatingNamespaces takes no answer for a deletion that came after the question', () => {
   const it = hold(pod('a'));
   it.pass([GONE]);
   const asked = it.deletionsOf('shop');
@@ -56,7 +56,7 @@ test('PolicyHold takes no answer for a deletion that came after the question', (
   expect(it.answered('shop', it.deletionsOf('shop'), true)).toEqual([OTHER]);
 });
 
-test('PolicyHold takes no answer for a policy that has come back and is deleted again', () => {
+test('TerminatingNamespaces takes no answer for a policy that has come back and is deleted again', () => {
   const it = hold(pod('a'));
   it.pass([GONE]);
   const asked = it.deletionsOf('shop');
@@ -67,18 +67,18 @@ test('PolicyHold takes no answer for a policy that has come back and is deleted 
   expect(it.isOpen('shop')).toBe(true);
 });
 
-test('PolicyHold keeps the policies of a namespace that the watch says is ending until its last pod is gone', () => {
+test('TerminatingNamespaces keeps the policies of a namespace that the watch says is ending until its last pod is gone', () => {
   const it = hold(pod('a'), pod('b'));
   it.pass([OTHER]);
-  it.setActive('shop', false);
+  it.setTerminating('shop', true);
   expect(it.pass([GONE])).toEqual([]);
-  expect(it.takeOpen()).toEqual([]);
+  expect(it.drainQuestions()).toEqual([]);
   expect(it.pass([noPod('a')])).toEqual([noPod('a')]);
   const finished = pod('b', { finished: true });
   expect(it.pass([finished])).toEqual([finished, OTHER, GONE]);
 });
 
-test('PolicyHold asks again where an answer says that it is ending: one by that name may be made anew', () => {
+test('TerminatingNamespaces asks again where an answer says that it is ending: one by that name may be made anew', () => {
   const it = hold(pod('a'));
   it.pass([GONE]);
   expect(answered(it, false)).toEqual([]);
@@ -86,26 +86,26 @@ test('PolicyHold asks again where an answer says that it is ending: one by that 
   expect(it.answered('shop', it.deletionsOf('shop'), true)).toEqual([GONE]);
 });
 
-test('PolicyHold keeps them too where the namespace is gone before its pods', () => {
+test('TerminatingNamespaces keeps them too where the namespace is gone before its pods', () => {
   const it = hold(pod('a'));
   const gone: ClusterEvent = { type: 'namespace', key: 'shop' };
   expect(it.pass([gone, GONE])).toEqual([gone]);
   expect(it.pass([noPod('a')])).toEqual([noPod('a'), GONE]);
 });
 
-test('PolicyHold without a node waits for every pod', () => {
-  const it = new PolicyHold();
+test('TerminatingNamespaces without a node waits for every pod', () => {
+  const it = new TerminatingNamespaces();
   it.pass([pod('a', { node: 'n2' })]);
   expect(it.pass([GONE])).toEqual([]);
 });
 
-test('PolicyHold waits with no policy of the whole cluster', () => {
+test('TerminatingNamespaces waits with no policy of the whole cluster', () => {
   const cluster: ClusterEvent = { type: 'policy', key: 'ClusterNetworkPolicy platform' };
   expect(hold(pod('a')).pass([GONE, cluster])).toEqual([cluster]);
 });
 
 test.each(['nobody answers', 'the namespace is ending'])(
-  'PolicyHold holds the isolation of a deleted policy, and not what it allowed, once %s',
+  'TerminatingNamespaces holds the isolation of a deleted policy, and not what it allowed, once %s',
   why => {
     const rules: Policy['ingress'] = [{ path: 'ingress[0]', action: 'accept', peers: 'any', ports: 'any' }];
     const policy = { name: 'shop/web', ingress: rules } as Policy;
@@ -116,36 +116,36 @@ test.each(['nobody answers', 'the namespace is ending'])(
     const events = why === 'nobody answers' ? it.isolate('shop') : answered(it, false);
     expect(events).toEqual([isolated]);
     expect([...it.pass([]), ...it.isolate('shop')]).toEqual([]); // said once
-    it.setActive('shop', true);
+    it.setTerminating('shop', false);
     expect(it.pass([])).toEqual([]); // the watch may be late
-    expect(it.takeOpen()).toEqual(['shop']);
+    expect(it.drainQuestions()).toEqual(['shop']);
     expect(it.answered('shop', it.deletionsOf('shop'), true)).toEqual([GONE]);
   },
 );
 
-test('PolicyHold looks at no deletion that nothing has changed for', () => {
+test('TerminatingNamespaces looks at no deletion that nothing has changed for', () => {
   const it = hold(pod('a'));
-  it.setActive('shop', false);
+  it.setTerminating('shop', true);
   const deletions = Array.from(
     { length: 10_000 },
     (_, i): ClusterEvent => ({ type: 'policy', key: `NetworkPolicy shop/p${i}` }),
   );
   for (const deletion of deletions) expect(it.pass([deletion])).toEqual([]);
-  it.setActive('other', false);
+  it.setTerminating('other', true);
   expect(it.pass([{ type: 'pod', key: 'other/b', value: { node: 'n1' } as Pod }])).toHaveLength(1);
   expect(it.pass([noPod('a')])).toEqual([noPod('a'), ...deletions]);
 });
 
-test('PolicyHold forgets a deletion when the policy comes back', () => {
+test('TerminatingNamespaces forgets a deletion when the policy comes back', () => {
   const it = hold(pod('a'));
-  it.setActive('shop', false);
+  it.setTerminating('shop', true);
   it.pass([GONE]);
   expect(it.pass([BACK])).toEqual([BACK]);
   expect(it.isolate('shop')).toEqual([]);
   expect(it.pass([noPod('a')])).toEqual([noPod('a')]);
 });
 
-describe('PolicyHold of an agent that starts over rules that isolate pods', () => {
+describe('TerminatingNamespaces of an agent that starts over rules that isolate pods', () => {
   const isolated = new Map<PodKey, ReadonlySet<Direction>>([
     ['shop/a', new Set(['ingress'])],
     ['shop/b', new Set(['egress'])],
@@ -154,8 +154,8 @@ describe('PolicyHold of an agent that starts over rules that isolate pods', () =
   const KEY = 'NetworkPolicy shop/(deleted with its namespace)';
 
   /** It has listed all pods and policies. */
-  function restarted(found: typeof isolated, ...events: readonly ClusterEvent[]): PolicyHold {
-    const it = new PolicyHold('n1', found);
+  function restarted(found: typeof isolated, ...events: readonly ClusterEvent[]): TerminatingNamespaces {
+    const it = new TerminatingNamespaces('n1', found);
     expect(it.pass(events)).toEqual(events);
     it.setListed();
     expect(it.pass([])).toEqual([]);
@@ -199,7 +199,7 @@ describe('PolicyHold of an agent that starts over rules that isolate pods', () =
   test('knows a pod by as much of its name as rules keep', () => {
     const [long, other] = ['x', 'y'].map(end => `${'a'.repeat(120)}${end}`) as [string, string];
     const found = new Map([[podMark(`shop/${long}`), new Set<Direction>(['ingress'])]]);
-    expect(restarted(found, pod('a'.repeat(40))).takeOpen()).toEqual([]);
+    expect(restarted(found, pod('a'.repeat(40))).drainQuestions()).toEqual([]);
     expect(isolating(answered(restarted(found, pod(long)), false))).toEqual(['ingress']);
     expect(isolating(answered(restarted(found, pod(other)), false)), 'which is the same').toEqual([
       'ingress',
@@ -213,7 +213,7 @@ describe('PolicyHold of an agent that starts over rules that isolate pods', () =
     ['a policy isolates them still', [pod('a'), selecting('web', 'ingress')]],
     ['nobody knows whether one does', [pod('a', { labels: {}, partial: true }), selecting('x', 'ingress')]],
   ])('asks nothing where %s', (_, events) => {
-    expect(restarted(isolated, ...events).takeOpen()).toEqual([]);
+    expect(restarted(isolated, ...events).drainQuestions()).toEqual([]);
   });
 
   test.each([
@@ -228,6 +228,6 @@ describe('PolicyHold of an agent that starts over rules that isolate pods', () =
     const it = restarted(isolated, pod('a'), selecting('web', 'ingress'));
     const other = selecting('db', 'ingress');
     expect(it.pass([other])).toEqual([other]);
-    expect(it.takeOpen()).toEqual([]);
+    expect(it.drainQuestions()).toEqual([]);
   });
 });

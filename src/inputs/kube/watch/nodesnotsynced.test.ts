@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { ClusterEvent } from '../../../model/cluster.ts';
 import type { Action, Policy } from '../../../model/policy.ts';
 import { EVERYTHING } from '../../../model/selector.ts';
-import { UnreadNodes } from './clusterfeed.ts';
+import { NodesNotSynced } from './clusterfeed.ts';
 
 const NODES = [{ kind: 'nodes', selector: EVERYTHING }] as const;
 
@@ -19,8 +19,8 @@ function closedOf(event: ClusterEvent): unknown {
   };
 }
 
-test('UnreadNodes lets a rule that denies or passes nodes deny everybody until nodes are known', () => {
-  const it = new UnreadNodes();
+test('NodesNotSynced lets a rule that denies or passes nodes deny everybody until nodes are known', () => {
+  const it = new NodesNotSynced();
   const events = [policy('deny', 'deny'), policy('pass', 'pass'), policy('accept', 'accept')];
   expect(it.pass(events)).toEqual([closedOf(events[0]!), closedOf(events[1]!), events[2]]);
   expect(it.setKnown()).toEqual(events.slice(0, 2));
@@ -28,8 +28,8 @@ test('UnreadNodes lets a rule that denies or passes nodes deny everybody until n
   expect(it.setKnown()).toEqual([]);
 });
 
-test('UnreadNodes forgets what went, and what speaks of nodes no more', () => {
-  const it = new UnreadNodes();
+test('NodesNotSynced forgets what went, and what speaks of nodes no more', () => {
+  const it = new NodesNotSynced();
   it.pass([policy('a', 'deny'), policy('b', 'deny')]);
   it.pass([{ type: 'policy', key: 'ClusterNetworkPolicy a' }, policy('b', 'deny', [])]);
   expect(it.setKnown()).toEqual([]);

@@ -21,11 +21,11 @@ import { EVERYTHING, matchLabels } from '../../../model/selector.ts';
  * isolated. Where no policy isolates such a pod any more, one was deleted: it is as if its deletion had just come, and
  * what it isolated is all of the namespace.
  */
-export class PolicyHold {
+export class TerminatingNamespaces {
   /** Pods that may still run and whose rules are ours, by namespace. */
   readonly #pods = new Map<string, Map<PodKey, Pod>>();
   /** Namespaces with such pods that are being deleted, or gone. */
-  readonly #ending = new Set<string>();
+  readonly #terminating = new Set<string>();
   /** What is left of each namespaced policy when it is deleted. */
   readonly #isolations = new Map<string, PolicyEvent>();
   /** Deletions that wait, by namespace. */
@@ -45,10 +45,10 @@ export class PolicyHold {
     this.#found = isolated;
   }
 
-  /** What a watch says: a namespace that has no deletionTimestamp is active. It may say so late. */
-  setActive(namespace: string, isActive: boolean): void {
-    if (isActive) this.#ending.delete(namespace);
-    else if (this.#pods.has(namespace)) this.#ending.add(namespace);
+  /** What a watch says of a namespace: it terminates from its deletionTimestamp on. The watch may be late. */
+  setTerminating(namespace: string, isTerminating: boolean): void {
+    if (!isTerminating) this.#terminating.delete(namespace);
+    else if (this.#pods.has(namespace)) this.#terminating.add(namespace);
     this.#touched.add(namespace);
   }
 
@@ -68,12 +68,12 @@ export class PolicyHold {
 
   /** What may be published of these events now, and of those that waited. */
   pass(events: readonly ClusterEvent[]): readonly ClusterEvent[] {
-    const passed = events.filter(event => this.#note(event));
+    const passed = events.filter(event => this.#mayPass(event));
     return [...passed, ...this.#settle()];
   }
 
   /** Namespaces with deletions for which an answer is wanted that were not named since something of them changed. */
-  takeOpen(): readonly string[] {
+  drainQuestions(): readonly string[] {
     const open = [...this.#touched].filter(namespace => this.isOpen(namespace));
     this.#touched.clear();
     return open;
@@ -81,7 +81,7 @@ export class PolicyHold {
 
   /** Whether deletions wait for the word whether their namespace lives. */
   isOpen(namespace: string): boolean {
-    return this.#waiting.has(namespace) && !this.#ending.has(namespace);
+    return this.#waiting.has(namespace) && !this.#terminating.has(namespace);
   }
 
   /** What a question that is asked now is about. */
@@ -111,9 +111,9 @@ export class PolicyHold {
   }
 
   /** Whether the event may pass; a deletion never does, it waits and is perhaps released at once. */
-  #note(event: ClusterEvent): boolean {
-    if (event.type === 'pod') this.#notePod(event);
-    if (event.type === 'namespace' && event.value === undefined) this.setActive(event.key, false);
+  #mayPass(event: ClusterEvent): boolean {
+    if (event.type === 'pod') this.#trackPod(event);
+    if (event.type === 'namespace' && event.value === undefined) this.setTerminating(event.key, true);
     const namespace = event.type === 'policy' ? namespaceOf(event.key) : undefined;
     if (event.type !== 'policy' || namespace === undefined) return true;
     if (event.value === undefined) this.#wait(namespace, event);
@@ -124,7 +124,7 @@ export class PolicyHold {
     return event.value !== undefined;
   }
 
-  #notePod({ key, value }: ClusterEvent & { type: 'pod' }): void {
+  #trackPod({ key, value }: ClusterEvent & { type: 'pod' }): void {
     const namespace = namespaceOfPod(key);
     const pods = this.#pods.get(namespace) ?? new Map<PodKey, Pod>();
     if (value !== undefined && !value.finished && this.#isOurs(value.node)) pods.set(key, value);
@@ -132,7 +132,7 @@ export class PolicyHold {
     if (pods.size > 0) this.#pods.set(namespace, pods);
     else {
       this.#pods.delete(namespace);
-      this.#ending.delete(namespace);
+      this.#terminating.delete(namespace);
     }
     this.#touched.add(namespace);
   }
@@ -156,7 +156,7 @@ export class PolicyHold {
     return namespaces.flatMap(namespace => {
       if (!this.#pods.has(namespace))
         return this.#release(namespace, [...this.#waiting.get(namespace)!.deletions.values()]);
-      return this.#ending.has(namespace) ? this.isolate(namespace) : [];
+      return this.#terminating.has(namespace) ? this.isolate(namespace) : [];
     });
   }
 
@@ -191,7 +191,7 @@ function isolates(policy: Policy | undefined, pod: Pod, direction: Direction): b
   return matchLabels(policy.subject.pods, pod) !== 'no';
 }
 
-/** By a name that no object of the API has. */
+/** The name of such a policy is one that no object of the API can have. */
 function isolationFound(namespace: string, directions: ReadonlySet<Direction>): Policy {
   const name = `${namespace}/${FOUND}`;
   return {
