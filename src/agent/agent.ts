@@ -10,6 +10,7 @@
 import { nextTurn } from '../lib/async/eventloopyield.ts';
 import { realTiming, type Timing } from '../lib/async/timing.ts';
 import type { Cluster, ClusterEvent, Pod, PodKey } from '../model/cluster.ts';
+import { isQuarantined, isWaiting } from '../model/policystatus.ts';
 import { type Kernel, KernelError } from '../nft/kernel.ts';
 import type { Op } from '../nft/plan/op.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
@@ -176,7 +177,7 @@ export class Agent {
     const flushing = this.#desired.flush(actual, batch);
     // What is noted from here on is for the next batch.
     this.#scheduler.taken();
-    this.#observer.committing(this.#desired.deferred);
+    this.#observer.committing(this.#desired.policies.filter(isWaiting));
     return flushing;
   }
 
@@ -239,7 +240,7 @@ export class Agent {
   }
 
   #reportQuarantine(): void {
-    const { quarantined } = this.#desired;
+    const quarantined = this.#desired.policies.filter(isQuarantined);
     const text = JSON.stringify(quarantined);
     if (text === this.#quarantineText) return;
     this.#quarantineText = text;

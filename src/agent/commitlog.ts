@@ -1,11 +1,11 @@
 /** The agent's rounds in the log: one line for each that changed something, or was the first. */
 import { layoutChange } from '../compiler/layout.ts';
 import type { Cluster, ClusterEvent } from '../model/cluster.ts';
+import { type QuarantinedPolicy, quarantineProblem } from '../model/policystatus.ts';
 import { problemText } from '../model/problem.ts';
 import type { Op } from '../nft/plan/op.ts';
 import { planText } from '../nft/plan/plantext.ts';
-import { quarantineProblem } from './admission/policystatus.ts';
-import type { Quarantined } from './admission/quarantine.ts';
+
 import type { Committed } from './committed.ts';
 import type { Log } from './log.ts';
 import type { Observer } from './observer.ts';
@@ -13,7 +13,7 @@ import type { Observer } from './observer.ts';
 const MOST_NAMES_IN_A_LINE = 5;
 
 export function commitLog(log: Log): Pick<Observer, 'committed' | 'drifted' | 'quarantined'> {
-  let inQuarantine: readonly Quarantined[] = [];
+  let inQuarantine: readonly QuarantinedPolicy[] = [];
   let inForce: Cluster['policies'] = new Map();
   return {
     quarantined: policies => {
@@ -31,11 +31,11 @@ export function commitLog(log: Log): Pick<Observer, 'committed' | 'drifted' | 'q
 
 function logQuarantine(
   log: Log,
-  before: readonly Quarantined[],
-  after: readonly Quarantined[],
+  before: readonly QuarantinedPolicy[],
+  after: readonly QuarantinedPolicy[],
   inForce: Cluster['policies'],
 ): void {
-  const missing = (from: readonly Quarantined[], others: readonly Quarantined[]) =>
+  const missing = (from: readonly QuarantinedPolicy[], others: readonly QuarantinedPolicy[]) =>
     from.filter(({ id, detail }) => !others.some(other => other.id === id && other.detail === detail));
   for (const entered of missing(after, before))
     log.error({ policy: entered.id }, `quarantine: ${problemText(quarantineProblem(entered))}`);

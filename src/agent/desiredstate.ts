@@ -11,12 +11,11 @@ import type { Cluster, ClusterEvent, Pod, PodKey } from '../model/cluster.ts';
 import { clusterEvents } from '../model/clusterevents.ts';
 import type { PolicyId } from '../model/policy.ts';
 import type { PolicyChange } from '../model/policychange.ts';
+import type { PolicyStatus } from '../model/policystatus.ts';
 import { KernelError } from '../nft/kernel.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
 import { Admission } from './admission/admission.ts';
-import type { WaitingPolicy } from './admission/change.ts';
 import { FAIRNESS } from './admission/limits.ts';
-import type { Quarantined } from './admission/quarantine.ts';
 import { eventText } from './commitlog.ts';
 import {
   type Engine,
@@ -74,8 +73,9 @@ export class DesiredState {
     return this.#engine.cluster;
   }
 
-  get quarantined(): readonly Quarantined[] {
-    return this.#admission.quarantined;
+  /** Policies that are not in force as they were asked for. */
+  get policies(): readonly PolicyStatus[] {
+    return this.#admission.statuses();
   }
 
   /** Names of what has changed with the last flush. */
@@ -93,7 +93,7 @@ export class DesiredState {
     return this.#podsInForce.pods(this.cluster);
   }
 
-  /** New policies that isolate what they select, and whose allowances are for a later flush. */
+  /** New policies that isolate what they select, and whose allow rules are for a later flush. */
   get isolating(): ReadonlySet<PolicyId> {
     return this.#admission.isolating;
   }
@@ -101,11 +101,6 @@ export class DesiredState {
   /** When policies may be taken in, and with which priority; undefined where none wait. */
   get waiting(): WaitingChange | undefined {
     return this.#admission.waiting(this.#timing.now());
-  }
-
-  /** Changes of policies that wait for their turn, the first ones first. */
-  get deferred(): readonly WaitingPolicy[] {
-    return this.#admission.deferred();
   }
 
   note(event: ClusterEvent): void {

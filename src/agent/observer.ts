@@ -1,8 +1,7 @@
 /** Who watches the agent at work: status, metrics, the log, open connections. Every call is synchronous, and must not throw. */
 import type { ClusterEvent } from '../model/cluster.ts';
+import type { QuarantinedPolicy, WaitingPolicy } from '../model/policystatus.ts';
 import type { Op } from '../nft/plan/op.ts';
-import type { WaitingPolicy } from './admission/change.ts';
-import type { Quarantined } from './admission/quarantine.ts';
 import type { Committed } from './committed.ts';
 
 /**
@@ -11,14 +10,14 @@ import type { Committed } from './committed.ts';
  */
 export interface Observer {
   noted(events: readonly ClusterEvent[]): void;
-  /** `deferred`: changes that are not in the batch, the first ones first. */
-  committing(deferred: readonly WaitingPolicy[]): void;
+  /** `waiting`: policies whose changes are not in the batch, in order. */
+  committing(waiting: readonly WaitingPolicy[]): void;
   committed(committed: Committed): void;
   failed(error: unknown): void;
   /** Somebody else changed our tables; `repair` puts them right. */
   drifted(repair: readonly Op[]): void;
-  /** All policies whose rules the kernel refuses, whenever there are others than before. */
-  quarantined(policies: readonly Quarantined[]): void;
+  /** All policies in quarantine, whenever there are others than before. */
+  quarantined(policies: readonly QuarantinedPolicy[]): void;
 }
 
 /** One observer that tells all of them, in their order. */
@@ -27,8 +26,8 @@ export function every(observers: readonly Partial<Observer>[]): Observer {
     noted: events => {
       for (const observer of observers) observer.noted?.(events);
     },
-    committing: deferred => {
-      for (const observer of observers) observer.committing?.(deferred);
+    committing: waiting => {
+      for (const observer of observers) observer.committing?.(waiting);
     },
     committed: committed => {
       for (const observer of observers) observer.committed?.(committed);

@@ -14,12 +14,12 @@ import { Incremental } from '../compiler/live/incremental.ts';
 import type { Limits } from '../compiler/live/limits.ts';
 import { type ClusterEvent, ClusterState } from '../model/cluster.ts';
 import type { Policy, PolicyId } from '../model/policy.ts';
+import type { QuarantinedPolicy } from '../model/policystatus.ts';
 import type { PodSelector } from '../model/selector.ts';
 import { type Kernel, KernelError } from '../nft/kernel.ts';
 import { type Op, opText } from '../nft/plan/op.ts';
 import { plan } from '../nft/plan/plan.ts';
 import { isolated } from './admission/change.ts';
-import type { Quarantined } from './admission/quarantine.ts';
 import { Agent } from './agent.ts';
 
 /** Allows a port for each policy; the kernel here refuses whatever has to do with a bad one. */
@@ -73,7 +73,7 @@ class Site {
       log: { debug: line, info: line, warn: line, error: line },
       observers: [
         {
-          quarantined: (list: readonly Quarantined[]) => {
+          quarantined: (list: readonly QuarantinedPolicy[]) => {
             this.quarantined = list.map(({ id }) => id);
           },
         },

@@ -10,10 +10,8 @@ import {
   type Pod,
   type PodKey,
 } from '../model/cluster.ts';
+import { type QuarantinedPolicy, quarantineProblem, type WaitingPolicy } from '../model/policystatus.ts';
 import type { Problem } from '../model/problem.ts';
-import type { WaitingPolicy } from './admission/change.ts';
-import { quarantineProblem } from './admission/policystatus.ts';
-import type { Quarantined } from './admission/quarantine.ts';
 import type { Committed } from './committed.ts';
 import { type Age, Backlog } from './latency.ts';
 import type { Observer } from './observer.ts';
@@ -42,8 +40,8 @@ export interface AgentStatus extends PodsWaiting, PoliciesWaiting {
   /** The age of the oldest change of a pod that waits. */
   readonly waitingMs: number;
   readonly problems: readonly Problem[];
-  /** Policies whose rules the kernel refuses. */
-  readonly quarantined: readonly Quarantined[];
+  /** Policies that the kernel refuses, or for which there is no room. */
+  readonly quarantined: readonly QuarantinedPolicy[];
   /** Sources that cannot be read at present. */
   readonly lostSources: readonly string[];
   readonly objects: ObjectCounts;
@@ -122,9 +120,9 @@ export class StatusKeeper implements Observer {
   #lastError: string | undefined;
   #failuresInARow = 0;
   #waitingPods: Committed['waitingPods'] = new Set();
-  #deferred: readonly WaitingPolicy[] = [];
+  #waitingPolicies: readonly WaitingPolicy[] = [];
   #problems: readonly Problem[] = [];
-  #quarantined: readonly Quarantined[] = [];
+  #quarantined: readonly QuarantinedPolicy[] = [];
   readonly #lost = new Map<string, string>();
   /** How often a source could be read again after it could not. */
   watchRestarts = 0;
@@ -158,7 +156,7 @@ export class StatusKeeper implements Observer {
       lagMs: this.#backlog.lagMs(this.#clocks.now()),
       waitingMs: this.#backlog.waitingMs(this.#clocks.now()),
       ...waitingPods(this.#waitingPods),
-      ...waitingPolicies(this.#deferred, this.#clocks.now()),
+      ...waitingPolicies(this.#waitingPolicies, this.#clocks.now()),
       problems: [...this.#problems, ...this.#quarantined.map(quarantineProblem)],
       quarantined: this.#quarantined,
       lostSources: [...this.#lost.keys()],
@@ -214,9 +212,9 @@ export class StatusKeeper implements Observer {
     for (const event of events) if (event.type === 'pod') this.#touched.add(event.key);
   }
 
-  committing(deferred: readonly WaitingPolicy[] = []): void {
-    this.#backlog.take(deferred.map(({ sinceMs }) => sinceMs));
-    this.#deferred = deferred;
+  committing(waiting: readonly WaitingPolicy[] = []): void {
+    this.#backlog.take(waiting.map(({ sinceMs }) => sinceMs));
+    this.#waitingPolicies = waiting;
     for (const key of this.#touched) this.#taken.push(key);
     this.#touched.clear();
   }
@@ -255,7 +253,7 @@ export class StatusKeeper implements Observer {
     this.#lastDriftAtMs = this.#clocks.date();
   }
 
-  quarantined(policies: readonly Quarantined[]): void {
+  quarantined(policies: readonly QuarantinedPolicy[]): void {
     this.#quarantined = policies;
   }
 

@@ -1,7 +1,7 @@
 /** Changes that wait for their turn, for those who ask how the agent is: how many there are, for how long, and some by name. */
 import type { PodKey } from '../model/cluster.ts';
 import type { PolicyId } from '../model/policy.ts';
-import type { WaitingPolicy } from './admission/change.ts';
+import type { WaitingPolicy } from '../model/policystatus.ts';
 import type { Committed } from './committed.ts';
 
 export interface PodsWaiting {

@@ -55,16 +55,21 @@ export function classOfMembers(
 }
 
 /**
- * Those of a class that say something. A NetworkPolicy that awaits its allowances only isolates: where another one does so,
+ * Those of a class that say something. A NetworkPolicy that awaits its rules only isolates: where another one does so,
  * the class is what it is without it, and none is made anew for each that comes.
  */
 function withoutSilent(policies: readonly Policy[]): readonly Policy[] {
-  return policies.some(isolates) ? policies.filter(({ awaitsAllowances }) => !awaitsAllowances) : policies;
+  return policies.some(isolates) ? policies.filter(policy => !awaitsRules(policy)) : policies;
 }
 
 /** By itself, whoever else does. */
-export function isolates({ tier, awaitsAllowances }: Policy): boolean {
-  return tier === 'networkpolicy' && !awaitsAllowances;
+export function isolates(policy: Policy): boolean {
+  return policy.tier === 'networkpolicy' && !awaitsRules(policy);
+}
+
+/** It only isolates until its rules are ready. */
+export function awaitsRules({ isolateOnly }: Policy): boolean {
+  return isolateOnly === 'rules follow';
 }
 
 export function subjectSelects({ subject }: Policy, pod: Pod, namespace: Namespace): Match {

@@ -37,8 +37,8 @@ export interface Pod extends Labelled {
   readonly ports: readonly ContainerPort[];
   /** Of a pod as rules in force have it: its namespace as they have that, where it is another by now. */
   readonly namespaceBefore?: Namespace;
-  /** Of a pod as rules in force have it: policies that select it isolate it, and what they allow is on its way. */
-  readonly awaitsAllowances?: true;
+  /** Set in a pod as rules in force have it: policies that select it isolate it, and what they allow is on its way. */
+  readonly isolateOnly?: true;
 }
 
 export interface Namespace extends Labelled {

@@ -32,12 +32,10 @@ export function namespaceOfPolicy(id: PolicyId): string {
   return id.slice(from, Math.max(from, id.indexOf('/')));
 }
 
-export type WhyNothing =
-  | 'policy too large'
-  | 'namespace too large'
-  | 'no member room'
-  | 'kernel refuses'
-  | 'deleted';
+/** Why a policy isolates what it selects and allows nothing, whatever its author wrote (policystatus.ts). */
+export type IsolateOnly =
+  /** For a while: where another policy isolates already, it says nothing. */
+  'rules follow' | 'policy too large' | 'namespace too large' | 'no room' | 'refused' | 'deleted';
 
 export interface Policy {
   readonly id: PolicyId;
@@ -50,10 +48,8 @@ export interface Policy {
   readonly subject: PodSelector;
   /** Only what holds although nobody knows whether the subject means the pod in question: see `whereUnsure`. */
   readonly unsure?: true;
-  /** A NetworkPolicy as it isolates, while what it allows is on its way: where another one isolates already it says nothing. */
-  readonly awaitsAllowances?: true;
-  /** Why it only isolates, whatever its author wrote; where it is absent, its rules are its author's. */
-  readonly allowsNothing?: WhyNothing;
+  /** Absent where its rules are its author's. */
+  readonly isolateOnly?: IsolateOnly;
   /** Its author wants to see what it would do: it is never in force (`ClusterState` keeps it apart). */
   readonly audited?: true;
   /** Absent: this policy does not affect the direction (N2, C10). Present and empty: no rule matches. */
@@ -121,8 +117,8 @@ export function rulesOf({ ingress = [], egress = [] }: Pick<Policy, 'ingress' | 
 }
 
 /** The policy without its rules: it isolates whom it selects, and allows nothing. */
-export function withoutRules({ ingress, egress, ...policy }: Policy, allowsNothing: WhyNothing): Policy {
-  return { ...policy, allowsNothing, ...(ingress && { ingress: [] }), ...(egress && { egress: [] }) };
+export function withoutRules({ ingress, egress, ...policy }: Policy, isolateOnly: IsolateOnly): Policy {
+  return { ...policy, isolateOnly, ...(ingress && { ingress: [] }), ...(egress && { egress: [] }) };
 }
 
 /** Short name for comments in the kernel and tables on a terminal: `shop/web`, `cnp:platform`. */

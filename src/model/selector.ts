@@ -79,14 +79,14 @@ export function matchPod(
   return match === 'yes' ? own : own === 'no' ? 'no' : 'unknown';
 }
 
-/** Whether a policy with this subject selects a pod; one that awaits its allowances is isolated as if nobody knew. */
+/** Whether a policy with this subject selects a pod; where policies only isolate the pod, it is as if nobody knew. */
 export function matchSubject(
   subject: PodSelector,
-  pod: Labelled & { readonly namespace: string; readonly awaitsAllowances?: true },
+  pod: Labelled & { readonly namespace: string; readonly isolateOnly?: true },
   namespace: Labelled,
 ): Match {
   const match = matchPod(subject, pod, namespace);
-  return match === 'yes' && pod.awaitsAllowances ? 'unknown' : match;
+  return match === 'yes' && pod.isolateOnly ? 'unknown' : match;
 }
 
 /** Whether a rule that has this selector means a pod of this namespace. */

@@ -111,14 +111,14 @@ test.each([
   ],
   [
     'one of two has none',
-    [networkPolicy('one', 443), withoutRules(networkPolicy('two', 443), 'no member room')],
+    [networkPolicy('one', 443), withoutRules(networkPolicy('two', 443), 'no room')],
     'NetworkPolicies shop/one and shop/two select shop/web, and none allows ingress from shop/client on TCP 80; shop/two allows nothing: there is no room on this node for the pods that it means',
   ],
   [
     'two of three have none yet',
     ['a', 'b', 'c'].map((name, at) => ({
       ...networkPolicy(name, 443),
-      ...(at > 0 && { awaitsAllowances: true as const }),
+      ...(at > 0 && { isolateOnly: 'rules follow' as const }),
     })),
     'NetworkPolicies shop/a, shop/b and shop/c select shop/web, and none allows ingress from shop/client on TCP 80; shop/b and 1 more of them allow nothing: what it allows is on its way',
   ],

@@ -5,7 +5,8 @@ import { firstOf } from '../lib/text/firstof.ts';
 import { type Address, type Cidr, cidrText } from '../model/address.ts';
 import type { Cluster, Node, Pod } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
-import type { Action, Direction, Peer, Policy, PortMatch, Rule, WhyNothing } from '../model/policy.ts';
+import type { Action, Direction, Peer, Policy, PortMatch, Rule } from '../model/policy.ts';
+import { whyNothing } from '../model/policystatus.ts';
 import { podSelectorText, selectorText } from '../model/selector.ts';
 import { matchingPeer, matchingPort, matchRule, type Packet } from './match.ts';
 import { firstMatch, type View } from './view.ts';
@@ -50,7 +51,7 @@ export function ruleSays({ cluster }: View, policy: Policy, rule: Rule, packet: 
 /** N68. */
 function doubt(cluster: Cluster, policy: Policy, rule: Rule, packet: Packet): string {
   const { subject, peerPod } = packet;
-  if (policy.unsure && subject.awaitsAllowances) return `; what it allows to ${subject.key} is on its way`;
+  if (policy.unsure && subject.isolateOnly) return `; what it allows to ${subject.key} is on its way`;
   if (policy.unsure) return `; it is not known whether the policy selects ${subject.key}`;
   if (peerPod === undefined || matchRule(cluster, rule, packet) !== 'unknown') return '';
   return `; it is not known whether that means ${peerPod.key}`;
@@ -76,20 +77,6 @@ export function isolatedReason(policies: readonly Policy[], packet: Packet): str
       : `${closed.name} and ${others.length} more of them allow nothing`;
   return `${isolatedText(names, packet)}; ${closedOnes}: ${why}`;
 }
-
-/** Why it has no rules, whatever its author wrote. */
-function whyNothing({ allowsNothing, awaitsAllowances }: Policy): string | undefined {
-  if (allowsNothing !== undefined) return WHY_NOTHING[allowsNothing];
-  return awaitsAllowances && 'what it allows is on its way';
-}
-
-const WHY_NOTHING: Record<WhyNothing, string> = {
-  'policy too large': 'it is larger than a policy may be',
-  'namespace too large': 'the policies of its namespace are more than they may be',
-  'no member room': 'there is no room on this node for the pods that it means',
-  'kernel refuses': 'the kernel of this node refuses its rules',
-  deleted: 'it is deleted, and nobody can say yet whether its namespace is being deleted too',
-};
 
 function isolatedText(names: readonly string[], packet: Packet): string {
   const { subject, direction, peer, peerPod, flow } = packet;

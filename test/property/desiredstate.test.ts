@@ -12,6 +12,7 @@ import type { Incremental } from '../../src/compiler/live/incremental.ts';
 import type { Limits } from '../../src/compiler/live/limits.ts';
 import { ClusterState } from '../../src/model/cluster.ts';
 import { withoutRules } from '../../src/model/policy.ts';
+import { isQuarantined } from '../../src/model/policystatus.ts';
 import type { Ruleset } from '../../src/nft/ruleset.ts';
 import { engineOf, NODE } from '../support/agent/engine.ts';
 import { VirtualTime } from '../support/agent/virtualtime.ts';
@@ -98,13 +99,15 @@ class Play {
   }
 
   #check(flushed: Ruleset): void {
-    const { cluster, waitingPods, isolating, quarantined } = this.#state;
+    const { cluster, waitingPods, isolating, policies } = this.#state;
     assertInForce(flushed, cluster, waitingPods, this.#how);
     count.flushes++;
     if (this.#engine!.isAhead()) count.ahead++;
     count.isolating += isolating.size;
     count.waiting += waitingPods.size;
-    count.withoutRoom += quarantined.filter(({ reason }) => reason === 'no room').length;
+    count.withoutRoom += policies.filter(
+      status => isQuarantined(status) && status.reason === 'no room',
+    ).length;
   }
 
   /** Nothing comes any more. */
@@ -126,11 +129,11 @@ async function play(steps: readonly Step[], fates: readonly Fate[], how: Enforce
     if (flush) await played.flush(fates[flushes++ % fates.length]!);
   }
   await played.rest();
-  const { cluster, quarantined } = played.state;
-  const held = new Set(quarantined.map(({ id }) => id));
+  const { cluster, policies } = played.state;
+  const held = new Set(policies.filter(isQuarantined).map(({ id }) => id));
   expect(new Set(cluster.policies.keys())).toEqual(new Set(latest.policies.keys()));
   for (const [id, value] of latest.policies)
-    expect(cluster.policies.get(id)).toEqual(held.has(id) ? withoutRules(value, 'no member room') : value);
+    expect(cluster.policies.get(id)).toEqual(held.has(id) ? withoutRules(value, 'no room') : value);
   expect([...held].filter(id => !latest.policies.has(id))).toEqual([]);
 }
 

@@ -119,6 +119,7 @@ test('the reference loads the model, general code and itself, file by file, and 
     'model/manyrequirements.ts',
     'model/podcidrs.ts',
     'model/policy.ts',
+    'model/policystatus.ts',
     'model/selector.ts',
     'model/tunnels.ts',
     'semantics/evaluate.ts',

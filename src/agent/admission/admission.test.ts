@@ -31,14 +31,14 @@ test('the fallback of a new policy is what isolates, and it is not called its la
   const admission = new Admission();
   admission.enqueue(change(value), undefined, 0);
   const [isolating] = admission.take(policies, 0, false, NOBODY_READY);
-  expect(isolating).toEqual(change({ ...value, ingress: [], awaitsAllowances: true }));
+  expect(isolating).toEqual(change({ ...value, ingress: [], isolateOnly: 'rules follow' }));
   policies.set(value.id, isolating!.value!);
   admission.committed(policies, 0, 0);
   expect(admission.take(policies, 1, false, () => true)).toEqual([change(value)]);
-  const fallback = { ...isolating!.value!, allowsNothing: 'kernel refuses' as const };
+  const fallback = { ...isolating!.value!, isolateOnly: 'refused' as const };
   expect(admission.refused({ reason: 'EINVAL', named: [value.id] }, policies, 1)).toEqual([change(fallback)]);
   admission.committed(policies, 0, 1);
-  expect(admission.quarantined).toEqual([
-    { id: value.id, reason: 'refused', detail: 'EINVAL', keepsLastVersion: false },
+  expect(admission.statuses()).toEqual([
+    { id: value.id, kind: 'quarantined', reason: 'refused', detail: 'EINVAL', keepsLastVersion: false },
   ]);
 });

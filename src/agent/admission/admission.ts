@@ -10,9 +10,9 @@
  */
 import type { Policy, PolicyId } from '../../model/policy.ts';
 import type { PolicyChange } from '../../model/policychange.ts';
+import type { PolicyStatus } from '../../model/policystatus.ts';
 import type { WaitingChange } from '../scheduler.ts';
-import type { WaitingPolicy } from './change.ts';
-import { Quarantine, type Quarantined } from './quarantine.ts';
+import { Quarantine } from './quarantine.ts';
 import { AdmissionQueue, type CostEstimate, type IsReady, NO_ESTIMATE } from './queue.ts';
 
 /** What a refusal says of its cause. */
@@ -36,9 +36,9 @@ export class Admission {
     this.#queue = new AdmissionQueue(estimate);
   }
 
-  /** Those that the kernel refuses, and those for which there is no room. */
-  get quarantined(): readonly Quarantined[] {
-    return this.#quarantine.list;
+  /** The policies that are not in force as they were asked for; those that wait come in order. */
+  statuses(): PolicyStatus[] {
+    return [...this.#queue.statuses(), ...this.#quarantine.statuses()];
   }
 
   /** Nothing waits for a batch. */
@@ -46,12 +46,7 @@ export class Admission {
     return this.#queue.size === 0;
   }
 
-  /** Changes that wait for their turn, the first ones first. */
-  deferred(): readonly WaitingPolicy[] {
-    return this.#queue.all();
-  }
-
-  /** Policies that isolate what they select, and whose allowances wait. */
+  /** Policies that isolate what they select, and whose allow rules wait. */
   get isolating(): ReadonlySet<PolicyId> {
     return this.#queue.isolating;
   }

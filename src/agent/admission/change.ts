@@ -13,12 +13,9 @@ import { ASKED_AS_ENTRY, countEntries } from '../../model/policysize.ts';
 import { FAIRNESS } from './limits.ts';
 
 /** A change of a policy that is in no batch yet. */
-export interface WaitingPolicy {
+export interface Pending {
   readonly id: PolicyId;
   readonly sinceMs: number;
-}
-
-export interface Pending extends WaitingPolicy {
   readonly namespace: string;
   /** What is in force, or on its way. */
   readonly before: Policy | undefined;
@@ -92,7 +89,7 @@ export function isIsolating({ isNew, before }: Pending): boolean {
 
 /** What may go ahead of the change: it weighs one entry, whatever the policy weighs. */
 export function isolating(pending: Pending): Pending & { readonly value: Policy } {
-  const value: Policy = { ...isolated(pending.value!), awaitsAllowances: true };
+  const value: Policy = { ...isolated(pending.value!), isolateOnly: 'rules follow' };
   return { ...pending, value, weight: weightOf(value) };
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { allowPort, ingressPolicy } from '../../../test/support/agent/tenants.ts';
-import { quarantineProblem } from './policystatus.ts';
+import { quarantineProblem } from '../../model/policystatus.ts';
 import { Quarantine } from './quarantine.ts';
 
 const [web, api] = [
@@ -12,7 +12,7 @@ const change = { id: web.id, value: web };
 test('a policy without room is named with what is missing and what happens now', () => {
   const quarantine = new Quarantine();
   quarantine.flushed([change], [web], 0);
-  const [problem] = quarantine.list.map(quarantineProblem);
+  const [problem] = quarantine.statuses().map(quarantineProblem);
   expect(problem).toMatchObject({
     object: 'NetworkPolicy tenant/web',
     message: expect.stringContaining(
@@ -31,7 +31,7 @@ test('it is tried again after half a minute, then after twice as long, one at a 
   quarantine.flushed([change], [web], 30_002);
   expect(quarantine.takeWithoutRoom(36_000)).toEqual({ id: api.id, value: api });
   quarantine.flushed([{ id: api.id, value: api }], [], 36_001);
-  expect(quarantine.list.map(({ id }) => id)).toEqual([web.id]);
+  expect(quarantine.statuses().map(({ id }) => id)).toEqual([web.id]);
   expect(quarantine.takeWithoutRoom(90_001)).toBeUndefined();
   expect(quarantine.takeWithoutRoom(90_002)).toEqual(change);
 });
@@ -48,8 +48,8 @@ test('whoever is taken in and not refused has room', () => {
   const quarantine = new Quarantine();
   quarantine.flushed([], [web], 0);
   quarantine.flushed([{ id: api.id, value: api }], [], 1);
-  expect(quarantine.list).toHaveLength(1);
+  expect(quarantine.statuses()).toHaveLength(1);
   quarantine.flushed([{ id: web.id, value: undefined }], [], 2);
-  expect(quarantine.list).toEqual([]);
+  expect(quarantine.statuses()).toEqual([]);
   expect(quarantine.takeWithoutRoom(1_000_000)).toBeUndefined();
 });

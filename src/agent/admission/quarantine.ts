@@ -18,19 +18,10 @@ import { type Backoff, backoffMs } from '../../lib/async/backoff.ts';
 import { thousands } from '../../lib/text/thousands.ts';
 import { namespaceOfPolicy, type Policy, type PolicyId, withoutRules } from '../../model/policy.ts';
 import type { PolicyChange } from '../../model/policychange.ts';
+import type { QuarantinedPolicy } from '../../model/policystatus.ts';
 import { isolated } from './change.ts';
 
-/** A policy that is to blame. */
-export interface Quarantined {
-  readonly id: PolicyId;
-  readonly reason: Reason;
-  /** What the kernel says, or what there is no room for. */
-  readonly detail: string;
-  /** Whether its last good version is in force; else it isolates what it selects and allows nothing. */
-  readonly keepsLastVersion: boolean;
-}
-
-type Reason = 'refused' | 'no room';
+type Reason = QuarantinedPolicy['reason'];
 
 interface Held {
   /** What was asked for. */
@@ -39,7 +30,7 @@ interface Held {
   readonly fallback: Policy | undefined;
   readonly keepsLastVersion: boolean;
   /** Absent while it is only suspected. */
-  blame?: Pick<Quarantined, 'reason' | 'detail'>;
+  blame?: Pick<QuarantinedPolicy, 'reason' | 'detail'>;
   refusals: number;
   triedAtMs: number;
   /** It changed since it was tried. */
@@ -75,9 +66,9 @@ export class Quarantine {
   /** What the kernel said when it refused the suspects. */
   #refusal = '';
 
-  get list(): readonly Quarantined[] {
+  statuses(): QuarantinedPolicy[] {
     return [...this.#held].flatMap(([id, { blame, keepsLastVersion }]) =>
-      blame === undefined ? [] : [{ id, ...blame, keepsLastVersion }],
+      blame === undefined ? [] : [{ id, kind: 'quarantined' as const, ...blame, keepsLastVersion }],
     );
   }
 
@@ -155,7 +146,7 @@ export class Quarantine {
     const before = this.#held.get(id);
     const isTried = this.#trial?.includes(id) ?? false;
     this.#trial = this.#trial?.filter(other => other !== id);
-    const instead = { fallback: withoutRules(policy, 'no member room'), keepsLastVersion: false };
+    const instead = { fallback: withoutRules(policy, 'no room'), keepsLastVersion: false };
     if (before !== undefined && !isTried && !this.#hasNoRoom(id)) {
       // There is no room for its fallback.
       this.#held.set(id, { ...before, ...instead });
@@ -263,7 +254,7 @@ export class Quarantine {
 }
 
 function refused(policy: Policy): Policy {
-  return { ...isolated(policy), allowsNothing: 'kernel refuses' };
+  return { ...isolated(policy), isolateOnly: 'refused' };
 }
 
 /** Suspects wait for their group. */

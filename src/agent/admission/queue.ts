@@ -14,17 +14,9 @@
 import { KeyedRates, type Rate } from '../../lib/fairness/rates.ts';
 import type { Policy, PolicyId } from '../../model/policy.ts';
 import type { PolicyChange } from '../../model/policychange.ts';
+import type { WaitingPolicy } from '../../model/policystatus.ts';
 import type { WaitingChange } from '../scheduler.ts';
-import {
-  isIsolating,
-  isMany,
-  isolatedBy,
-  isolating,
-  mayIsolate,
-  type Pending,
-  pendingOf,
-  type WaitingPolicy,
-} from './change.ts';
+import { isIsolating, isMany, isolatedBy, isolating, mayIsolate, type Pending, pendingOf } from './change.ts';
 import { FAIRNESS } from './limits.ts';
 
 /** Whether a change costs a batch no more than its own text says: what its peers need of the cluster is prepared. */
@@ -85,9 +77,13 @@ export class AdmissionQueue {
     return this.#pending.has(id);
   }
 
-  /** The changes that wait, the first ones first. */
-  all(): readonly WaitingPolicy[] {
-    return [...this.#pending.values()];
+  /** The first ones have waited longest. */
+  statuses(): WaitingPolicy[] {
+    return [...this.#pending.values()].map(change => ({
+      id: change.id,
+      kind: isIsolating(change) ? 'isolating' : 'pending',
+      sinceMs: change.sinceMs,
+    }));
   }
 
   /** Policies that isolate what they select, and whose allow rules wait. */

@@ -239,7 +239,7 @@ export class Incremental {
   /** What has no rules now is so for everybody who asks, unless another version has come. */
   #followRefused(policy: Policy): void {
     const isLatest = this.#latest.policies.get(policy.id) === policy;
-    const value = withoutRules(policy, 'no member room');
+    const value = withoutRules(policy, 'no room');
     if (isLatest) this.#latest.apply({ type: 'policy', key: policy.id, value });
   }
 

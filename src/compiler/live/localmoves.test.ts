@@ -70,7 +70,7 @@ function played(room: MemberRoom, ...flushes: readonly (readonly ClusterEvent[])
     }
     const ruleset = engine.flush();
     const without = engine.takeRefused();
-    for (const policy of without) inForce.set(policy.id, policyEvent(withoutRules(policy, 'no member room')));
+    for (const policy of without) inForce.set(policy.id, policyEvent(withoutRules(policy, 'no room')));
     refused.push(without.map(({ name }) => name).sort());
     assertExactly(ruleset, clusterOf([...inForce.values()]));
   }

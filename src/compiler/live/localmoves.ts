@@ -56,7 +56,7 @@ export class LocalMoves {
       const refused = beyond.flatMap(namespace => this.#tooLarge(namespace, changed));
       if (refused.length === 0) throw new Error(`no policy of ${beyond} needs what it has no room for`);
       for (const policy of refused)
-        state.apply({ type: 'policy', key: policy.id, value: withoutRules(policy, 'no member room') });
+        state.apply({ type: 'policy', key: policy.id, value: withoutRules(policy, 'no room') });
       yield* this.#move(placements.changePolicies(refused.map(({ id }) => id)), new Set());
       yield* classes.settle();
       all.push(...refused);

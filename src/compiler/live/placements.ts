@@ -4,7 +4,7 @@ import type { Pieces } from '../../lib/collections/pieces.ts';
 import type { Cluster, PodKey } from '../../model/cluster.ts';
 import { comparePolicies, type Direction, type Policy, type PolicyId } from '../../model/policy.ts';
 import type { PolicyChange } from '../../model/policychange.ts';
-import { classOf, membersAmong, type PodClass, subjectSelects } from '../classes.ts';
+import { awaitsRules, classOf, membersAmong, type PodClass, subjectSelects } from '../classes.ts';
 import type { Placement } from '../compile.ts';
 import { className } from '../program.ts';
 import type { LiveClasses } from './classes.ts';
@@ -58,7 +58,7 @@ export class LivePlacements {
     if (after !== undefined) {
       this.#subjects.add(after.subject, after);
       this.#policies.set(id, after);
-      if (after.awaitsAllowances) this.#awaiting.add(after);
+      if (awaitsRules(after)) this.#awaiting.add(after);
     }
     return { id, before, after };
   }

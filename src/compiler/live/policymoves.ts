@@ -7,7 +7,15 @@
 import { getOrMake } from '../../lib/collections/getormake.ts';
 import type { Namespace, Pod } from '../../model/cluster.ts';
 import { comparePolicies, type Direction, type Policy, type PolicyId } from '../../model/policy.ts';
-import { classOfMembers, isolates, memberOf, type PodClass, portsOn, subjectSelects } from '../classes.ts';
+import {
+  awaitsRules,
+  classOfMembers,
+  isolates,
+  memberOf,
+  type PodClass,
+  portsOn,
+  subjectSelects,
+} from '../classes.ts';
 import { factsOf } from '../policyfacts.ts';
 import type { KnownPod } from './pods/podindex.ts';
 
@@ -71,7 +79,7 @@ export class PolicyMoves {
     const inDirection = moves.filter(({ change }) => change.after?.[direction] !== undefined);
     const moved = inDirection.flatMap(({ member }) => member ?? []);
     const joined = staying.isIsolated
-      ? moved.filter(({ awaitsAllowances }) => !awaitsAllowances)
+      ? moved.filter(policy => !awaitsRules(policy))
       : [...moved, ...(staying.wasIsolated ? this.#othersAwaiting(pod, namespace, direction) : [])];
     if (joined.length === 0 && staying.policies().length === before?.policies.length) return before;
     const ports = JSON.stringify(portsOn(pod, joined, direction));

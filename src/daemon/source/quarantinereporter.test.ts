@@ -1,16 +1,18 @@
 import { expect, test } from 'vitest';
-import type { Quarantined } from '../../agent/admission/quarantine.ts';
 import type { EventSpec } from '../../inputs/kube/report/event.ts';
+import type { QuarantinedPolicy } from '../../model/policystatus.ts';
 import { quarantineReporter } from './quarantinereporter.ts';
 
-const web: Quarantined = {
+const web: QuarantinedPolicy = {
   id: 'NetworkPolicy shop/web',
+  kind: 'quarantined',
   reason: 'refused',
   detail: 'EINVAL: add rule',
   keepsLastVersion: false,
 };
-const all: Quarantined = {
+const all: QuarantinedPolicy = {
   id: 'ClusterNetworkPolicy all',
+  kind: 'quarantined',
   reason: 'refused',
   detail: 'EMSGSIZE',
   keepsLastVersion: true,

@@ -1,9 +1,9 @@
 /** Reports to the author of a policy, by an Event, that the kernel refuses its rules. */
 
-import { quarantineProblem } from '../../agent/admission/policystatus.ts';
-import type { Quarantined } from '../../agent/admission/quarantine.ts';
 import type { Observer } from '../../agent/observer.ts';
 import type { EventSpec } from '../../inputs/kube/report/event.ts';
+import type { QuarantinedPolicy } from '../../model/policystatus.ts';
+import { quarantineProblem } from '../../model/policystatus.ts';
 import { problemNote } from '../../model/problem.ts';
 
 /** One Event when a policy comes into quarantine, or is refused for another reason. */
@@ -18,7 +18,7 @@ export function quarantineReporter(report: (spec: EventSpec) => void): Pick<Obse
   };
 }
 
-function specOf(policy: Quarantined): EventSpec {
+function specOf(policy: QuarantinedPolicy): EventSpec {
   const problem = quarantineProblem(policy);
   return { about: problem.about!, type: 'Warning', reason: 'PolicyRefused', note: problemNote(problem) };
 }

@@ -3,13 +3,13 @@
  * While nobody audits, nothing is listened to.
  */
 
-import { referenceTo } from '../../agent/admission/policystatus.ts';
 import type { Log } from '../../agent/log.ts';
 import type { Observer } from '../../agent/observer.ts';
 import type { AuditsView } from '../../api/rpc/view.ts';
 import type { EventSpec } from '../../inputs/kube/report/event.ts';
 import { type Rate, SourceRates } from '../../lib/fairness/rates.ts';
 import { namespaceOfPolicy, type Policy, type PolicyId } from '../../model/policy.ts';
+import { referenceTo } from '../../model/policystatus.ts';
 import type { Denial } from '../../observe/denials/denial.ts';
 import { flowOfDenial } from '../../observe/denials/flowofdenial.ts';
 import { flowOf, type SeenFlow } from '../../observe/flows/seenflow.ts';

@@ -49,7 +49,7 @@ function isolatingFirst(step: Step, at: number): Step[] {
 
 /** As a new policy is in force while what it allows is on its way. */
 export function awaitingAllowances(policy: Policy): Policy {
-  return { ...isolated(policy), awaitsAllowances: true };
+  return { ...isolated(policy), isolateOnly: 'rules follow' };
 }
 
 export interface Count {
@@ -121,7 +121,7 @@ export function replayInRoom(steps: readonly Step[], how: Enforced, room: Member
       state.apply({
         type: 'policy',
         key: id,
-        value: withoutRules(state.policies.get(id)!, 'no member room'),
+        value: withoutRules(state.policies.get(id)!, 'no room'),
       });
     }
     assertExactly(flushed, state, how);
@@ -158,7 +158,7 @@ export function replayWaiting(
     past.note(state);
     for (const [key, inForce] of waiting) past.check(key, inForce, state.pods.get(key));
     count.waited += [...waiting].filter(([key, known]) => known?.pod === state.pods.get(key)).length;
-    count.closed += [...waiting.values()].filter(known => known?.pod.awaitsAllowances).length;
+    count.closed += [...waiting.values()].filter(known => known?.pod.isolateOnly).length;
     assertInForce(flushed, state, waiting, how);
   };
   const state = play(steps, engine, flush);
@@ -193,7 +193,7 @@ class Past {
     if (isHere && whereAndHow(inForce?.pod) !== whereAndHow(now))
       throw new Error(`${key} of this node waits, and has come, gone or moved`);
     if (inForce === undefined) return;
-    const { awaitsAllowances: _, ...itself } = inForce.pod;
+    const { isolateOnly: _, ...itself } = inForce.pod;
     if (!this.#pods.has(JSON.stringify(itself))) throw new Error(`${key} is in force as it never was`);
     if (!this.#namespaces.has(JSON.stringify(inForce.namespace)))
       throw new Error(`${key} is in force in a namespace that never was`);

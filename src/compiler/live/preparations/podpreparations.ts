@@ -116,7 +116,7 @@ export class PodPreparations {
     const isDue = closed !== undefined || this.#flushes - since >= this.#patienceOf(key, classes);
     this.#waiting.set(key, { since, missing, closed: isDue ? next : undefined });
     if (!isDue || isSame(closed, next)) return undefined;
-    return { ...next.pod, awaitsAllowances: true };
+    return { ...next.pod, isolateOnly: true };
   }
 
   #patienceOf(key: PodKey, classes: readonly PodClass[]): number {

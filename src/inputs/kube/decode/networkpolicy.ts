@@ -76,7 +76,7 @@ function withinBudget(policy: Policy, spec: Field, namespace: string): Policy {
   const excess = tooLarge ?? excessOf(whole);
   if (excess === undefined) return whole;
   spec.withEffect(TOO_LARGE).error(excess);
-  return { ...policy, allowsNothing: 'policy too large', ...directionsOf(types, [], []) };
+  return { ...policy, isolateOnly: 'policy too large', ...directionsOf(types, [], []) };
 }
 
 /** Rules are read, and their problems reported, in both directions. */

@@ -43,7 +43,7 @@ afterEach(async () => {
 
 function refuse(detail: string): void {
   const quarantined = [
-    { id: 'NetworkPolicy shop/web', reason: 'refused', detail, keepsLastVersion: false },
+    { id: 'NetworkPolicy shop/web', kind: 'quarantined', reason: 'refused', detail, keepsLastVersion: false },
   ] as const;
   quarantineReporter(spec => watch.report(spec)).quarantined?.(quarantined);
 }

@@ -1,0 +1,83 @@
+/**
+ * What becomes of a policy on a node, in one value. A policy without a status is in force as its author wrote it.
+ *
+ *     new ──▶ isolating ──▶ in force ◀──▶ pending: an edit waits, and the last good version is in force
+ *                │              │
+ *                └──────────────┴──▶ quarantined: the kernel refuses it, or there is no room for it
+ *
+ * Its author, `sluice status`, the log, metrics and Events are told from that. What only isolates says so in the version that
+ * is in force (`Policy.isolateOnly`), for `explain`; there are policies of which that is known before they come here.
+ */
+import {
+  type IsolateOnly,
+  namespaceOfPolicy,
+  type Policy,
+  type PolicyId,
+  type PolicyKind,
+} from './policy.ts';
+import type { ObjectReference, Problem } from './problem.ts';
+
+export type PolicyStatus = WaitingPolicy | QuarantinedPolicy;
+
+export interface WaitingPolicy {
+  readonly id: PolicyId;
+  /** Isolating: no version of it has been in force whole, and one that isolates is. */
+  readonly kind: 'pending' | 'isolating';
+  readonly sinceMs: number;
+}
+
+export interface QuarantinedPolicy {
+  readonly id: PolicyId;
+  readonly kind: 'quarantined';
+  readonly reason: 'refused' | 'no room';
+  /** What the kernel says, or what there is no room for. */
+  readonly detail: string;
+  /** Whether its last good version is in force; else it isolates what it selects and allows nothing. */
+  readonly keepsLastVersion: boolean;
+}
+
+export function isWaiting(status: PolicyStatus): status is WaitingPolicy {
+  return status.kind !== 'quarantined';
+}
+
+export function isQuarantined(status: PolicyStatus): status is QuarantinedPolicy {
+  return status.kind === 'quarantined';
+}
+
+const WHY_NOTHING: Record<IsolateOnly, string> = {
+  'rules follow': 'what it allows is on its way',
+  'policy too large': 'it is larger than a policy may be',
+  'namespace too large': 'the policies of its namespace are more than they may be',
+  'no room': 'there is no room on this node for the pods that it means',
+  refused: 'the kernel of this node refuses its rules',
+  deleted: 'it is deleted, and nobody can say yet whether its namespace is being deleted too',
+};
+
+/** Why the version that is in force allows nothing; undefined where its rules are its author's. */
+export function whyNothing({ isolateOnly }: Policy): string | undefined {
+  return isolateOnly && WHY_NOTHING[isolateOnly];
+}
+
+/** What is wrong with a policy in quarantine, for its author. */
+export function quarantineProblem({ id, reason, detail, keepsLastVersion }: QuarantinedPolicy): Problem {
+  const hasNoRoom = reason === 'no room';
+  const effect = keepsLastVersion
+    ? 'its last good version stays in force until it changes'
+    : `it isolates the pods that it selects and allows nothing until it changes${hasNoRoom ? ', or there is room' : ''}`;
+  const message = hasNoRoom ? detail : `the kernel refuses its rules (${detail})`;
+  return { severity: 'error', object: id, about: referenceTo(id), message, effect };
+}
+
+const VERSIONS: Record<PolicyKind, string> = {
+  NetworkPolicy: 'networking.k8s.io/v1',
+  ClusterNetworkPolicy: 'policy.networking.k8s.io/v1alpha2',
+  AdminNetworkPolicy: 'policy.networking.k8s.io/v1alpha1',
+  BaselineAdminNetworkPolicy: 'policy.networking.k8s.io/v1alpha1',
+};
+
+export function referenceTo(id: PolicyId): ObjectReference {
+  const [kind, name = ''] = id.split(' ') as [PolicyKind, string];
+  const namespace = namespaceOfPolicy(id);
+  if (namespace === '') return { apiVersion: VERSIONS[kind], kind, name };
+  return { apiVersion: VERSIONS[kind], kind, namespace, name: name.slice(namespace.length + 1) };
+}
