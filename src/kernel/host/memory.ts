@@ -1,3 +1,4 @@
+import { readFileSync, realpathSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { libc } from '../netlink/wire/libc.ts';
@@ -37,6 +38,7 @@ export function giveMemoryBack(): void {
   const collect: (options: object) => void = runInNewContext('gc');
   collect({ type: 'major', flavor: 'last-resort' });
   trimMalloc();
+  dropPagesOfProgram();
 }
 
 /** What malloc keeps of what was freed: some twelve megabytes after a start with 15,000 pods. Only glibc has the call. */
@@ -46,4 +48,51 @@ function trimMalloc(): void {
   } catch {
     // Another libc gives it back by itself, or not at all.
   }
+}
+
+const MADV_DONTNEED = 4;
+
+/**
+ * Takes the pages of Node's own file that the start needed out of this process: some thirty megabytes of code and data,
+ * most of which nothing needs again. They stay in the kernel's page cache, and one that is needed comes back by a minor
+ * fault, without reading the disk. So the resident memory of the process falls at once; the machine gets the memory only
+ * when it is short of it, as with any page of a file.
+ */
+function dropPagesOfProgram(): void {
+  try {
+    const madvise = libc.func('int madvise(uintptr_t address, size_t length, int advice)');
+    const program = realpathSync('/proc/self/exe');
+    for (const { start, length } of unwrittenMappings(readFileSync('/proc/self/smaps', 'utf8'), program))
+      madvise(start, length, MADV_DONTNEED);
+  } catch {
+    // No /proc, or another libc: the pages stay.
+  }
+}
+
+/** One mapping of smaps(5): its header, and the sizes of it that say whether a page was written. */
+const MAPPING = /^([0-9a-f]+)-([0-9a-f]+) (\S{4}) \S+ \S+ \d+ *(.*)$/;
+const WRITTEN = /^(?:Private_Dirty|Anonymous|Swap): +[1-9]/;
+
+/**
+ * The mappings of a file that cannot be written and have no page that ever was: to drop a page that was written, such as
+ * one with relocations, would lose what was written. Exported for its test.
+ */
+export function unwrittenMappings(smaps: string, file: string): { start: number; length: number }[] {
+  const found: { start: number; length: number }[] = [];
+  let isCandidate = false;
+  for (const line of smaps.split('\n')) {
+    const mapping = MAPPING.exec(line);
+    if (mapping !== null) {
+      const [start, end] = [mapping[1]!, mapping[2]!].map(digits => Number.parseInt(digits, 16)) as [
+        number,
+        number,
+      ];
+      isCandidate = mapping[3]!.startsWith('r-') && mapping[4] === file;
+      if (isCandidate) found.push({ start, length: end - start });
+    } else if (isCandidate && WRITTEN.test(line)) {
+      found.pop();
+      isCandidate = false;
+    }
+  }
+  return found;
 }
