@@ -1,5 +1,7 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import ipaddr from 'ipaddr.js';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { runs } from '../../test/support/seed.ts';
 import {
   addressBytes,
   addressFromBytes,
@@ -23,8 +25,54 @@ describe('parseAddress() gives one text for one address', () => {
     ['FD00::0001', 'fd00::1'],
     ['fd00:0:0:0:0:0:0:1', 'fd00::1'],
     ['::', '::'],
+    ['1:2:3:4:5:6::8', '1:2:3:4:5:6:0:8'], // a gap of one group is none
+    ['fd00:0:0:1:0:0:0:1', 'fd00:0:0:1::1'],
   ])('%s', (text, canonical) => expect(parseAddress(text)).toBe(canonical));
 });
+
+describe('parseAddress() parses no text that is canonical already', () => {
+  afterEach(() => vi.restoreAllMocks());
+
+  test.each(['fd00:10:244:1::1a', '2001:db8::1', 'fe80::1', '::1', '::', 'ff02::', '1:2:3:4:5:6:7:8'])(
+    '%s',
+    text => {
+      const parse = vi.spyOn(ipaddr.IPv6, 'parse');
+      expect(parseAddress(text)).toBe(text);
+      expect(parse).toHaveBeenCalledTimes(0);
+    },
+  );
+});
+
+test('parseAddress() reads a text as a whole parser does, canonical or not', () => {
+  const group = fc.constantFrom(
+    '0',
+    '00',
+    '1',
+    '01',
+    'f',
+    'ffff',
+    'FFFF',
+    '10000',
+    'g',
+    '',
+    '10.0.0.1',
+    '1.2.3',
+  );
+  const text = fc.array(group, { minLength: 1, maxLength: 10 }).map(groups => groups.join(':'));
+  fc.assert(
+    fc.property(text, each => {
+      if (!each.includes(':')) return;
+      expect(parseAddress(each)).toBe(parsedWhole(each));
+    }),
+    { numRuns: runs(20_000, 2_000) },
+  );
+});
+
+function parsedWhole(text: string): string | undefined {
+  if (!ipaddr.IPv6.isValid(text)) return undefined;
+  const parsed = ipaddr.IPv6.parse(text);
+  return parsed.isIPv4MappedAddress() ? parsed.toIPv4Address().toString() : parsed.toRFC5952String();
+}
 
 describe('parseAddress() refuses what is no address', () => {
   test.each([

@@ -1749,6 +1749,36 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'startcondition.test.ts',
   },
   {
+    name: 'objects: what said nothing new is known for good',
+    find: 'if (event === undefined || isNews) this.#repeated.delete(name);\n    else this.#repeated.set',
+    replace: 'if (event !== undefined && !isNews) this.#repeated.set',
+    test: 'objects.test.ts',
+  },
+  {
+    name: 'objects: what said nothing new in one version says nothing in another',
+    find: 'this.#repeated.clear();',
+    replace: '',
+    test: 'objects.test.ts',
+  },
+  {
+    name: 'objects: every heartbeat of a node is decoded',
+    find: 'known !== undefined && known === this.#digestOf(object)',
+    replace: 'known !== undefined && known !== this.#digestOf(object) && false',
+    test: 'objects.test.ts',
+  },
+  {
+    name: 'addresses: an IPv4 address within IPv6 is taken for IPv6',
+    find: "groups <= 6 && !text.startsWith('::ffff:')",
+    replace: 'groups <= 6',
+    test: 'model/address.test.ts',
+  },
+  {
+    name: 'addresses: a gap of one group is canonical',
+    find: "groups <= 6 && !text.startsWith('::ffff:')",
+    replace: "groups <= 7 && !text.startsWith('::ffff:')",
+    test: 'model/address.test.ts',
+  },
+  {
     name: 'terminating namespaces: a policy that is deleted is gone unless its namespace is known to end',
     find: 'return this.#terminating.has(namespace) ? this.isolate(namespace) : [];',
     replace:

@@ -3,7 +3,7 @@ import type { Shape } from '../client/skim.ts';
 import { ENFORCEMENT } from './metadata.ts';
 
 /** Whom it is about, how the server counts it, and what a problem says of it. */
-const METADATA: Shape = {
+const METADATA = {
   name: 'all',
   namespace: 'all',
   uid: 'all',
@@ -18,7 +18,7 @@ const METADATA: Shape = {
     'k8s.io/initial-events-end': 'all',
     [ENFORCEMENT]: 'all',
   },
-};
+} as const satisfies Shape;
 
 const TYPE: Shape = { apiVersion: 'all', kind: 'all' };
 
@@ -68,4 +68,25 @@ const SHAPES: Readonly<Record<string, Shape>> = {
 
 export function shapeOf(kind: string): Shape {
   return SHAPES[kind] ?? POLICY;
+}
+
+/**
+ * What is read of an object, as text: two objects of a kind with the same text say the same. The revision is left out, as
+ * every change of the object makes a new one.
+ */
+export function readPart(object: unknown, kind: string): string {
+  const shape = shapeOf(kind) as Readonly<Record<string, Shape>>;
+  return JSON.stringify(partOf(object, { ...shape, metadata: { ...METADATA, resourceVersion: 'none' } }));
+}
+
+function partOf(value: unknown, shape: Shape): unknown {
+  if (shape === 'all' || typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(item => partOf(item, shape));
+  const shapes = shape as Readonly<Record<string, Shape>>;
+  const part: Record<string, unknown> = Object.create(null);
+  for (const [key, member] of Object.entries(value)) {
+    const ofMember = (Object.hasOwn(shapes, key) ? shapes[key] : shapes['*']) ?? 'none';
+    if (ofMember !== 'none') part[key] = partOf(member, ofMember);
+  }
+  return part;
 }

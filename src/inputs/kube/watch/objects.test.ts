@@ -1,7 +1,15 @@
-import { expect, test } from 'vitest';
+import fc from 'fast-check';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { apiClusterPolicy } from '../../../../test/support/api/objects.ts';
+import { runs } from '../../../../test/support/seed.ts';
+import { decodeDelivered } from '../decode/decode.ts';
 import { Objects } from './objects.ts';
-import { CUSTOM_POLICIES, customResource } from './resource.ts';
+import { CUSTOM_POLICIES, customResource, NODES, PODS } from './resource.ts';
+
+vi.mock(import('../decode/decode.ts'), { spy: true });
+beforeEach(() => {
+  vi.clearAllMocks();
+});
 
 const RESOURCE = customResource(CUSTOM_POLICIES[0]!, 'v1beta1');
 
@@ -31,4 +39,77 @@ test('upsert() reads an unknown version as the one that it is told to', () => {
     'ClusterNetworkPolicy a',
   ]);
   expect(objects.problems).toEqual([]);
+});
+
+/** As a kubelet writes it every five minutes. */
+function node(revision: number, said: { readonly address?: string; readonly beat?: number }): object {
+  const { address = '10.0.0.1', beat = revision } = said;
+  return {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name: 'n1', resourceVersion: String(revision), managedFields: [{ time: beat }] },
+    spec: { podCIDR: '10.1.0.0/24', podCIDRs: ['10.1.0.0/24'] },
+    status: {
+      addresses: [{ type: 'InternalIP', address }],
+      conditions: [{ type: 'Ready', status: 'True', lastHeartbeatTime: beat }],
+      images: [{ names: ['registry/app'], sizeBytes: beat }],
+    },
+  };
+}
+
+describe('what is read of an object', () => {
+  test('is decoded once more when it comes again, and no more for a hundred heartbeats', () => {
+    const objects = new Objects(NODES);
+    expect(objects.upsert('n1', node(1, {}))).toHaveLength(1);
+    for (let beat = 2; beat <= 102; beat++) expect(objects.upsert('n1', node(beat, {}))).toEqual([]);
+    expect(decodeDelivered).toHaveBeenCalledTimes(2);
+    expect(objects.upsert('n1', node(103, { address: '10.0.0.2' }))).toHaveLength(1);
+    expect(objects.upsert('n1', node(104, { address: '10.0.0.1' }))).toHaveLength(1);
+    expect(decodeDelivered).toHaveBeenCalledTimes(4);
+  });
+
+  test('is decoded again as another resource, and when it comes back', () => {
+    const objects = new Objects(NODES);
+    for (const revision of [1, 2, 3]) objects.upsert('n1', node(revision, {}));
+    objects.setResource(NODES);
+    objects.upsert('n1', node(4, {}));
+    expect(decodeDelivered).toHaveBeenCalledTimes(3);
+    objects.delete('n1');
+    expect(objects.upsert('n1', node(5, {}))).toHaveLength(1);
+  });
+
+  test('says as much as if every change was decoded', () => {
+    const part = fc.record(
+      {
+        phase: fc.constantFrom('Pending', 'Running', 'Succeeded'),
+        podIP: fc.constantFrom('10.1.0.1', '10.1.0.2', 'none'),
+        app: fc.constantFrom('web', 'db', 7, '!'),
+        node: fc.constantFrom('n1', 'n2'),
+        apiVersion: fc.constantFrom('v1', 'v1', 'v1', 'v2'),
+        ready: fc.boolean(),
+      },
+      { requiredKeys: ['phase'] },
+    );
+    fc.assert(
+      fc.property(fc.array(part, { minLength: 1, maxLength: 12 }), parts => {
+        const objects = new Objects(PODS);
+        let said = '';
+        for (const [i, { phase, podIP, app, node: nodeName, apiVersion = 'v1', ready }] of parts.entries()) {
+          const pod = {
+            apiVersion,
+            kind: 'Pod',
+            metadata: { name: 'web', namespace: 'shop', resourceVersion: String(i + 1), labels: { app } },
+            spec: { nodeName, containers: [] },
+            status: { phase, podIP, conditions: [{ ready }] },
+          };
+          const { event, problems } = decodeDelivered(pod, PODS);
+          const isNews = event !== undefined && JSON.stringify(event) !== said;
+          if (isNews) said = JSON.stringify(event);
+          expect(objects.upsert('shop/web', pod)).toEqual(isNews ? [event] : []);
+          expect(objects.problems).toEqual(problems);
+        }
+      }),
+      { numRuns: runs(2_000, 200) },
+    );
+  });
 });

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import type { ClusterEvent } from '../../../model/cluster.ts';
 import type { Problem } from '../../../model/problem.ts';
 import { decodeDelivered, isOfType } from '../decode/decode.ts';
+import { readPart } from '../decode/shapes.ts';
 import { asMap, isRolledBack, referenceOf, revisionOf } from '../report/identity.ts';
 import { type ClusterFeed, WatchHealth } from './clusterfeed.ts';
 import type { Store, WatchChange } from './reflector.ts';
@@ -19,6 +20,11 @@ export class Objects {
   readonly #revisions = new Map<string, string>();
   /** A digest of what was published of each object: most changes are of no interest to policy. */
   readonly #published = new Map<string, string>();
+  /**
+   * A digest of what is read of each object that came again and was no news: heartbeats of nodes, and most changes of a
+   * pod's status. If it comes with the same once more it is not even decoded.
+   */
+  readonly #repeated = new Map<string, string>();
   readonly #problems = new Map<string, readonly Problem[]>();
   #allProblems: readonly Problem[] | undefined;
   /** Names that the list being read has not shown yet. */
@@ -45,10 +51,23 @@ export class Objects {
     if (revision !== '' && this.#revisions.get(name) === revision) return [];
     // The server that delivered another type may deliver the right one at the same revision.
     this.#revisions.set(name, isOfType(object, this.#resource) ? revision : '');
+    if (this.#isRepeated(name, object)) return [];
     const { event, problems } = decodeDelivered(object, this.#resource);
     if (problems.length > 0) this.#setProblems(name, this.#aboutPolicy(problems, object));
     else this.#setProblems(name);
-    return event === undefined || !this.#isNews(name, event) ? [] : [event];
+    const isNews = event !== undefined && this.#isNews(name, event);
+    if (event === undefined || isNews) this.#repeated.delete(name);
+    else this.#repeated.set(name, this.#digestOf(object));
+    return isNews ? [event] : [];
+  }
+
+  #isRepeated(name: string, object: unknown): boolean {
+    const known = this.#repeated.get(name);
+    return known !== undefined && known === this.#digestOf(object);
+  }
+
+  #digestOf(object: unknown): string {
+    return hash('sha1', readPart(object, this.#resource.kind), 'base64');
   }
 
   delete(name: string): readonly ClusterEvent[] {
@@ -69,6 +88,7 @@ export class Objects {
   /** From now on the same objects come in another version. */
   setResource(resource: Resource): void {
     this.#resource = resource;
+    this.#repeated.clear();
     this.distrustRevisions();
   }
 
@@ -117,6 +137,7 @@ export class Objects {
   #forget(name: string): readonly ClusterEvent[] {
     this.#unseen?.delete(name);
     this.#revisions.delete(name);
+    this.#repeated.delete(name);
     this.#setProblems(name);
     return this.#published.delete(name) ? [goneEvent(this.#resource, name)] : [];
   }
