@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { testView } from '../../test/support/agent/view.ts';
 import { StatusKeeper } from '../agent/status.ts';
-import { agentView } from '../api/rpc/agentview.ts';
 import { type RpcServer, serveRpc } from '../api/rpc/server.ts';
 import { nodeReader } from '../daemon/serve/view.ts';
 import { ownNetworkNamespace } from '../kernel/host/read.ts';
@@ -30,12 +30,7 @@ afterEach(async () => {
 
 async function serve(networkNamespace: string, cutsConnections = true): Promise<void> {
   const identity = { networkNamespace, cutsConnections };
-  const view = agentView({
-    identity,
-    keeper,
-    agent: { requestResync: () => {}, podsInForce: new Map() },
-    readHost: nodeReader(),
-  });
+  const view = testView({ identity, status: keeper, readHost: nodeReader() });
   server = await serveRpc({ socket, view });
 }
 

@@ -16,7 +16,7 @@ import { stopSignal } from './stopsignal.ts';
 
 export type { AgentCommandOptions } from './options.ts';
 
-/** Whoever is removed is told to end within that time of what tells the API server to know him no more. */
+/** When Sluice is removed, its agents end within this time after their rights to read the cluster have gone. */
 const RECENT_MS = 300_000;
 
 /** Runs until SIGTERM or SIGINT. Rules outlive it: `sluice uninstall` removes them. */
@@ -26,18 +26,18 @@ export async function agentCommand(options: AgentCommandOptions): Promise<void> 
   checkOptions(options);
   const log = await prepareProcess(options);
   const pipeline = await openPipeline(options, log);
-  const ears = startServers(options, pipeline, log);
+  const servers = startServers(options, pipeline, log);
   try {
     await run(options, pipeline, stop, log);
   } finally {
-    await close(pipeline, ears);
+    await close(pipeline, servers);
   }
   const { source } = pipeline;
   if (options.manifests === undefined) await lookForRemoval(source.wasReadWithin(RECENT_MS), log);
   log.info({}, 'agent stops; its rules stay in force');
 }
 
-// Loaded where it may be the last agent of its node.
+// Loaded only at the end: this may be the last agent of its node.
 async function lookForRemoval(wasRead: boolean, log: Logger): Promise<void> {
   const { leaveOpenWhereRemoved } = await import('./removal.ts');
   await leaveOpenWhereRemoved(wasRead, log);
@@ -45,17 +45,16 @@ async function lookForRemoval(wasRead: boolean, log: Logger): Promise<void> {
 
 async function run(
   options: AgentCommandOptions,
-  { source, enforcement, podNetwork, gate, links }: Pipeline,
+  { source, agent, status, staleConntrack, denials, podNetwork, gate, interfaces }: Pipeline,
   stop: AbortSignal,
   log: Logger,
 ): Promise<void> {
-  const { agent, status, staleConntrack } = enforcement;
   await source.mayStart(stop);
   if (stop.aborted) return;
-  enforcement.denials.start();
+  denials.start();
   void source.synced.then(() => status.setSynced());
   warnOfUnknownNode(options.node, agent.cluster, log);
-  await links.start();
+  await interfaces.start();
   await podNetwork?.network?.start();
   if (attaches(options)) staleConntrack.sweep();
   const ended = new AbortController();
@@ -68,28 +67,28 @@ async function run(
   }
 }
 
-/** Who holds containers back until their rules are in force promises nothing about policies that were not read. */
+/** The gate waits until all policies have been read: without them it could not promise a container its rules. */
 async function gateWhenSynced({ synced }: AgentSource, gate: PodGate, ended: AbortSignal): Promise<void> {
   await Promise.race([synced, aborted(ended)]);
   await gate.run(ended);
 }
 
-/** No event comes any more; then whoever acts by itself stops; then whoever answers. */
-async function close({ source, enforcement, podNetwork, links }: Pipeline, ears: Servers): Promise<void> {
-  await source.close();
-  links.close();
-  enforcement.liveConnections?.close();
-  enforcement.staleConntrack.close();
-  enforcement.audits.close();
-  enforcement.denials.close();
-  enforcement.counts?.close();
-  enforcement.flows.close();
-  await enforcement.dns.close();
-  await ears.close();
-  await podNetwork?.close();
+/** First the source, so that no event comes any more; then what acts by itself; then what answers requests. */
+async function close(pipeline: Pipeline, servers: Servers): Promise<void> {
+  await pipeline.source.close();
+  pipeline.interfaces.close();
+  pipeline.liveConnections?.close();
+  pipeline.staleConntrack.close();
+  pipeline.audits.close();
+  pipeline.denials.close();
+  pipeline.counts?.close();
+  pipeline.flows.close();
+  await pipeline.dns.close();
+  await servers.close();
+  await pipeline.podNetwork?.close();
 }
 
-/** A misspelt name protects nothing, and would look healthy. The node may also be about to register. */
+/** With a misspelt node name nothing is protected, and all would look healthy. The node may also register later. */
 function warnOfUnknownNode(node: string, cluster: Cluster, log: Logger): void {
   if (knowsNode(cluster, node)) return;
   const others = [...cluster.nodes.keys()].slice(0, 5).join(', ') || 'none';

@@ -1,14 +1,14 @@
 /**
- * What keeps the kernel equal to policy: the agent, everybody who watches it, and those who forget connections.
+ * What keeps the kernel equal to policy: the agent, its observers, and what forgets connections.
  *
  *     events ──▶ Agent ──▶ Incremental ──▶ passes: guard, counters, denials ──▶ kernel
  *                  │           │                                                  │ beforeCommit
  *                  │           └── follower: Denials.view                         └─▶ RuleCounts
  *                  │ each commit
- *                  ├─▶ DnsWatcher        which names matter, whose answers are read
+ *                  ├─▶ DnsWatcher        reads DNS answers for pods with rules by name
  *                  ├─▶ LiveConnections   cuts what policy has come to deny; asks DnsWatcher
  *                  ├─▶ StatusKeeper      status, metrics
- *                  ├─▶ CommitBarrier     who waits for the rules of a pod
+ *                  ├─▶ CommitBarrier     wakes who waits for a pod's rules
  *                  └─▶ Audits            what audited policies would do; reads FlowReader, Denials.view
  */
 
@@ -18,11 +18,13 @@ import { Agent } from '../agent/agent.ts';
 import { CommitBarrier } from '../agent/commitbarrier.ts';
 import { LiveConnections } from '../agent/connections/liveconnections.ts';
 import { StaleConntrack } from '../agent/connections/staleconntrack.ts';
+import type { MakeEngine, RulePass } from '../agent/engine.ts';
 import { KernelFeatures } from '../agent/kernelfeatures.ts';
 import type { Observer } from '../agent/observer.ts';
 import { StatusKeeper } from '../agent/status.ts';
 import { Incremental } from '../compiler/live/incremental.ts';
 import { withoutGuard } from '../compiler/midstreamguard.ts';
+import type { DnsQueue } from '../compiler/namespeers.ts';
 import { withRuleCounters } from '../compiler/rulecounters.ts';
 import { ownAddresses } from '../kernel/host/read.ts';
 import { openConntrack } from '../kernel/netlink/conntrack/conntrack.ts';
@@ -33,15 +35,14 @@ import { hostPortEvents } from '../model/hostportevents.ts';
 import { podCidrsOf, type UnknownPods } from '../model/podcidrs.ts';
 import type { PodLinks } from '../model/podlinks.ts';
 import type { Lifetimes } from '../names/leasetable.ts';
-import { NO_SUBJECTS } from '../names/subjects.ts';
+import { NO_SUBJECTS, type Subjects } from '../names/subjects.ts';
 import type { LocalPods } from '../network/sandboxes/localpods.ts';
-import type { Conntrack } from '../nft/conntrack.ts';
 import type { Kernel } from '../nft/kernel.ts';
 import { NO_LAST, NO_LOGS } from '../nft/missingfeature.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
 import { readResolvers } from './dns/resolvers.ts';
 import { DnsWatcher } from './dns/watcher.ts';
-import { type AdoptedState, placeholderNode, readAdoptedState } from './source/adoptedstate.ts';
+import { placeholderNode, readAdoptedState } from './source/adoptedstate.ts';
 import { Audits } from './watching/audits.ts';
 import { Denials, type DenialsOptions } from './watching/denials.ts';
 import { FlowReader } from './watching/flows.ts';
@@ -50,7 +51,7 @@ import { RuleCounts } from './watching/rulecounts.ts';
 export interface EnforcementOptions {
   readonly node: string;
   readonly unknownPods: UnknownPods;
-  /** Who links this node's pods with it. */
+  /** Whether we or another network plugin link this node's pods. */
   readonly podLinks: PodLinks;
   /** Open connections that policy comes to deny are cut. */
   readonly cutsConnections: boolean;
@@ -59,135 +60,136 @@ export interface EnforcementOptions {
   readonly denials: Pick<DenialsOptions, 'limits' | 'logs'>;
 }
 
-/** How what pods are told by DNS is heard. */
+/** How DNS answers of pods are read. */
 export interface DnsOptions {
   /** Resolvers that pods ask, beside those of resolv.conf. */
   readonly servers: readonly Address[];
-  /** From which they answer. */
+  /** The ports from which they answer. */
   readonly ports: readonly number[];
   readonly lifetimes: Partial<Lifetimes>;
 }
 
-export interface Enforcement {
-  readonly agent: Agent;
-  readonly status: StatusKeeper;
-  readonly barrier: CommitBarrier;
-  readonly kernelFeatures: KernelFeatures;
-  readonly liveConnections?: LiveConnections;
-  readonly staleConntrack: StaleConntrack;
-  readonly dns: DnsWatcher;
-  readonly denials: Denials;
-  /** Where rules count. */
-  readonly counts?: RuleCounts;
-  readonly flows: FlowReader;
-  readonly audits: Audits;
-  readonly adopted: AdoptedState;
-}
+export type Enforcement = Awaited<ReturnType<typeof openEnforcement>>;
 
-/** Throws KernelError where the kernel is of no use: now, and not when the cluster has been read. */
-export async function openEnforcement(
-  options: EnforcementOptions,
-  localPods: LocalPods,
-  log: Logger,
-): Promise<Enforcement> {
-  const { node, podLinks } = options;
-  const kernelFeatures = new KernelFeatures(release(), log);
-  const open = async () => kernelFeatures.opened(await openNftKernel({ podLinks }));
-  const kernel = await open();
-  const adopted = await readAdoptedState(kernel, podLinks);
-  if (adopted.isMarkedRemoved && options.unknownPods === 'deny') await denyAgain(log);
-  const conntrack = () => kernelFeatures.opened(openConntrack());
+/** Throws KernelError at once where the kernel is of no use, and not only when the cluster has been read. */
+export async function openEnforcement(options: EnforcementOptions, localPods: LocalPods, log: Logger) {
+  const { node } = options;
+  const { kernel, open, kernelFeatures, conntrack, adopted } = await openKernel(options, log);
+  const engines = new Engines(options, kernel);
+  const dns = new DnsWatcher({
+    queue: engines.queue,
+    subjects: engines.subjects,
+    isNaming: engines.isNaming,
+    lifetimes: options.dns.lifetimes,
+    conntrack,
+    ownAddresses,
+    log,
+  });
+  const denials = openDenials(options, kernel, dns, log);
+  const { view, services } = denials;
   const counts = options.countsRules ? new RuleCounts() : undefined;
-  const { engine, passes, dns, denials } = policyOf(options, kernel, conntrack, counts, log);
+  const flows = new FlowReader({ view, serviceOf: services?.of, ownAddresses, log });
+  const audits = new Audits({ node, view, flows, denials, log });
   const liveConnections = options.cutsConnections
     ? new LiveConnections({ conntrack: conntrack(), ownAddresses, log, node, names: dns })
     : undefined;
   const [status, barrier] = [new StatusKeeper(node), new CommitBarrier()];
-  // Who is heard is known before open connections are judged by it.
-  const observers = [dns, ...(liveConnections ? [cutter(liveConnections)] : []), status, barrier];
   const agent = new Agent({
     node,
     open: startingWith(kernel, open),
-    engine,
-    passes,
-    follower: denials.view,
+    engine: engines.make,
+    passes: passesOf(options, kernel, counts, denials),
+    follower: view,
     ...(counts && { beforeCommit: ops => counts.before(ops) }),
     log,
-    observers,
+    // DnsWatcher first: open connections are judged by the DNS answers that it has.
+    observers: [dns, ...(liveConnections ? [cutter(liveConnections)] : []), status, barrier, audits],
   });
   agent.note([...placeholderNode(node, adopted), ...hostPortEvents([], adopted.hostPorts)]);
   const vacant = () => vacantAddresses(agent.cluster, node, localPods);
   const staleConntrack = new StaleConntrack(conntrack(), vacant, log);
-  const flows = new FlowReader({ view: denials.view, serviceOf: denials.services?.of, ownAddresses, log });
-  const audits = new Audits({ node, view: denials.view, flows, denials, log });
-  agent.observe(audits);
   return {
     agent,
     status,
     barrier,
     kernelFeatures,
+    liveConnections,
     staleConntrack,
     dns,
     denials,
-    ...(counts && { counts }),
+    counts,
     flows,
     audits,
     adopted,
-    ...(liveConnections !== undefined && { liveConnections }),
   };
 }
 
-// Loaded where a removal was none.
+/** Opens the kernel and reads what the previous agent left there. */
+async function openKernel({ podLinks, unknownPods }: EnforcementOptions, log: Logger) {
+  const kernelFeatures = new KernelFeatures(release(), log);
+  const open = async () => kernelFeatures.opened(await openNftKernel({ podLinks }));
+  const conntrack = () => kernelFeatures.opened(openConntrack());
+  const kernel = await open();
+  const adopted = await readAdoptedState(kernel, podLinks);
+  if (adopted.isMarkedRemoved && unknownPods === 'deny') await denyAgain(log);
+  return { kernel, open, kernelFeatures, conntrack, adopted };
+}
+
+// Loaded only where the previous agent ended as for a removal that never came.
 async function denyAgain(log: Logger): Promise<void> {
   const { denyUnknownPodsAgain } = await import('./denyagain.ts');
   await denyUnknownPodsAgain(log);
 }
 
-/** What makes the rules, and what hears the names that they are about. */
-function policyOf(
-  options: EnforcementOptions,
-  kernel: Kernel,
-  conntrack: () => Conntrack,
-  counts: RuleCounts | undefined,
-  log: Logger,
-) {
-  const { node, unknownPods, podLinks, cutsConnections } = options;
-  const { queue, missingFeatures } = kernel;
-  const { servers, ports, lifetimes } = options.dns;
-  const kept = missingFeatures.includes(NO_LAST) ? 'times' : 'times and last';
-  const dnsQueue = queue && { queue, resolvers: readResolvers(servers), ports };
-  let incremental: Incremental | undefined;
-  const engine = (goesAhead: boolean) => {
-    incremental = new Incremental(node, unknownPods, podLinks, dnsQueue, { goesAhead });
-    return incremental;
+/** Makes the engines of the agent, and says what the rules by name of the latest one are about. */
+class Engines {
+  readonly queue: DnsQueue | undefined;
+  #latest: Incremental | undefined;
+  readonly #options: EnforcementOptions;
+
+  constructor(options: EnforcementOptions, { queue }: Kernel) {
+    const { servers, ports } = options.dns;
+    this.#options = options;
+    this.queue = queue && { queue, resolvers: readResolvers(servers), ports };
+  }
+
+  readonly make: MakeEngine = goesAhead => {
+    const { node, unknownPods, podLinks } = this.#options;
+    this.#latest = new Incremental(node, unknownPods, podLinks, this.queue, { goesAhead });
+    return this.#latest;
   };
-  const subjects = () => incremental?.namesSubjects ?? NO_SUBJECTS;
-  const isNaming = () => incremental?.isNaming ?? false;
-  const dns = new DnsWatcher({
-    queue: dnsQueue,
-    subjects,
-    isNaming,
-    lifetimes,
-    conntrack,
-    ownAddresses,
-    log,
-  });
+
+  readonly subjects = (): Subjects => this.#latest?.namesSubjects ?? NO_SUBJECTS;
+  readonly isNaming = (): boolean => this.#latest?.isNaming ?? false;
+}
+
+function openDenials(options: EnforcementOptions, kernel: Kernel, dns: DnsWatcher, log: Logger): Denials {
+  const { node, unknownPods } = options;
   const resolved = () => dns.cache?.asOf(Date.now());
-  const isPossible = !missingFeatures.includes(NO_LOGS);
-  const denials = new Denials({ ...options.denials, isPossible, node, unknownPods, resolved, log });
-  const passes = [
+  const isPossible = !kernel.missingFeatures.includes(NO_LOGS);
+  return new Denials({ ...options.denials, isPossible, node, unknownPods, resolved, log });
+}
+
+/** What is done to each desired ruleset before it is compared with the kernel's. */
+function passesOf(
+  { cutsConnections }: EnforcementOptions,
+  { missingFeatures }: Kernel,
+  counts: RuleCounts | undefined,
+  denials: Denials,
+): RulePass[] {
+  const kept = missingFeatures.includes(NO_LAST) ? 'times' : 'times and last';
+  return [
     ...(cutsConnections ? [] : [withoutGuard]),
     ...(counts === undefined ? [] : [(ruleset: Ruleset) => withRuleCounters(ruleset, kept)]),
     denials.pass,
   ];
-  return { engine, passes, dns, denials };
 }
 
 function cutter(live: LiveConnections): Pick<Observer, 'committed'> {
   return { committed: committed => live.follow(committed) };
 }
 
-/** The agent's first kernel is the one that was asked: to open one is to try out our rules, some twenty milliseconds. */
+/** The agent starts with the kernel that is open already: opening one tries out our rules, some twenty milliseconds. */
 function startingWith(first: Kernel, open: () => Promise<Kernel>): () => Promise<Kernel> {
   let opened: Kernel | undefined = first;
   return async () => {
@@ -197,7 +199,7 @@ function startingWith(first: Kernel, open: () => Promise<Kernel>): () => Promise
   };
 }
 
-/** What this node gives to pods, and has given to none that anybody knows of. */
+/** Whether an address of this node's pod networks belongs to no pod and no interface that is known. */
 function vacantAddresses(
   { nodes }: Cluster,
   node: string,

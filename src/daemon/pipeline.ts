@@ -1,17 +1,21 @@
 /**
- * The way from the source to the kernel. It is opened from its end: whoever takes something is there before whoever
- * hands it over.
+ * Opens all parts of an agent and connects them, from the kernel back to the source, so that each part is there before
+ * the one that hands events to it.
  *
- *     source ──events──▶ local pods ──events──▶ agent ──batches──▶ kernel
- *                            ▲                    └──▶ observers: status, barrier, open connections
- *       start gate, pod network: sandboxes
+ *     AgentSource ──events──▶ LocalPods.merge ──▶ InterfaceWatcher.merge ──▶ Agent ──batches──▶ kernel
+ *       ▲   │ problems          ▲                   ▲ links of the own Node    │
+ *       │   └─▶ StatusKeeper    │ sandboxes         │                          └─▶ observers (enforcement.ts)
+ *       │                       │                   │ look() before a pod starts
+ *       │                     PodGate, PodNetwork ──┴── CommitBarrier.programmed()
+ *       │                       │ late pods, Node condition
+ *       └── report ─────────────┴── Audits, quarantineReporter
  */
 import type { Logger } from 'pino';
 import type { Cluster, ClusterEvent } from '../model/cluster.ts';
 import { withoutRepeats } from '../model/repeats.ts';
 import { LocalPods } from '../network/sandboxes/localpods.ts';
 import { NO_BRIDGE_TABLES } from '../nft/missingfeature.ts';
-import { type Enforcement, openEnforcement } from './enforcement.ts';
+import { type Enforcement, type EnforcementOptions, openEnforcement } from './enforcement.ts';
 import {
   type AgentCommandOptions,
   attaches,
@@ -23,29 +27,24 @@ import {
 import { InterfaceWatcher } from './pods/interfacewatcher.ts';
 import type { PodNetworkNeeds, PodNetworkParts } from './pods/podnetwork.ts';
 import { lateStartSpec, PodGate, type StartGateConfig, startGateConfig } from './pods/startgate.ts';
-import type { AgentSource } from './source/agentsource.ts';
 import { quarantineReporter } from './source/quarantinereporter.ts';
 import { loadAgentSource, networkCondition } from './source/source.ts';
 
-export interface Pipeline {
-  readonly source: AgentSource;
-  readonly enforcement: Enforcement;
-  readonly gate: PodGate;
-  readonly links: InterfaceWatcher;
-  readonly podNetwork?: PodNetworkParts;
-}
+export type Pipeline = Awaited<ReturnType<typeof openPipeline>>;
 
-export async function openPipeline(options: AgentCommandOptions, log: Logger): Promise<Pipeline> {
-  const starts = startGateConfig(options);
-  const localPods = new LocalPods(options.node);
+export async function openPipeline(options: AgentCommandOptions, log: Logger) {
+  const { node } = options;
+  const gateConfig = startGateConfig(options);
+  const localPods = new LocalPods(node);
   const loading = loadAgentSource(options); // while the kernel is asked what it can do
-  const enforcement = await openAgent(options, starts, localPods, log);
-  const links = openLinks(options, enforcement, log);
-  // Where nobody but the source knows of pods, its word is taken as it is.
-  const merging = starts.gate.on || attaches(options) ? localPods : undefined;
+  const enforcement = await openEnforcement(enforcementOptions(options, gateConfig), localPods, log);
+  log.info({ node, pid: process.pid }, 'agent starts');
+  const interfaces = watchInterfaces(options, enforcement, log);
+  // Where the source alone knows of pods, its events are taken as they are.
+  const merging = gateConfig.gate.on || attaches(options) ? localPods : undefined;
   const openSource = await loading;
   const source = await openSource({
-    onEvents: taker(options.node, merging, links, enforcement),
+    onEvents: taker(node, merging, interfaces, enforcement),
     watcher: enforcement.status,
     ...(enforcement.denials.services && { services: enforcement.denials.services }),
     isolatedBefore: enforcement.adopted.isolatedPods,
@@ -53,25 +52,22 @@ export async function openPipeline(options: AgentCommandOptions, log: Logger): P
   });
   enforcement.audits.reportTo(spec => source.report(spec));
   enforcement.agent.observe(quarantineReporter(spec => source.report(spec)));
-  const needs = startNeeds(localPods, links, enforcement, log);
-  const gate = new PodGate(starts, { ...needs, onLate: late => source.report(lateStartSpec(late)) });
+  const needs = startNeeds(localPods, interfaces, enforcement, log);
+  const gate = new PodGate(gateConfig, { ...needs, onLate: late => source.report(lateStartSpec(late)) });
   const podNetwork = await openPods(options, {
     ...needs,
     status: enforcement.status,
     onNetworkUnavailable: unavailable => source.reportNode(networkCondition(unavailable)),
   });
-  return { source, enforcement, gate, links, ...(podNetwork !== undefined && { podNetwork }) };
+  return { ...enforcement, source, interfaces, gate, podNetwork };
 }
 
-async function openAgent(
+function enforcementOptions(
   options: AgentCommandOptions,
   { unknownPods }: StartGateConfig,
-  localPods: LocalPods,
-  log: Logger,
-): Promise<Enforcement> {
-  const { node } = options;
-  const how = {
-    node,
+): EnforcementOptions {
+  return {
+    node: options.node,
     unknownPods,
     podLinks: podLinksOf(options),
     cutsConnections: cutsConnections(options),
@@ -79,12 +75,9 @@ async function openAgent(
     countsRules: options.countRules ?? false,
     denials: { limits: denialLimits(options), logs: options.logDenials ?? 'sampled' },
   };
-  const enforcement = await openEnforcement(how, localPods, log);
-  log.info({ node, pid: process.pid }, 'agent starts');
-  return enforcement;
 }
 
-function openLinks(
+function watchInterfaces(
   { node, podTunnels }: AgentCommandOptions,
   { agent, adopted: inherited, kernelFeatures }: Enforcement,
   log: Logger,
@@ -100,38 +93,38 @@ function openLinks(
   });
 }
 
-/** Takes what the source reports to the agent. */
+/** Hands the source's events to the agent. */
 function taker(
   node: string,
   localPods: LocalPods | undefined,
-  links: InterfaceWatcher,
+  interfaces: InterfaceWatcher,
   { agent }: Enforcement,
 ): (events: readonly ClusterEvent[]) => void {
   return events => {
     const merged = localPods?.merge(events) ?? events;
-    if (merged.some(event => hasOtherAddresses(event, agent.cluster, node))) void links.look();
-    agent.note(withoutRepeats(links.merge(merged), agent.cluster));
+    if (merged.some(event => hasOtherAddresses(event, agent.cluster, node))) void interfaces.look();
+    agent.note(withoutRepeats(interfaces.merge(merged), agent.cluster));
   };
 }
 
-/** What those need who start pods. Whoever waits for a pod's rules waits for those of its port too. */
+/** What starting pods needs. A pod's rules are programmed when those of its bridge port are, too. */
 function startNeeds(
   localPods: LocalPods,
-  links: InterfaceWatcher,
+  interfaces: InterfaceWatcher,
   { agent, barrier, staleConntrack }: Enforcement,
   log: Logger,
 ) {
-  const programmed = { programmed: () => links.look(true).then(() => barrier.programmed()) };
+  const programmed = { programmed: () => interfaces.look(true).then(() => barrier.programmed()) };
   return { localPods, agent, barrier: programmed, staleConntrack, log };
 }
 
-/** Whether a pod of the node has come, or has other addresses: then it may be behind a port that nobody knows. */
+/** Whether a pod of the node is new or has other addresses: its bridge port may be unknown then. */
 function hasOtherAddresses(event: ClusterEvent, { pods }: Cluster, node: string): boolean {
   if (event.type !== 'pod' || event.value?.node !== node) return false;
   return event.value.addresses.join() !== (pods.get(event.key)?.addresses.join() ?? '');
 }
 
-// Loaded where it is wanted only: its thread and its sockets are no part of an agent that enforces and nothing else.
+// Loaded only where it is wanted: an agent that only enforces has no use for its thread and sockets.
 async function openPods(
   { node, podNetwork = 'none' }: AgentCommandOptions,
   needs: PodNetworkNeeds,

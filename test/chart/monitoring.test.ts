@@ -9,13 +9,15 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { StatusKeeper } from '../../src/agent/status.ts';
-import { agentView } from '../../src/api/rpc/agentview.ts';
+import { NO_NAMES } from '../../src/api/health/namescheck.ts';
+import { NO_GATE } from '../../src/api/health/startchecks.ts';
 import type { HttpServer } from '../../src/api/rpc/listener.ts';
 import { makeMetrics } from '../../src/api/rpc/metrics.ts';
 import { serveScrape } from '../../src/api/rpc/scrape.ts';
 import type { AgentView } from '../../src/api/rpc/view.ts';
 import { WAIT_BUCKETS_US } from '../../src/daemon/dns/messages.ts';
 import type { Host } from '../../src/kernel/host/facts.ts';
+import { testView } from '../support/agent/view.ts';
 import { makeCertificate } from '../support/tls/certificate.ts';
 
 const FILES = join(import.meta.dirname, '../../charts/sluice/files');
@@ -69,10 +71,15 @@ function notReady(): AgentView {
   keeper.onProblems([
     { severity: 'warning', object: 'NetworkPolicy shop/x', message: 'is odd', effect: 'it is enforced' },
   ]);
-  const view = agentView({
+  const view = testView({
     identity: { networkNamespace: 'net:[1]', cutsConnections: true },
-    keeper,
-    agent: { requestResync: () => undefined, podsInForce: new Map() },
+    status: keeper,
+    gate: { status: () => NO_GATE, counts: { inTime: 1, late: 0, withoutAddress: 0 }, takeWaits: () => [] },
+    dns: {
+      status: () => NO_NAMES,
+      latest: async () => undefined,
+      totals: () => ({ restarts: 0, waitBucketsUs: WAIT_BUCKETS_US }),
+    },
     readHost: async () => ({}) as Host,
   });
   const check = { name: 'ip-forward', state: 'fail', reason: 'x', remedy: 'y' } as const;
@@ -80,12 +87,7 @@ function notReady(): AgentView {
 }
 
 function metricsOf(view: AgentView) {
-  return makeMetrics(view, {
-    connectionsCut: () => 0,
-    watchRestarts: () => 0,
-    gate: { counts: { inTime: 1, late: 0, withoutAddress: 0 }, takeWaits: () => [] },
-    names: { bucketsUs: WAIT_BUCKETS_US, totals: () => ({ restarts: 0 }) },
-  });
+  return makeMetrics(view);
 }
 
 /** As docs/monitoring.md has it for a Prometheus without the operator. */

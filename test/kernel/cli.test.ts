@@ -8,10 +8,10 @@ import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { StatusKeeper } from '../../src/agent/status.ts';
-import { agentView } from '../../src/api/rpc/agentview.ts';
 import { serveRpc } from '../../src/api/rpc/server.ts';
 import { nodeReader } from '../../src/daemon/serve/view.ts';
 import { loadManifests } from '../../src/inputs/files/load.ts';
+import { testView } from '../support/agent/view.ts';
 import { wrongWith } from '../support/questions/schema.ts';
 import { Netns } from './netns.ts';
 import { sluiceAside } from './sluiceaside.ts';
@@ -351,12 +351,7 @@ test('`sluice inspect` and `sluice trace` say what a kernel lacks that the agent
   const identity = { networkNamespace, cutsConnections: true };
   const server = await serveRpc({
     socket,
-    view: agentView({
-      identity,
-      keeper,
-      agent: { requestResync: () => {}, podsInForce: new Map() },
-      readHost: nodeReader(),
-    }),
+    view: testView({ identity, status: keeper, readHost: nodeReader() }),
   });
   try {
     const [inspected, traced] = await Promise.all(

@@ -5,13 +5,13 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Agent } from '../../src/agent/agent.ts';
 import { StatusKeeper } from '../../src/agent/status.ts';
-import { agentView } from '../../src/api/rpc/agentview.ts';
 import { serveRpc } from '../../src/api/rpc/server.ts';
 import { Incremental } from '../../src/compiler/live/incremental.ts';
 import { nodeReader } from '../../src/daemon/serve/view.ts';
 import { openNftKernel } from '../../src/kernel/netlink/nftables/nft-kernel.ts';
 import { type ClusterEvent, ClusterState } from '../../src/model/cluster.ts';
 import { crowd, podEvent, selecting, tenantPod } from '../support/agent/tenants.ts';
+import { testView } from '../support/agent/view.ts';
 import { Netns } from './netns.ts';
 import { sluiceAside } from './sluiceaside.ts';
 
@@ -74,7 +74,7 @@ test('pods that wait are no drift and not in force: their number and some names 
   expect(waiting).toBeGreaterThan(100);
   const networkNamespace = netns.exec('readlink', ['/proc/self/ns/net']).trim();
   const identity = { networkNamespace, cutsConnections: true };
-  const view = agentView({ identity, keeper, agent, readHost: nodeReader() });
+  const view = testView({ identity, status: keeper, agent, readHost: nodeReader() });
   const server = await serveRpc({ socket, view });
   try {
     const wait = new RegExp(
@@ -117,7 +117,7 @@ test('what is different while the agent commits each time that both are read is 
   const identity = { networkNamespace, cutsConnections: true };
   const server = await serveRpc({
     socket,
-    view: agentView({ identity, keeper, agent, readHost: nodeReader() }),
+    view: testView({ identity, status: keeper, agent, readHost: nodeReader() }),
   });
   try {
     const { code, stdout } = await sluice('inspect');

@@ -1,21 +1,23 @@
 /** What kubelet and Prometheus see. */
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { StatusKeeper } from '../../src/agent/status.ts';
-import { agentView } from '../../src/api/rpc/agentview.ts';
+import { NO_NAMES } from '../../src/api/health/namescheck.ts';
 import { serveHttp } from '../../src/api/rpc/http.ts';
 import { type HttpServer, parseListenAddress } from '../../src/api/rpc/listener.ts';
 import { makeMetrics } from '../../src/api/rpc/metrics.ts';
-import type { NamesTotals } from '../../src/api/rpc/namesmetrics.ts';
+import type { DnsTotals } from '../../src/api/rpc/namesmetrics.ts';
 import type { Host } from '../../src/kernel/host/facts.ts';
 import { type ClusterEvent, ClusterState } from '../../src/model/cluster.ts';
 import { HEALTHY_HOST } from '../support/agent/healthyhost.ts';
+import { testView } from '../support/agent/view.ts';
 
 const IDENTITY = { networkNamespace: 'net:[1]', cutsConnections: true };
 const HOST: Host = { ...HEALTHY_HOST, foreignRules: { unreadable: 'hidden' } };
 const EVENT: ClusterEvent = { type: 'namespace', key: 'shop', value: { name: 'shop', labels: {} } };
 
-const NAMES: NamesTotals = {
+const NAMES: DnsTotals = {
   restarts: 1,
+  waitBucketsUs: [50, 1_000],
   counts: {
     learnt: 5,
     passed: 3,
@@ -31,24 +33,21 @@ const NAMES: NamesTotals = {
   },
 };
 
-let names: NamesTotals;
+let names: DnsTotals;
 let keeper: StatusKeeper;
 let server: HttpServer;
 
 beforeEach(async () => {
   keeper = new StatusKeeper('one');
-  names = { restarts: 0 };
-  const view = agentView({
+  names = { restarts: 0, waitBucketsUs: NAMES.waitBucketsUs };
+  const view = testView({
     identity: IDENTITY,
-    keeper,
-    agent: { requestResync: () => {}, podsInForce: new Map() },
+    status: keeper,
     readHost: async () => HOST,
+    liveConnections: { counts: { cut: 7 } },
+    dns: { status: () => NO_NAMES, latest: async () => undefined, totals: () => names },
   });
-  const metrics = makeMetrics(view, {
-    connectionsCut: () => 7,
-    watchRestarts: () => keeper.watchRestarts,
-    names: { bucketsUs: [50, 1_000], totals: () => names },
-  });
+  const metrics = makeMetrics(view);
   server = await serveHttp({ address: '127.0.0.1:0', view, metrics });
 });
 

@@ -9,7 +9,6 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { StatusKeeper } from '../../src/agent/status.ts';
 import { CHECK_NAMES } from '../../src/api/health/check.ts';
 import { NO_NAMES } from '../../src/api/health/namescheck.ts';
-import { agentView } from '../../src/api/rpc/agentview.ts';
 import { connectAgent } from '../../src/api/rpc/client.ts';
 import { type RpcServer, serveRpc } from '../../src/api/rpc/server.ts';
 import { SocketInUse } from '../../src/api/rpc/socketfile.ts';
@@ -21,6 +20,7 @@ import type { Policy } from '../../src/model/policy.ts';
 import { EVERYTHING } from '../../src/model/selector.ts';
 import { DnsCache, type DnsRecord } from '../../src/names/dnscache.ts';
 import { HEALTHY_HOST } from '../support/agent/healthyhost.ts';
+import { testView } from '../support/agent/view.ts';
 
 const IDENTITY = { networkNamespace: 'net:[1]', cutsConnections: true };
 const POD: Pod = {
@@ -98,18 +98,19 @@ async function serve(): Promise<void> {
   };
   server = await serveRpc({
     socket,
-    view: agentView({
+    view: testView({
       identity: IDENTITY,
-      keeper,
+      status: keeper,
       agent,
       readHost: async () => host,
       openConntrack: () => ({ read: async (_, wanted) => void wanted(OPENED), close: () => undefined }),
-      names: {
+      dns: {
         status: () => {
           looks++;
           return NO_NAMES;
         },
-        cache: async () => facts,
+        latest: async () => facts,
+        totals: () => ({ restarts: 0, waitBucketsUs: [] }),
       },
     }),
     watchMs: 10,

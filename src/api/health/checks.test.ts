@@ -10,6 +10,7 @@ import {
   lastCommit,
   lastEvent,
   NO_DENIALS,
+  NOTHING_MISSING,
   nodeRoutes,
   podAddresses,
   policiesProgrammed,
@@ -21,7 +22,7 @@ import { CHECK_NAMES, type CheckState, finding, isReady, whyNotReady } from './c
 import { enforcingChain } from './enforcers.ts';
 import { health } from './health.ts';
 import { bridgeTrafficSeen, conntrackFill, foreignEnforcer, forwarding, podCidrRoute } from './hostchecks.ts';
-import { type DnsFacts, names } from './namescheck.ts';
+import { type DnsFacts, NO_NAMES, names } from './namescheck.ts';
 import { NO_GATE, type PodStarts, startGate, unknownPods } from './startchecks.ts';
 
 const NOW = 1_000_000_000;
@@ -541,7 +542,16 @@ const OF_THE_HOST = new Set<string>([
   'foreign-enforcer',
 ]);
 
-const FACTS = { work: WORK, host: HOST, ours: OURS, nowMs: NOW };
+const FACTS = {
+  work: WORK,
+  host: HOST,
+  ours: OURS,
+  nowMs: NOW,
+  starts: NO_GATE,
+  kernel: NOTHING_MISSING,
+  dns: NO_NAMES,
+  denied: NO_DENIALS,
+};
 
 describe('health()', () => {
   test('has every check once, in order', () => {
@@ -617,6 +627,7 @@ describe('health()', () => {
 
   test('says what to do wherever something warns or fails', () => {
     const broken = health({
+      ...FACTS,
       work: work({ synced: false, failuresInARow: 1, lostSources: ['pods'] }),
       host: host({ conntrack: value({ count: 1000, max: 1000 }), processes: value(['kube-router']) }),
       ours: OURS,

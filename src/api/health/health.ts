@@ -8,8 +8,6 @@ import {
   kernelFeatures,
   lastCommit,
   lastEvent,
-  NO_DENIALS,
-  NOTHING_MISSING,
   nodeRoutes,
   podAddresses,
   policiesProgrammed,
@@ -19,8 +17,8 @@ import {
 import { flowtables, ipvs, podLinks, podSources, routeLocalnet, sourceRoutes } from './bypasschecks.ts';
 import { type Check, isReady } from './check.ts';
 import { bridgeTrafficSeen, conntrackFill, foreignEnforcer, forwarding, podCidrRoute } from './hostchecks.ts';
-import { type DnsFacts, NO_NAMES, names } from './namescheck.ts';
-import { NO_GATE, type PodStarts, startGate, unknownPods } from './startchecks.ts';
+import { type DnsFacts, names } from './namescheck.ts';
+import { type PodStarts, startGate, unknownPods } from './startchecks.ts';
 
 export interface Health {
   readonly ready: boolean;
@@ -35,27 +33,14 @@ export interface HealthFacts {
   readonly ours: Ours;
   /** Milliseconds since 1970. */
   readonly nowMs: number;
-  /** Default: no gate. */
-  readonly starts?: PodStarts;
-  /** Default: a kernel that lacks nothing. */
-  readonly kernel?: KernelFacts;
-  /** Default: no pod has a rule by name. */
-  readonly dns?: DnsFacts;
-  /** Default: none is named. */
-  readonly denied?: DenialsFacts;
+  readonly starts: PodStarts;
+  readonly kernel: KernelFacts;
+  readonly dns: DnsFacts;
+  readonly denied: DenialsFacts;
 }
 
 /** Whether the node's pod network is right, check by check. */
-export function health({
-  work,
-  host,
-  ours,
-  nowMs,
-  starts = NO_GATE,
-  kernel = NOTHING_MISSING,
-  dns = NO_NAMES,
-  denied = NO_DENIALS,
-}: HealthFacts): Health {
+export function health({ work, host, ours, nowMs, starts, kernel, dns, denied }: HealthFacts): Health {
   const checks = [
     sourcesSynced(work),
     kernelEqualsDesired(work, nowMs),

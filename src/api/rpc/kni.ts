@@ -1,9 +1,12 @@
 /** kni.KNI: what a runtime asks about the node's and a pod's network. docs/kni.md documents every extradata key. */
 
 import { status, type UntypedServiceImplementation } from '@grpc/grpc-js';
+import type { StatusKeeper } from '../../agent/status.ts';
+import { subjectSelects } from '../../compiler/classes.ts';
 import { sleep } from '../../lib/async/sleep.ts';
 import { FAMILY_NAME, familyOf } from '../../model/address.ts';
-import type { PodKey } from '../../model/cluster.ts';
+import { isSelectable, namespaceOf, type PodKey } from '../../model/cluster.ts';
+import { comparePolicies, policyLabel } from '../../model/policy.ts';
 import { type Check, whyNotReady } from '../health/check.ts';
 import { attachCalls, INTERFACE, interfacesOf } from './kniattach.ts';
 import { CallRefusal, unary } from './unary.ts';
@@ -26,8 +29,8 @@ export function kniService(view: AgentView): UntypedServiceImplementation {
   };
 }
 
-function attachFamily({ pods }: AgentView) {
-  const network = pods?.network;
+function attachFamily({ podNetwork }: AgentView) {
+  const network = podNetwork?.network;
   if (network === undefined)
     return {
       CreateNetwork: notHere('creates no network namespaces'),
@@ -47,7 +50,7 @@ function attachFamily({ pods }: AgentView) {
 async function queryNodeNetworks(view: AgentView) {
   const { ready, checks } = await view.health();
   const reason = whyNotReady(checks).map(reasonText).join('; ');
-  const extradata: Record<string, string> = { node: view.keeper.status().node };
+  const extradata: Record<string, string> = { node: view.status.status().node };
   if (!ready) extradata.reason = reason;
   for (const check of checks) {
     extradata[`check.${check.name}`] = check.state;
@@ -66,11 +69,11 @@ async function queryPodNetwork(view: AgentView, { name, namespace }: PodRequest)
     throw new CallRefusal(status.INVALID_ARGUMENT, 'name and namespace of the pod are both needed');
   }
   const key: PodKey = `${namespace}/${name}`;
-  const found = view.pod(key);
+  const found = view.status.pod(key);
   if (found === undefined) throw new CallRefusal(status.NOT_FOUND, `no pod ${key} is known on this node`);
   const { pod, sinceMs } = found;
   const extradata: Record<string, string> = {
-    policies: view.policiesOf(key).join(','),
+    policies: policiesOf(view.status, key).join(','),
     programmed: String(sinceMs !== undefined),
   };
   if (sinceMs !== undefined) extradata.programmedSince = new Date(sinceMs).toISOString();
@@ -79,23 +82,34 @@ async function queryPodNetwork(view: AgentView, { name, namespace }: PodRequest)
   const ipconfig = { ip: pod.addresses, mac: '', extradata: { families } };
   // Where another plugin attaches, the API has addresses and no names: the first interface is called so by convention.
   const reported = pod.addresses.length === 0 ? {} : { [INTERFACE]: ipconfig };
-  const attached = view.pods?.network && (await interfacesOf(view.pods.network, key));
+  const attached = view.podNetwork?.network && (await interfacesOf(view.podNetwork.network, key));
   return { ipconfigs: attached && Object.keys(attached).length > 0 ? attached : reported, extradata };
+}
+
+/** In order of precedence within their tiers. */
+function policiesOf({ cluster }: StatusKeeper, key: PodKey): string[] {
+  const pod = cluster.pods.get(key);
+  if (pod === undefined || !isSelectable(pod)) return [];
+  const namespace = namespaceOf(cluster, pod.namespace);
+  const chosen = [...cluster.policies.values()].filter(
+    policy => subjectSelects(policy, pod, namespace) !== 'no',
+  );
+  return chosen.sort(comparePolicies).map(policyLabel);
 }
 
 /** Repeating it is harmless: the kernel is read back, and what is wrong is put right. */
 async function setupNodeNetwork(view: AgentView) {
-  await view.pods?.network?.setUp();
+  await view.podNetwork?.network?.setUp();
   const askedMs = Date.now();
-  view.requestResync();
-  while ((view.keeper.status().readAtMs ?? 0) < askedMs) {
+  view.agent.requestResync();
+  while ((view.status.status().readAtMs ?? 0) < askedMs) {
     if (Date.now() - askedMs > REPAIR.patienceMs) throw new CallRefusal(status.UNAVAILABLE, whyNot(view));
     await sleep(REPAIR.pollMs);
   }
   return {};
 }
 
-function whyNot({ keeper }: AgentView): string {
+function whyNot({ status: keeper }: AgentView): string {
   const { synced, lastError } = keeper.status();
   if (!synced) return 'the sources have not synced yet; the rules in force stay as they are';
   return `the kernel could not be repaired in ${REPAIR.patienceMs / 1000} s: ${lastError ?? 'it is busy'}`;

@@ -3,32 +3,17 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { AgentStatus } from '../../agent/status.ts';
 import type { DenialsFacts } from '../health/agentchecks.ts';
 import { CHECK_NAMES } from '../health/check.ts';
-import { addNames, type NamesMeter } from './namesmetrics.ts';
+import { addNames } from './namesmetrics.ts';
 import { addPolicies } from './policymetrics.ts';
 import { addCounter } from './risingcounter.ts';
-import type { AgentView } from './view.ts';
-
-/** Totals that others count. */
-export interface OtherTotals {
-  readonly connectionsCut: () => number;
-  readonly watchRestarts: () => number;
-  readonly gate?: GateTotals;
-  readonly names?: NamesMeter;
-}
-
-/** Of the start gate. */
-interface GateTotals {
-  readonly counts: { readonly inTime: number; readonly late: number; readonly withoutAddress: number };
-  /** For how many milliseconds each pod waited that has started since the last call. */
-  takeWaits(): readonly number[];
-}
+import type { AgentView, GateView } from './view.ts';
 
 const EVENT_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 const STATES = ['ok', 'warn', 'fail', 'unknown'] as const;
 
-export function makeMetrics(view: AgentView, others: OtherTotals): Registry {
+export function makeMetrics(view: AgentView): Registry {
   const registry = new Registry();
-  const status = () => view.keeper.status();
+  const status = () => view.status.status();
   const counter = (name: string, help: string, total: () => number) =>
     addCounter(registry, `sluice_${name}`, help, total);
   counter('commits_total', 'Batches committed to the kernel.', () => status().totals.commits);
@@ -46,12 +31,16 @@ export function makeMetrics(view: AgentView, others: OtherTotals): Registry {
   counter(
     'connections_cut_total',
     'Live connections cut because policy denies them now.',
-    others.connectionsCut,
+    () => view.liveConnections?.counts.cut ?? 0,
   );
-  counter('watch_restarts_total', 'Watches of the API server that had to begin again.', others.watchRestarts);
+  counter(
+    'watch_restarts_total',
+    'Watches of the API server that had to begin again.',
+    () => view.status.watchRestarts,
+  );
   addLatency(registry, view);
-  if (others.gate !== undefined) addGate(registry, others.gate);
-  if (others.names !== undefined) addNames(registry, others.names);
+  addGate(registry, view.gate);
+  addNames(registry, () => view.dns.totals());
   addDenials(registry, view);
   if (view.counts !== undefined) addPolicies(registry, view.counts);
   addAudits(registry, view);
@@ -61,21 +50,21 @@ export function makeMetrics(view: AgentView, others: OtherTotals): Registry {
   return registry;
 }
 
-function addLatency(registry: Registry, { keeper }: AgentView): void {
+function addLatency(registry: Registry, { status }: AgentView): void {
   new Histogram({
     name: 'sluice_event_to_kernel_seconds',
     help: 'Time from an event until the kernel holds what it means.',
     buckets: EVENT_BUCKETS,
     registers: [registry],
     collect() {
-      for (const { ms, events } of keeper.takeAges()) {
+      for (const { ms, events } of status.takeAges()) {
         for (let i = 0; i < events; i++) this.observe(ms / 1000);
       }
     },
   });
 }
 
-function addGate(registry: Registry, gate: GateTotals): void {
+function addGate(registry: Registry, gate: GateView): void {
   new Counter({
     name: 'sluice_pod_starts_total',
     help: 'Pods that started through the gate: with their rules in force, before them, or with no address reported.',

@@ -2,14 +2,16 @@
 import { Counter, Gauge, type Metric, type Registry } from 'prom-client';
 import { addCounter } from './risingcounter.ts';
 
-/** Of the thread that hears answers now: with the next one its counters begin anew. */
-export interface NamesTotals {
+/** Totals of the thread that reads DNS answers now: with the next thread the counters begin anew. */
+export interface DnsTotals {
   /** How often such a thread ended. */
   readonly restarts: number;
-  readonly counts?: NamesCounts;
+  /** The upper bounds of the buckets in which `waits` counts. */
+  readonly waitBucketsUs: readonly number[];
+  readonly counts?: DnsCounts;
 }
 
-interface NamesCounts {
+interface DnsCounts {
   readonly learnt: number;
   readonly passed: number;
   readonly unread: number;
@@ -19,18 +21,13 @@ interface NamesCounts {
   readonly overruns: number;
   readonly addresses: number;
   readonly beating: boolean;
-  /** How many waited at most as long as each of `bucketsUs`, and at last those that waited longer. */
+  /** How many waited at most as long as each of `waitBucketsUs`, and at last those that waited longer. */
   readonly waits: readonly number[];
   readonly waitedUs: number;
 }
 
-export interface NamesMeter {
-  readonly bucketsUs: readonly number[];
-  readonly totals: () => NamesTotals;
-}
-
-export function addNames(registry: Registry, { bucketsUs, totals }: NamesMeter): void {
-  const of = (count: (counts: NamesCounts) => number) => {
+export function addNames(registry: Registry, totals: () => DnsTotals): void {
+  const of = (count: (counts: DnsCounts) => number) => {
     const { counts } = totals();
     return counts === undefined ? 0 : count(counts);
   };
@@ -54,10 +51,10 @@ export function addNames(registry: Registry, { bucketsUs, totals }: NamesMeter):
     of(({ addresses }) => addresses),
   );
   addGauge(registry, 'hearing', '1 while answers wait.', () => of(({ beating }) => Number(beating)));
-  registry.registerMetric(waitHistogram(bucketsUs, totals) as unknown as Metric<string>);
+  registry.registerMetric(waitHistogram(totals) as unknown as Metric<string>);
 }
 
-function addAnswers(registry: Registry, totals: () => NamesTotals): void {
+function addAnswers(registry: Registry, totals: () => DnsTotals): void {
   new Counter({
     name: 'sluice_names_answers_total',
     help: 'Answers of DNS that were heard: learnt, of no use to a rule (passed), or not to be read.',
@@ -83,7 +80,8 @@ function addGauge(registry: Registry, name: string, help: string, value: () => n
 }
 
 /** Counted elsewhere, in buckets already: prom-client's own takes one value at a time. */
-function waitHistogram(bucketsUs: readonly number[], totals: () => NamesTotals) {
+function waitHistogram(totals: () => DnsTotals) {
+  const bucketsUs = totals().waitBucketsUs;
   const name = 'sluice_names_answer_wait_seconds';
   const metric = {
     name,

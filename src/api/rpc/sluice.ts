@@ -39,7 +39,7 @@ export function sluiceService(view: AgentView): UntypedServiceImplementation {
 
 async function statusOf(view: AgentView): Promise<StatusResponse> {
   const { ready, checks } = await view.health();
-  const state = view.keeper.status();
+  const state = view.status.status();
   return {
     node: state.node,
     ready,
@@ -72,7 +72,7 @@ async function statusOf(view: AgentView): Promise<StatusResponse> {
     totals: state.totals,
     network_namespace: view.identity.networkNamespace,
     cuts_connections: view.identity.cutsConnections,
-    denies_unknown_pods: view.starts().unknownPods === 'deny',
+    denies_unknown_pods: view.gate.status().unknownPods === 'deny',
   };
 }
 
@@ -103,10 +103,10 @@ async function send<T>(call: ServerWritableStream<object, T>, objects: Iterable<
 }
 
 /** Of one moment, however slowly it is read. */
-function stateObjects({ keeper, podsInForce }: AgentView): Iterable<StateObject> {
-  const events = clusterEvents(keeper.cluster);
-  const inForce = podsInForce();
-  const gone = [...inForce.keys()].filter(key => !keeper.cluster.pods.has(key));
+function stateObjects({ status, agent }: AgentView): Iterable<StateObject> {
+  const events = clusterEvents(status.cluster);
+  const inForce = agent.podsInForce;
+  const gone = [...inForce.keys()].filter(key => !status.cluster.pods.has(key));
   return objectsOf([...events, ...gone.map(key => ({ type: 'pod', key }) as const)], inForce);
 }
 
@@ -140,7 +140,7 @@ function jsonOf(value: object | undefined): string {
 }
 
 async function sendNames(call: ServerWritableStream<NamesRequest, ToldName>, view: AgentView): Promise<void> {
-  await send(call, recordsFor(await view.names.cache(), call.request.address));
+  await send(call, recordsFor(await view.dns.latest(), call.request.address));
 }
 
 function* recordsFor(cache: DnsCache | undefined, address: string): Generator<ToldName> {

@@ -1,6 +1,9 @@
-/** What every service and the metrics show of the agent. The composition root fills it in. */
-import type { ProgrammedPod, StatusKeeper } from '../../agent/status.ts';
-import type { Pod, PodKey } from '../../model/cluster.ts';
+/**
+ * What the sockets, the probes and the metrics read of an agent: its parts, under the names that they have in
+ * daemon/pipeline.ts, and what is read of the machine (daemon/serve/view.ts).
+ */
+import type { Agent } from '../../agent/agent.ts';
+import type { StatusKeeper } from '../../agent/status.ts';
 import type { CountedFlow } from '../../model/countedflows.ts';
 import type { Direction } from '../../model/policy.ts';
 import type { DnsCache } from '../../names/dnscache.ts';
@@ -8,24 +11,34 @@ import type { CniParts } from '../../network/cni/cni.ts';
 import type { Denial } from '../../observe/denials/denial.ts';
 import type { FlowSource } from '../../observe/flows/source.ts';
 import type { AuditTotal } from '../../observe/recording/audittally.ts';
-import type { DenialsFacts } from '../health/agentchecks.ts';
+import type { DenialsFacts, KernelFacts } from '../health/agentchecks.ts';
 import type { Health } from '../health/health.ts';
 import type { DnsFacts } from '../health/namescheck.ts';
 import type { PodStarts } from '../health/startchecks.ts';
+import type { DnsTotals } from './namesmetrics.ts';
 
-/** Peers by name, as whoever hears answers has them. */
-export interface NamesView {
-  readonly status: () => DnsFacts;
-  /** All that was heard before the call. Absent where nobody hears. */
-  readonly cache: () => Promise<DnsCache | undefined>;
+/** The start gate. */
+export interface GateView {
+  status(): PodStarts;
+  readonly counts: { readonly inTime: number; readonly late: number; readonly withoutAddress: number };
+  /** How many milliseconds each pod waited that has started since the last call. */
+  takeWaits(): readonly number[];
 }
 
-/** Denied connections, as whoever names them has them. */
-export interface DenialsView {
+/** DNS answers of the node's pods. */
+interface DnsView {
+  status(): DnsFacts;
+  /** With every answer before the call; undefined where answers are not read. */
+  latest(): Promise<DnsCache | undefined>;
+  totals(): DnsTotals;
+}
+
+/** Denied connections. */
+interface DenialsView {
   facts(): Promise<DenialsFacts>;
   /** The oldest first. */
   denials(): readonly Denial[];
-  /** Tells of every denial from now on; the answer ends it. */
+  /** Calls the follower for each denial from now on, until the returned function is called. */
   follow(follower: (denial: Denial) => void): () => void;
 }
 
@@ -56,7 +69,7 @@ export interface AuditsView {
   readonly unjudged: number;
 }
 
-/** What of the agent never changes. */
+/** What never changes. */
 export interface Identity {
   /** `net:[4026531840]`. */
   readonly networkNamespace: string;
@@ -64,28 +77,27 @@ export interface Identity {
   readonly cutsConnections: boolean;
 }
 
-export interface AgentView {
+/** What is read of the machine when somebody asks. */
+export interface NodeView {
   readonly identity: Identity;
-  readonly keeper: StatusKeeper;
   health(): Promise<Health>;
-  /** What becomes of pods that start. */
-  starts(): PodStarts;
-  pod(key: PodKey): ProgrammedPod | undefined;
-  /** Labels of the policies that select the pod. */
-  policiesOf(key: PodKey): readonly string[];
-  /** What pods of this node are told by DNS. */
-  readonly names: NamesView;
-  readonly denials: DenialsView;
-  /** New connections, while somebody asks. */
-  readonly flows: FlowSource;
-  /** Absent where rules do not count. */
-  readonly counts?: CountsView;
-  readonly audits: AuditsView;
-  requestResync(): void;
-  /** Pods with changes that are not in force: as the rules in force have them, or nothing where they know none. */
-  podsInForce(): ReadonlyMap<PodKey, Pod | undefined>;
-  /** Of this node's pods, now. */
+  /** The open connections of this node's pods. */
   openConnections(): Promise<readonly CountedFlow[]>;
-  /** Where pods come to us before they start. */
-  readonly pods?: CniParts;
+}
+
+export interface AgentView extends NodeView {
+  readonly status: StatusKeeper;
+  readonly agent: Pick<Agent, 'requestResync' | 'podsInForce'>;
+  readonly kernelFeatures: KernelFacts;
+  readonly gate: GateView;
+  readonly dns: DnsView;
+  readonly denials: DenialsView;
+  readonly flows: FlowSource;
+  readonly audits: AuditsView;
+  /** Absent where open connections are left alone. */
+  readonly liveConnections?: { readonly counts: { readonly cut: number } } | undefined;
+  /** Absent where rules do not count. */
+  readonly counts?: CountsView | undefined;
+  /** Absent where pods are not attached or announced by us. */
+  readonly podNetwork?: CniParts | undefined;
 }

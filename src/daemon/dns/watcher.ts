@@ -7,6 +7,7 @@ import type { NamesKnown } from '../../agent/connections/knownnames.ts';
 import { openByName, programmedBefore } from '../../agent/connections/openbyname.ts';
 import type { Log } from '../../agent/log.ts';
 import type { DnsFacts } from '../../api/health/namescheck.ts';
+import type { DnsTotals } from '../../api/rpc/namesmetrics.ts';
 import { type DnsQueue, NAMES_PODS, resolverPorts } from '../../compiler/namespeers.ts';
 import { type Backoff, backoffMs } from '../../lib/async/backoff.ts';
 import { settledWithin } from '../../lib/async/sleep.ts';
@@ -18,7 +19,7 @@ import { type Lifetimes, NAMES_LIMITS } from '../../names/leasetable.ts';
 import { lastingPods, NO_SUBJECTS, type Subjects } from '../../names/subjects.ts';
 import type { Conntrack } from '../../nft/conntrack.ts';
 import type { AnswerThread } from './answerthread.ts';
-import type { DnsCounts } from './messages.ts';
+import { WAIT_BUCKETS_US } from './messages.ts';
 
 /** Somebody waits at a prompt. */
 const LATEST_MS = 1_000;
@@ -100,8 +101,9 @@ export class DnsWatcher implements NamesKnown {
   }
 
   /** Of the thread that runs now, and how many ended before it. */
-  totals(): { readonly restarts: number; readonly counts?: DnsCounts } {
-    return { restarts: this.#restarts, ...(this.#thread?.counts && { counts: this.#thread.counts }) };
+  totals(): DnsTotals {
+    const counts = this.#thread?.counts;
+    return { restarts: this.#restarts, waitBucketsUs: WAIT_BUCKETS_US, ...(counts && { counts }) };
   }
 
   /** The rules are in force: whoever they are about is heard from now on. Never waits. */

@@ -1,9 +1,8 @@
-/** The agent's ears: the socket and the HTTP address. Neither is worth an agent that does not enforce. */
+/** The socket and the HTTP addresses. The agent enforces also where they cannot be opened. */
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { whyNotReady } from '../../api/health/check.ts';
 import { cniSocketOf, serveCni } from '../../api/rpc/cnisocket.ts';
-import type { OtherTotals } from '../../api/rpc/metrics.ts';
 import type { ScrapeFiles } from '../../api/rpc/scrape.ts';
 import type { AgentView } from '../../api/rpc/view.ts';
 
@@ -26,7 +25,6 @@ export interface Serving {
 export async function serve(
   { socket, metricsAddress, ...scrape }: ServeOptions,
   view: AgentView,
-  totals: OtherTotals,
   log: Logger,
 ): Promise<Serving> {
   const closers: Serving[] = [];
@@ -40,7 +38,7 @@ export async function serve(
   }
   if (metricsAddress === 'none' && scrape.scrapeAddress === undefined) return closing(closers);
   const { makeMetrics } = await import('../../api/rpc/metrics.ts');
-  const metrics = makeMetrics(view, totals); // one for both: each scrape takes what its histograms were told
+  const metrics = makeMetrics(view); // One registry for both addresses: a scrape takes what its histograms have.
   if (metricsAddress !== 'none') closers.push(await serveProbes(metricsAddress, view, metrics, log));
   const { scrapeAddress, scrapeTlsDir, scrapeTokenFile } = scrape;
   if (scrapeAddress !== undefined) {
@@ -57,7 +55,7 @@ function closing(closers: readonly Serving[]): Serving {
 async function serveCniOf(socket: string, view: AgentView): Promise<Serving> {
   const { answerCni } = await import('../../network/cni/cni.ts');
   const unavailable = async () => whyNotReady((await view.health()).checks);
-  return serveCni(cniSocketOf(socket), request => answerCni(view.pods, request, unavailable));
+  return serveCni(cniSocketOf(socket), request => answerCni(view.podNetwork, request, unavailable));
 }
 
 async function serveProbes(

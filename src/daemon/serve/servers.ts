@@ -1,14 +1,12 @@
 /**
- * Who is answered: the socket and the metrics, and the CNI plugin on the node. Rules come first; but an agent that
- * cannot get that far must be able to say so.
+ * Starts the servers: the socket, the metrics, and the CNI plugin on the node. They start after the first rules are in
+ * force, or after some seconds: an agent that cannot program rules must be able to say so.
  */
 import type { Logger } from 'pino';
 import { PATIENCE_MS } from '../../agent/agent.ts';
 import type { StatusKeeper } from '../../agent/status.ts';
-import type { OtherTotals } from '../../api/rpc/metrics.ts';
 import { giveMemoryBack } from '../../kernel/host/memory.ts';
 import { sleep } from '../../lib/async/sleep.ts';
-import { WAIT_BUCKETS_US } from '../dns/messages.ts';
 import type { AgentCommandOptions } from '../options.ts';
 import type { Pipeline } from '../pipeline.ts';
 import type { Serving } from './serve.ts';
@@ -21,7 +19,7 @@ export interface Servers {
 const SILENT_MS = PATIENCE_MS + 1_000;
 
 export function startServers(options: AgentCommandOptions, pipeline: Pipeline, log: Logger): Servers {
-  const { status } = pipeline.enforcement;
+  const { status } = pipeline;
   const closed = new AbortController();
   const serving = serveWhenProgrammed(options, pipeline, log, closed.signal);
   void Promise.all([status.firstProgrammed, serving]).then(giveMemoryBack);
@@ -42,25 +40,11 @@ async function serveWhenProgrammed(
   log: Logger,
   closed: AbortSignal,
 ): Promise<Serving | undefined> {
-  await programmedOrLate(pipeline.enforcement.status, closed);
+  await programmedOrLate(pipeline.status, closed);
   if (closed.aborted) return undefined;
   // Loaded now, and not before there are rules.
-  const [{ openAgentView: viewOf }, { serve }] = await Promise.all([
-    import('./view.ts'),
-    import('./serve.ts'),
-  ]);
-  return serve(options, await viewOf(options, pipeline), totalsOf(pipeline), log);
-}
-
-/** What metrics count that nobody else shows. */
-function totalsOf({ enforcement, gate }: Pipeline): OtherTotals {
-  const { status, liveConnections, dns: answers } = enforcement;
-  return {
-    connectionsCut: () => liveConnections?.counts.cut ?? 0,
-    watchRestarts: () => status.watchRestarts,
-    gate,
-    names: { bucketsUs: WAIT_BUCKETS_US, totals: () => answers.totals() },
-  };
+  const [{ openAgentView }, { serve }] = await Promise.all([import('./view.ts'), import('./serve.ts')]);
+  return serve(options, await openAgentView(options, pipeline), log);
 }
 
 async function programmedOrLate(status: StatusKeeper, closed: AbortSignal): Promise<void> {

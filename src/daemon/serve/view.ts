@@ -1,8 +1,8 @@
-/** What everybody who is answered may see of the agent. */
+/** The view of the agent that its servers show: its parts, and what is read of this machine. */
 
 import { KUBE_FIREWALL } from '../../api/health/bypasschecks.ts';
 import { enforcingChain } from '../../api/health/enforcers.ts';
-import { agentView } from '../../api/rpc/agentview.ts';
+import { nodeView } from '../../api/rpc/nodeview.ts';
 import type { AgentView } from '../../api/rpc/view.ts';
 import type { Host } from '../../kernel/host/facts.ts';
 import { ownNetworkNamespace, readHost } from '../../kernel/host/read.ts';
@@ -13,31 +13,19 @@ import type { Pipeline } from '../pipeline.ts';
 import { podRoutes } from '../pods/podroutes.ts';
 
 export async function openAgentView(options: AgentCommandOptions, pipeline: Pipeline): Promise<AgentView> {
-  const { enforcement, gate, podNetwork } = pipeline;
-  return agentView({
-    identity: {
-      networkNamespace: await ownNetworkNamespace(),
-      cutsConnections: cutsConnections(options),
-    },
-    keeper: enforcement.status,
-    agent: enforcement.agent,
+  const networkNamespace = await ownNetworkNamespace();
+  const node = nodeView(pipeline, {
+    identity: { networkNamespace, cutsConnections: cutsConnections(options) },
     readHost: nodeReader(),
     readPodRoutes: podRoutes,
-    starts: () => gate.status(),
-    pods: podNetwork,
-    kernel: enforcement.kernelFeatures,
-    names: { status: () => enforcement.dns.status(), cache: () => enforcement.dns.latest() },
-    denials: enforcement.denials,
-    flows: enforcement.flows,
-    counts: enforcement.counts,
-    audits: enforcement.audits,
     openConntrack,
   });
+  return { ...pipeline, ...node };
 }
 
-// All that health wants to know of this node.
+// The facts of this node that health checks need.
 
-/** Enforcers are installed once; with iptables a node may have ten thousands of chains. */
+/** Other enforcers are installed once, and listing chains is expensive: iptables may have made ten thousands. */
 const FRESH_MS = 60_000;
 
 type Foreign = Pick<Host, 'foreignRules' | 'foreignChains' | 'flowtables'>;

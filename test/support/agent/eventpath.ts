@@ -42,15 +42,15 @@ await server.start();
 const folder = mkdtempSync(join(tmpdir(), 'sluice-path-'));
 const kubeconfig = join(folder, 'kubeconfig');
 writeFileSync(kubeconfig, kubeconfigOf((await server.access()).server));
-const { source, enforcement } = await openPipeline(
+const { source, agent, liveConnections } = await openPipeline(
   { node: 'node-0', kubeconfig, startGate: 'off', socket: 'none', metricsAddress: 'none' },
   pino({ level: 'silent' }),
 );
 let committed: (round: Committed) => void = () => undefined;
-enforcement.agent.observe({ committed: round => committed(round) });
+agent.observe({ committed: round => committed(round) });
 const stop = new AbortController();
 await source.mayStart(stop.signal);
-void enforcement.agent.run(stop.signal);
+void agent.run(stop.signal);
 await source.synced;
 
 const session = new Session();
@@ -67,7 +67,7 @@ async function pathOf(kind: string, changes: readonly KubeObject[]): Promise<Eve
   let all = new Set<string>();
   for (const [i, change] of changes.entries()) {
     const { round, ran } = await inForce(change);
-    await enforcement.liveConnections?.settled(); // else what follows it would run beside the next one
+    await liveConnections?.settled(); // else what follows it would run beside the next one
     if (i < UNCOUNTED) continue;
     ops.push(round.ops.length);
     all = all.size === 0 ? ran : new Set([...all].filter(each => ran.has(each)));

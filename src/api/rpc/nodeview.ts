@@ -1,0 +1,108 @@
+/** What is read of the machine for the sockets, the probes and the metrics: health, and open connections. */
+import { openConnectionsOf } from '../../agent/connections/openconnections.ts';
+import type { StatusKeeper } from '../../agent/status.ts';
+import type { Host, Ours, PodRoute, Reading } from '../../kernel/host/facts.ts';
+import type { Address } from '../../model/address.ts';
+import { type ContestedAddress, contestedAddresses } from '../../model/addressowners.ts';
+import { type Cluster, isSelectable, type Pod } from '../../model/cluster.ts';
+import { podCidrsOf } from '../../model/podcidrs.ts';
+import type { Conntrack } from '../../nft/conntrack.ts';
+import { health } from '../health/health.ts';
+import { isNearlyFull } from '../health/hostchecks.ts';
+import { latestOpeners, openersOf } from './openers.ts';
+import type { AgentView, Identity, NodeView } from './view.ts';
+
+/** Many may ask at the same time; the node is read at most this often. */
+const FRESH_MS = 500;
+
+export interface NodeReaders {
+  readonly identity: Identity;
+  readonly readHost: () => Promise<Host>;
+  /** The interfaces by which the node's routes lead to these pods. */
+  readonly readPodRoutes: (
+    pods: readonly Address[],
+    uplinks: readonly number[],
+  ) => Promise<Reading<readonly PodRoute[]>>;
+  readonly openConntrack: () => Pick<Conntrack, 'read' | 'close'>;
+}
+
+export function nodeView(
+  agent: Omit<AgentView, keyof NodeView>,
+  { identity, readHost, readPodRoutes, openConntrack }: NodeReaders,
+): NodeView {
+  const { status, kernelFeatures, gate, dns, denials, podNetwork } = agent;
+  const network = podNetwork?.network;
+  const host = cached(readHost);
+  const own = cached(async () => ours(status));
+  const routes = cached(async () => ({ podRoutes: await readPodRoutes(...podsAndUplinks(status)) }));
+  const attached = cached(async () => network && { attached: await network.facts() });
+  const openers = latestOpeners(() => openersOf(openConntrack, status.cluster, status.status().node));
+  return {
+    identity,
+    health: async () => {
+      const read = await host();
+      const opened = openers(isNearlyFull(read));
+      return health({
+        work: status.status(),
+        host: read,
+        ours: {
+          ...(await own()),
+          ...(await routes()),
+          ...(await attached()),
+          ...(opened && { openers: opened }),
+        },
+        nowMs: Date.now(),
+        starts: gate.status(),
+        kernel: kernelFeatures,
+        dns: dns.status(),
+        denied: await denials.facts(),
+      });
+    },
+    openConnections: () => openConnectionsOf(openConntrack(), status.localAddresses()),
+  };
+}
+
+function cached<T>(read: () => Promise<T>): () => Promise<T> {
+  let last: { readonly atMs: number; readonly value: Promise<T> } | undefined;
+  return () => {
+    const nowMs = performance.now();
+    if (last === undefined || nowMs - last.atMs > FRESH_MS) last = { atMs: nowMs, value: read() };
+    return last.value;
+  };
+}
+
+function ours(status: StatusKeeper): Ours {
+  const { node } = status.status();
+  const { nodes, pods } = status.cluster;
+  return {
+    podCidrs: podCidrsOf(nodes.get(node)),
+    podAddresses: status.localAddresses(),
+    podNames: [...pods.values()].filter(pod => pod.node === node).map(({ name }) => name),
+    contested: contestedAddresses(status.cluster, node).map(contestedText),
+    ...withoutPort(status.cluster, node),
+  };
+}
+
+function podsAndUplinks(status: StatusKeeper): [pods: readonly Address[], uplinks: readonly number[]] {
+  const { node } = status.status();
+  return [status.localAddresses(), status.cluster.nodes.get(node)?.links?.uplinks ?? []];
+}
+
+function withoutPort({ nodes, pods }: Cluster, node: string): Pick<Ours, 'withoutPort' | 'unknownPorts'> {
+  const { podPorts: ports, bridgePorts } = nodes.get(node)?.links ?? {};
+  if (ports === undefined) return {};
+  const behind = new Set(ports.flatMap(({ addresses }) => addresses));
+  const local = [...pods.values()].filter(pod => pod.node === node && isSelectable(pod));
+  const outside = local.filter(({ addresses }) => !addresses.every(address => behind.has(address)));
+  return { withoutPort: outside.map(({ key }) => key), unknownPorts: bridgePorts?.unknown ?? [] };
+}
+
+/** A node may have thousands of pods report one address. */
+const MOST_NAMED = 5;
+
+function contestedText({ address, pods: [owner, ...others] }: ContestedAddress): string {
+  const text = ({ key, node }: Pod) => `${key} on ${node || 'no node'}`;
+  const rest = others.length - MOST_NAMED;
+  const named = others.slice(0, MOST_NAMED).map(text).join(' or ');
+  return `${address}: ${text(owner!)}, and not ${named}${rest > 0 ? ` or ${rest} more` : ''}`;
+}
