@@ -18,10 +18,10 @@ import { commitLog } from './commitlog.ts';
 import type { Committed, RoundCause } from './committed.ts';
 import { DesiredState } from './desiredstate.ts';
 import type { EngineFollower, MakeEngine, RulePass } from './engine.ts';
+import { isPolicyFault, recoveryFrom } from './failure.ts';
 import { KernelState } from './kernelstate.ts';
 import type { Log } from './log.ts';
 import { every, type Observer } from './observer.ts';
-import { isPolicyFault, recoveryFrom } from './recovery.ts';
 import { BatchScope, Scheduler } from './scheduler.ts';
 
 export interface AgentOptions {

@@ -11,7 +11,7 @@
 import type { Family } from '../model/address.ts';
 import type { Op } from '../nft/plan/op.ts';
 import type { ElementKey, Ruleset, SetSpec } from '../nft/ruleset.ts';
-import { usesOf } from './connections/uses.ts';
+import { usesOf } from './connections/tightening.ts';
 
 const FAMILIES: readonly Family[] = ['ip', 'ip6'];
 

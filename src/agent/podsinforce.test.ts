@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { tenantPod } from '../../test/support/agent/tenants.ts';
 import { ClusterState, type Namespace } from '../model/cluster.ts';
-import { PodsInForce } from './podsinforce.ts';
+import { PodsInForce } from './desiredstate.ts';
 
 const [first, second, third] = ['a', 'b', 'c'].map(app => tenantPod('shop', 1, { labels: { app } }));
 const { key } = first!;

@@ -10,12 +10,25 @@ import {
   type Pod,
   type PodKey,
 } from '../model/cluster.ts';
+import type { PolicyId } from '../model/policy.ts';
 import { type QuarantinedPolicy, quarantineProblem, type WaitingPolicy } from '../model/policystatus.ts';
 import type { Problem } from '../model/problem.ts';
 import type { Committed } from './committed.ts';
 import { type Age, Backlog } from './latency.ts';
 import type { Observer } from './observer.ts';
-import { type PodsWaiting, type PoliciesWaiting, waitingPods, waitingPolicies } from './waitingchanges.ts';
+
+interface PodsWaiting {
+  /** Pods whose changes the last commit has left for another one, and some of them. */
+  readonly waitingPods: number;
+  readonly waitingPodNames: readonly PodKey[];
+}
+
+interface PoliciesWaiting {
+  /** Policies whose changes wait for their turn, the age of the oldest, and those that have waited longest. */
+  readonly waitingPolicies: number;
+  readonly waitingPoliciesMs: number;
+  readonly waitingPolicyNames: readonly PolicyId[];
+}
 
 /** Times are milliseconds since 1970; ages and durations are milliseconds. */
 export interface AgentStatus extends PodsWaiting, PoliciesWaiting {
@@ -92,6 +105,8 @@ export interface Clocks {
   readonly now: () => number;
 }
 
+/** Of what waits. */
+const MOST_WAITING_NAMES = 5;
 const MOST_COMMITS = 20;
 const MOST_NAMES = 20;
 const MOST_UNREAD_AGES = 10_000;
@@ -279,4 +294,27 @@ export class StatusKeeper implements Observer {
 
 function given<K extends string, V>(key: K, value: V | undefined): { [P in K]?: V } {
   return value === undefined ? {} : ({ [key]: value } as { [P in K]: V });
+}
+
+function waitingPods(pods: Committed['waitingPods']): PodsWaiting {
+  return { waitingPods: pods.size, waitingPodNames: firstFew(pods.keys()) };
+}
+
+/** The first one has waited longest. */
+function waitingPolicies(deferred: readonly WaitingPolicy[], nowMs: number): PoliciesWaiting {
+  const [first] = deferred;
+  return {
+    waitingPolicies: deferred.length,
+    waitingPoliciesMs: first === undefined ? 0 : nowMs - first.sinceMs,
+    waitingPolicyNames: firstFew(deferred).map(({ id }) => id),
+  };
+}
+
+function firstFew<T>(values: Iterable<T>): T[] {
+  const few: T[] = [];
+  for (const value of values) {
+    if (few.length === MOST_WAITING_NAMES) break;
+    few.push(value);
+  }
+  return few;
 }

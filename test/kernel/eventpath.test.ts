@@ -11,8 +11,8 @@ const PROGRAM = fileURLToPath(new URL('../support/agent/eventpath.ts', import.me
  * lower these as the code comes nearer, and do not raise them.
  */
 const MOST = {
-  pod: { functions: 657, files: 119 },
-  policy: { functions: 1121, files: 161 },
+  pod: { functions: 647, files: 112 },
+  policy: { functions: 1121, files: 155 },
 } as const;
 
 /** Where each of them passes, however files are cut: else another path was counted. */

@@ -205,7 +205,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'names: what was left alone while nobody knew what was told stays',
-    find: '    if (isBlind) this.#lookOnceKnown(names, affected);\n',
+    find: '    if (isBlind) this.#scanOnceKnown(names, affected);\n',
     replace: '',
     test: 'openbyname.test.ts',
   },
@@ -1530,7 +1530,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'open connections: a first packet that was on its way is not looked for',
-    find: 'this.#lookAgain(affected);',
+    find: 'this.#scanAgain(affected);',
     replace: '',
     test: 'liveconnections.test.ts',
   },
@@ -1542,7 +1542,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'open connections: whom a short look left is forgotten',
-    find: '    this.#long.add(addresses(crowd.left));\n',
+    find: '    this.#long.add(addresses(quota.left));\n',
     replace: '',
     test: 'liveconnections.test.ts',
   },
@@ -2072,13 +2072,13 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'quarantine: a shortage of the kernel is blamed on a tenant',
     find: 'if (STATE.has(error.code)) return isTrial || isSettling || failuresBefore >= DOUBTS;',
     replace: 'if (STATE.has(error.code)) return true;',
-    test: 'blame.test.ts',
+    test: 'policyfault.test.ts',
   },
   {
     name: 'quarantine: a reason to refuse a step that nobody has listed is nobody’s',
     find: 'return CONTENT.has(code) || (op !== undefined && code !== OWNED);',
     replace: 'return CONTENT.has(code);',
-    test: 'blame.test.ts',
+    test: 'policyfault.test.ts',
   },
   {
     name: 'start gate: it connects before the first commit',

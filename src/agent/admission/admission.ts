@@ -78,6 +78,7 @@ export class Admission {
     all: boolean,
     isReady: IsReady,
   ): readonly PolicyChange[] {
+    if (this.isEmpty && this.#quarantine.isEmpty) return [];
     const again = this.#quarantine.takeWithoutRoom(nowMs, id => this.#queue.has(id));
     if (again !== undefined) this.enqueue(again, policies.get(again.id), nowMs);
     if (this.#quarantine.isSettling) return [];

@@ -81,6 +81,10 @@ export class Quarantine {
     return this.#trial !== undefined;
   }
 
+  get isEmpty(): boolean {
+    return this.#held.size === 0;
+  }
+
   has(id: PolicyId): boolean {
     return this.#held.has(id);
   }

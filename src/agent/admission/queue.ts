@@ -132,6 +132,7 @@ export class AdmissionQueue {
   }
 
   takeShare(nowMs: number, isReady = ALL_READY): PolicyChange[] {
+    if (this.size === 0) return [];
     const [first, others] = partition(this.#pending.values(), change => this.#mustNotWait(change));
     const [small, large] = partition(others, change => this.#isSmall(change));
     const atOnce = [...first, ...ofEveryNamespace(small, nowMs)];
@@ -157,6 +158,7 @@ export class AdmissionQueue {
    * for their turn, and some of them become ready together.
    */
   toPrepare(nowMs: number, isReady: IsReady): PolicyChange[] {
+    if (this.size === 0) return [];
     const large = [...this.#pending.values()].filter(change => !this.#isSmall(change));
     const [ready, others] = partition(large, isReady);
     const isServed = new Set(ready.map(({ namespace }) => namespace));

@@ -22,11 +22,11 @@ const other = (...podCidrs: string[]): ClusterEvent => ({
   value: { name: 'n2', labels: {}, addresses: [], podCidrs } satisfies Node,
 });
 
-test.each<[string, 'nobody' | 'everybody', ClusterEvent[], ClusterEvent[]]>([
-  ['a host port that comes', 'nobody', [], hostPortEvents([], [WEB])],
-  ['a host port that goes', 'nobody', hostPortEvents([], [WEB]), hostPortEvents([WEB], [])],
-  ['a node that comes', 'everybody', [], [other('10.2.0.0/24')]],
-  ['a node that goes', 'everybody', [other('10.2.0.0/24')], [{ type: 'node', key: 'n2' }]],
+test.each<[string, 'none' | 'all', ClusterEvent[], ClusterEvent[]]>([
+  ['a host port that comes', 'none', [], hostPortEvents([], [WEB])],
+  ['a host port that goes', 'none', hostPortEvents([], [WEB]), hostPortEvents([WEB], [])],
+  ['a node that comes', 'all', [], [other('10.2.0.0/24')]],
+  ['a node that goes', 'all', [other('10.2.0.0/24')], [{ type: 'node', key: 'n2' }]],
 ])('%s affects %s', (_, affected, earlier, later) => {
   const engine = new Incremental('n1', 'allow', 'ours');
   const isolated = shopPolicy('db', { podSelector: {}, policyTypes: ['Ingress', 'Egress'] });

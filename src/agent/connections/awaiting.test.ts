@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { ingressPolicy, podEvent, policyEvent, tenantPod } from '../../../test/support/agent/tenants.ts';
 import { ClusterState } from '../../model/cluster.ts';
 import type { PolicyId } from '../../model/policy.ts';
-import { AwaitingAllowances } from './awaiting.ts';
+import { AwaitingAllowances } from './liveconnections.ts';
 
 const requirements = [{ key: 'app', operator: 'In' as const, values: ['web'] }];
 const web = tenantPod('shop', 1, { labels: { app: 'web' } });

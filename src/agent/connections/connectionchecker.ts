@@ -23,7 +23,7 @@ const NONE: ReadonlySet<Address> = new Set();
 export class ConnectionChecker {
   readonly #ruleset: Ruleset;
   readonly #own: ReadonlySet<Address>;
-  readonly #known = new KnownVerdicts();
+  readonly #known = new VerdictCache();
   readonly #localPods: () => ReadonlySet<Address>;
   judged = 0;
 
@@ -100,7 +100,7 @@ function classAt({ sets }: Table, direction: Direction, address: Address): strin
  */
 const PLACE_BITS = 12;
 
-export class KnownVerdicts {
+export class VerdictCache {
   readonly #flows: (Flow | undefined)[] = Array.from({ length: 1 << PLACE_BITS }, () => undefined);
   readonly #denied = new Uint8Array(1 << PLACE_BITS);
 

@@ -137,14 +137,14 @@ test('whatever a commit comes to deny is affected by it, when sets are made anew
         const made = new Set(ops.flatMap(op => (op.op === 'addSet' ? [op.set.name] : [])));
         if (ops.some(op => op.op === 'delSet' && made.has(op.set))) tally.remade++;
         // Whoever has just begun looks at everything.
-        const affected = before === undefined ? 'everybody' : affectedAddresses(before, after, ops);
+        const affected = before === undefined ? 'all' : affectedAddresses(before, after, ops);
         for (const flow of flowsOf(changes))
           if (passes(actual, flow) && !passes(after, flow)) {
             tally.denied++;
-            if (affected !== 'everybody') tally.narrow++;
+            if (affected !== 'all') tally.narrow++;
             const isAffected =
-              affected === 'everybody' ||
-              (affected !== 'nobody' && (affected.has(flow.from) || affected.has(flow.to)));
+              affected === 'all' ||
+              (affected !== 'none' && (affected.has(flow.from) || affected.has(flow.to)));
             expect(isAffected, JSON.stringify(flow)).toBe(true);
           }
         actual = applied(actual, after);

@@ -170,7 +170,7 @@ test('only what may be denied is read: the addresses at an end, or nothing', asy
   expect(site.table.asked).toEqual([]);
   await site.change({ type: 'pod', key: 'shop/api' });
   expect(site.table.asked).toEqual([[api]]);
-  await site.change(ingress('nobody'));
+  await site.change(ingress('none'));
   expect(site.table.asked).toEqual([[api], [db, at('fd01::1')]]);
   expect(site.table.connections).toEqual([]);
 });
@@ -179,7 +179,7 @@ test('what commits ask for during a look is looked at together, after it', async
   const site = await siteWith(ingress('web', 'api'));
   site.note({ type: 'pod', key: 'shop/web' });
   site.note({ type: 'pod', key: 'shop/api' });
-  site.note(ingress('nobody'));
+  site.note(ingress('none'));
   await site.live.settled();
   expect(site.table.asked).toEqual([
     [web, at('fd02::1')],
@@ -263,7 +263,7 @@ test('whoever has very many connections keeps those of nobody else waiting, and 
   expect(site.table.connections).toEqual([]);
   await site.change({ type: 'policy', key: 'NetworkPolicy shop/crowd' });
   for (let i = 0; i < 12_000; i++) site.open(CROWD, web);
-  await site.change(closed, ingress('nobody'));
+  await site.change(closed, ingress('none'));
   expect(site.table.asked.slice(2)).toEqual([[db, at('fd01::1')], [CROWD]]);
   expect(site.table.connections).toEqual([]);
 });

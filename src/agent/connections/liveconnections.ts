@@ -1,37 +1,34 @@
 /**
- * Live connections follow policy: after a commit that may deny what was allowed, those of the pods that it concerns are
- * read and judged like new ones (N38); the kernel is made to forget the denied ones while the others are read, and the
+ * Open connections follow policy. After a commit that may deny what was allowed, the connections of the pods that it concerns
+ * are read and judged like new ones (N38). The kernel is made to forget those that are denied while the others are read, and the
  * guard (compiler/midstreamguard.ts) keeps them from coming back.
  *
- *                     ┌ few addresses ──▶ short looks ─┬▶ cut
- *     commit ──affected                      │ crowded │
- *                ▲    └ many, or crowded ──▶ long looks ┘
- *                └── a second later, once more; commits of a quarter of a second share that look
+ *                     ┌ few addresses ──▶ short scans ─┬▶ cut
+ *     commit ──affected                       │ crowded │
+ *                ▲    └ many, or crowded ──▶ long scans ┘
+ *                └── a second later, once more; commits of a quarter of a second share that scan
  *
- * A look at few addresses takes the kernel milliseconds, one at very many connections takes seconds of reading, judging and
- * cutting: neither waits for the other, and a short look leaves whoever has a crowd of them to a long one.
+ * A scan of few addresses takes the kernel milliseconds; a scan of very many connections takes seconds of reading, judging and
+ * cutting. Neither waits for the other: a short scan leaves an address with very many connections (crowded) to a long one.
  *
- * The second look is for a first packet that was on its way while the rules changed: the old ones let it pass, and the
- * kernel begins to track it when the first look is over. Connections that nobody has answered yet are judged like the
- * others. What their opener sends is new to the rules and dropped; but an answer, whenever it comes, would be taken for
- * the reply of a known connection, and from then on everything passes.
+ * The second scan is for a first packet that was on its way while the rules changed: the old ones let it pass, and the kernel
+ * begins to track it when the first scan is over. Connections that have no reply yet are judged like the others. What their
+ * opener sends is new to the rules and dropped; but a reply would make them established, and from then on everything passes.
  */
 import { type Address, familyOf } from '../../model/address.ts';
 import { ownerOf } from '../../model/addressowners.ts';
 import { type Cluster, isSelectable, type Pod } from '../../model/cluster.ts';
 import type { Flow } from '../../model/flow.ts';
-import type { PolicyId } from '../../model/policy.ts';
+import { namespaceOfPolicy, type Policy, type PolicyId } from '../../model/policy.ts';
 import { type Connection, type Conntrack, FEW_ADDRESSES } from '../../nft/conntrack.ts';
 import { flowText } from '../../semantics/flowtext.ts';
+import { selects } from '../../semantics/match.ts';
 import type { Committed } from '../committed.ts';
 import type { Log } from '../log.ts';
-import { type AffectedAddresses, addresses, allBut, merge } from './affected.ts';
-import { AwaitingAllowances } from './awaiting.ts';
 import { ConnectionChecker } from './connectionchecker.ts';
 import { type NamesKnown, withKnownNames } from './knownnames.ts';
-import { Lane } from './lane.ts';
-import { SharedLook } from './sharedlook.ts';
-import { affectedAddresses } from './tightening.ts';
+import { ScanQueue, ScanQuota } from './scanqueue.ts';
+import { type AffectedAddresses, addresses, affectedAddresses, allBut, merge } from './tightening.ts';
 
 /** What it needs to know of a commit. */
 export type Programmed = Pick<Committed, 'cluster' | 'ruleset' | 'ops' | 'unknownBefore'> &
@@ -44,14 +41,13 @@ export interface LiveConnectionsOptions {
   readonly log: Log;
   /** Whose pods are local. */
   readonly node?: string;
-  /** Of a node that hears what its pods are told by DNS. */
+  /** Of a node that reads the DNS answers to its pods. */
   readonly names?: NamesKnown;
-  /** After which time everything that was looked at is looked at once more. */
+  /** After which time everything that was scanned is scanned once more. */
   readonly againMs?: number;
 }
 
 export interface CutCounts {
-  /** Looks at the table. */
   looks: number;
   /** Connections that were judged. */
   judged: number;
@@ -60,16 +56,16 @@ export interface CutCounts {
 
 const AGAIN_MS = 1_000;
 const RETRY_MS = 1_000;
-/** Commits within that part of the time before a later look share it. */
+/** Commits within that part of the time before a later scan share it. */
 const TOGETHER = 1 / 4;
-/** Connections of a short look: some tens of milliseconds. */
+/** Connections of a short scan: some tens of milliseconds. */
 const MOST_OF_SHORT = 10_000;
-/** What is denied takes memory until it is cut. */
+/** Denied connections take memory until they are cut. */
 const CUT_AT_ONCE = 1_000;
 const NONE: ReadonlySet<PolicyId> = new Set();
-/** Of a look, for the log. */
+/** Connections of a scan, for the log. */
 const MOST_REPORTED = 200;
-/** Where it is never known what pods were told, these would only ever become more. */
+/** Addresses that wait for the DNS answers of their pods: where these never become known, there would be ever more. */
 const MOST_BLIND = 4_096;
 
 export class LiveConnections {
@@ -77,17 +73,17 @@ export class LiveConnections {
   /** Since the agent started. */
   readonly counts: CutCounts = { looks: 0, judged: 0, cut: 0 };
   readonly #closed = new AbortController();
-  readonly #short = this.#lane(affected => this.#lookShortly(affected));
-  readonly #long = this.#lane(affected => this.#lookForLong(affected));
-  /** Who had so many connections that a short look left them. */
+  readonly #short = this.#scanQueue(affected => this.#scanFew(affected));
+  readonly #long = this.#scanQueue(affected => this.#scanMany(affected));
+  /** Addresses with so many connections that a short scan left them. */
   readonly #crowded = new Set<Address>();
-  /** Looked at before anybody knew what pods were told. */
-  #blind: AffectedAddresses = 'nobody';
+  /** Scanned before the DNS answers of pods were known. */
+  #blind: AffectedAddresses = 'none';
   readonly #timers = new Set<NodeJS.Timeout>();
-  /** What is looked at once more, and until when others come to it. */
-  #again: { affected: AffectedAddresses; readonly untilMs: number } = { affected: 'nobody', untilMs: 0 };
+  /** What is scanned once more, and until when further addresses join it. */
+  #again: { affected: AffectedAddresses; readonly untilMs: number } = { affected: 'none', untilMs: 0 };
   readonly #awaiting: AwaitingAllowances;
-  /** Left out of the looks until now. */
+  /** Left out of the scans until now. */
   #held: ReadonlySet<Address> = new Set();
   #last: Programmed | undefined;
 
@@ -101,12 +97,12 @@ export class LiveConnections {
     const before = programmed.unknownBefore ? undefined : this.#last?.ruleset;
     const isFirst = this.#last === undefined;
     this.#last = programmed;
-    const affected = isFirst ? 'everybody' : affectedAddresses(before, programmed.ruleset, programmed.ops);
-    this.#lookAt(this.#withoutHeld(programmed, affected));
-    if (affected !== 'nobody') this.#lookAgain(affected);
+    const affected = isFirst ? 'all' : affectedAddresses(before, programmed.ruleset, programmed.ops);
+    this.#scan(this.#withoutHeld(programmed, affected));
+    if (affected !== 'none') this.#scanAgain(affected);
   }
 
-  /** Whoever awaits allowances has the later look, and one when they are there. */
+  /** Pods whose allow rules follow have the later scan, and one when the rules are there. */
   #withoutHeld({ cluster, isolating = NONE }: Programmed, affected: AffectedAddresses): AffectedAddresses {
     const held = this.#awaiting.of(cluster, isolating, performance.now());
     const released = [...this.#held].filter(address => !held.has(address));
@@ -114,12 +110,12 @@ export class LiveConnections {
     return merge(allBut(affected, addresses(held)), addresses(released));
   }
 
-  /** Waits until all that was followed has been looked at, once. */
+  /** Waits until all that was followed has been scanned, once. */
   async settled(): Promise<void> {
     for (;;) {
-      const looking = this.#short.looking ?? this.#long.looking;
-      if (looking === undefined) return;
-      await looking;
+      const scanning = this.#short.scanning ?? this.#long.scanning;
+      if (scanning === undefined) return;
+      await scanning;
     }
   }
 
@@ -127,25 +123,24 @@ export class LiveConnections {
     this.#closed.abort();
     this.#short.clear();
     this.#long.clear();
-    this.#blind = 'nobody';
+    this.#blind = 'none';
     for (const timer of this.#timers) clearTimeout(timer);
     this.#options.conntrack.close();
   }
 
-  #lane(look: (affected: AffectedAddresses) => Promise<void>): Lane {
-    return new Lane({ look, failed: error => this.#retry(error), closed: this.#closed.signal });
+  #scanQueue(scan: (affected: AffectedAddresses) => Promise<void>): ScanQueue {
+    return new ScanQueue({ scan, failed: error => this.#retry(error), closed: this.#closed.signal });
   }
 
-  #lookAt(affected: AffectedAddresses): void {
+  #scan(affected: AffectedAddresses): void {
     const others =
       affected instanceof Set ? [...affected].filter(address => !this.#crowded.has(address)) : [];
     const isShort = affected instanceof Set && others.length <= FEW_ADDRESSES;
-    this.#short.add(isShort ? addresses(others) : 'nobody');
+    this.#short.add(isShort ? addresses(others) : 'none');
     this.#long.add(isShort ? addresses(this.#crowdedOf(affected)) : affected);
   }
 
-  /** Whoever comes within a part of the time before it shares the look. */
-  #lookAgain(affected: AffectedAddresses): void {
+  #scanAgain(affected: AffectedAddresses): void {
     const { againMs } = this.#options;
     const nowMs = performance.now();
     if (nowMs < this.#again.untilMs) {
@@ -154,14 +149,14 @@ export class LiveConnections {
     }
     const again = { affected, untilMs: nowMs + TOGETHER * againMs };
     this.#again = again;
-    this.#lookLater(() => again.affected, againMs + TOGETHER * againMs);
+    this.#scanLater(() => again.affected, againMs + TOGETHER * againMs);
   }
 
-  #lookLater(affected: () => AffectedAddresses, ms: number): void {
+  #scanLater(affected: () => AffectedAddresses, ms: number): void {
     if (this.#closed.signal.aborted) return;
     const timer = setTimeout(() => {
       this.#timers.delete(timer);
-      this.#lookAt(affected());
+      this.#scan(affected());
     }, ms);
     this.#timers.add(timer.unref());
   }
@@ -169,37 +164,37 @@ export class LiveConnections {
   /** What is denied must not stay open because nothing happens. */
   #retry(error: Error): void {
     if (this.#closed.signal.aborted) return;
-    this.#long.hold('everybody'); // with the next commit, or by ourselves
-    this.#lookLater(() => 'everybody', RETRY_MS);
+    this.#long.hold('all'); // with the next commit, or by ourselves
+    this.#scanLater(() => 'all', RETRY_MS);
     const fields = { error, retryMs: RETRY_MS };
     this.#options.log.error(fields, `live connections could not be judged: ${error.message}`);
   }
 
-  async #lookShortly(affected: AffectedAddresses): Promise<void> {
-    const crowd = new SharedLook(typeof affected === 'string' ? [] : affected, MOST_OF_SHORT);
-    await this.#look(affected, flow => crowd.admits(flow));
-    for (const address of crowd.left) this.#crowded.add(address);
-    this.#long.add(addresses(crowd.left));
+  async #scanFew(affected: AffectedAddresses): Promise<void> {
+    const quota = new ScanQuota(typeof affected === 'string' ? [] : affected, MOST_OF_SHORT);
+    await this.#read(affected, flow => quota.admits(flow));
+    for (const address of quota.left) this.#crowded.add(address);
+    this.#long.add(addresses(quota.left));
   }
 
-  async #lookForLong(affected: AffectedAddresses): Promise<void> {
+  async #scanMany(affected: AffectedAddresses): Promise<void> {
     const asked = this.#crowdedOf(affected);
-    const crowd = new SharedLook(asked, Number.POSITIVE_INFINITY);
-    await this.#look(affected, flow => crowd.admits(flow));
+    const quota = new ScanQuota(asked, Number.POSITIVE_INFINITY);
+    await this.#read(affected, flow => quota.admits(flow));
     for (const address of asked)
-      if (crowd.countOf(address) <= MOST_OF_SHORT / FEW_ADDRESSES) this.#crowded.delete(address);
+      if (quota.countOf(address) <= MOST_OF_SHORT / FEW_ADDRESSES) this.#crowded.delete(address);
   }
 
   #crowdedOf(affected: AffectedAddresses): Address[] {
     const isAsked = (address: Address) =>
-      affected === 'everybody' || (affected !== 'nobody' && affected.has(address));
+      affected === 'all' || (affected !== 'none' && affected.has(address));
     return [...this.#crowded].filter(isAsked);
   }
 
-  async #look(affected: AffectedAddresses, isPart: (flow: Flow) => boolean): Promise<void> {
+  async #read(affected: AffectedAddresses, isPart: (flow: Flow) => boolean): Promise<void> {
     const { conntrack, names } = this.#options;
     const programmed = this.#last;
-    if (affected === 'nobody' || programmed === undefined) return;
+    if (affected === 'none' || programmed === undefined) return;
     const startMs = performance.now();
     const isBlind = names !== undefined && names.subjects.sets.length > 0 && names.cache === undefined;
     const checker = this.#checker(programmed);
@@ -212,7 +207,7 @@ export class LiveConnections {
       reported.push(...gone.of.slice(0, MOST_REPORTED - reported.length));
     };
     await conntrack.read(
-      affected === 'everybody' ? 'all' : [...affected],
+      affected === 'all' ? 'all' : [...affected],
       flow => isPart(flow) && checker.denies(flow),
       connection => denied.push(connection),
       () => (denied.length >= CUT_AT_ONCE ? cutThem() : undefined),
@@ -220,7 +215,7 @@ export class LiveConnections {
     await cutThem();
     this.counts.looks++;
     this.counts.judged += checker.judged;
-    if (isBlind) this.#lookOnceKnown(names, affected);
+    if (isBlind) this.#scanOnceKnown(names, affected);
     if (cut > 0) this.#report(cut, reported, checker.judged, performance.now() - startMs);
   }
 
@@ -229,7 +224,7 @@ export class LiveConnections {
     return new ConnectionChecker(withKnownNames(ruleset, names), ownAddresses(), this.#localPods(cluster));
   }
 
-  /** Those that are denied still; `count` are those that the kernel still knew. */
+  /** Answers the connections that are denied still, and how many of them the kernel knew. */
   async #cut(denied: readonly Connection[], checkedBy: Programmed) {
     const of = await this.#stillDenied(denied, checkedBy);
     const count = of.length === 0 ? 0 : await this.#options.conntrack.delete(of);
@@ -237,21 +232,21 @@ export class LiveConnections {
     return { of, count };
   }
 
-  /** Whatever a rule by name might have allowed was left alone, for nobody knew yet what pods were told. */
-  #lookOnceKnown(names: NamesKnown, affected: AffectedAddresses): void {
+  /** What a rule by name might have allowed was left alone, because the DNS answers of pods were not known yet. */
+  #scanOnceKnown(names: NamesKnown, affected: AffectedAddresses): void {
     if (this.#closed.signal.aborted) return;
-    const isWaiting = this.#blind !== 'nobody';
+    const isWaiting = this.#blind !== 'none';
     const all = merge(this.#blind, affected);
-    this.#blind = all instanceof Set && all.size > MOST_BLIND ? 'everybody' : all;
+    this.#blind = all instanceof Set && all.size > MOST_BLIND ? 'all' : all;
     if (isWaiting) return;
     void names.known().then(() => {
       const blind = this.#blind;
-      this.#blind = 'nobody';
-      this.#lookAt(blind);
+      this.#blind = 'none';
+      this.#scan(blind);
     });
   }
 
-  /** Looked for once, if at all: there are thousands of others. */
+  /** Looked up once, if at all: there are thousands of other pods. */
   #localPods(cluster: Programmed['cluster']): () => ReadonlySet<Address> {
     let found: ReadonlySet<Address> | undefined;
     return () => {
@@ -261,8 +256,8 @@ export class LiveConnections {
   }
 
   /**
-   * Rules may have come to allow it while others were looked at, and a connection may be younger than what is known of
-   * the answer that led to it.
+   * Rules may have come to allow it during the scan, and a connection may be younger than what is known of the DNS answer
+   * that led to it.
    */
   async #stillDenied(denied: readonly Connection[], checkedBy: Programmed): Promise<readonly Connection[]> {
     const { names } = this.#options;
@@ -312,3 +307,44 @@ function namedFlow({ from, to, port, protocol }: Flow, owners: ReadonlyMap<Addre
   const target = owners.has(to) || port === undefined || familyOf(to) === 'ip' ? nameOf(to) : `[${to}]`;
   return `${nameOf(from)} -> ${target}${port === undefined ? '' : `:${port}`}/${protocol}`;
 }
+
+/** To ask more policies of a namespace for each of its pods would hold the loop. */
+const MOST_OF_NAMESPACE = 50;
+
+/**
+ * The pods whose open connections are not judged yet: a new policy isolates them while its allow rules follow. New connections
+ * are denied at once. An open one may be what the policy is about to allow, and once cut it does not come back through a
+ * Service, which would lead its next packet to another pod. So it is judged when the allow rules are in force, or after a
+ * second without them: as late as if the policy had not isolated before.
+ */
+export class AwaitingAllowances {
+  readonly #node: string | undefined;
+  readonly #mostMs: number;
+  readonly #sinceMs = new Map<PolicyId, number>();
+
+  constructor(node: string | undefined, mostMs: number) {
+    this.#node = node;
+    this.#mostMs = mostMs;
+  }
+
+  /** Addresses of the pods that such policies select now. */
+  of(cluster: Cluster, isolating: Committed['isolating'], nowMs: number): ReadonlySet<Address> {
+    for (const id of this.#sinceMs.keys()) if (!isolating.has(id)) this.#sinceMs.delete(id);
+    for (const id of isolating) if (!this.#sinceMs.has(id)) this.#sinceMs.set(id, nowMs);
+    const young = [...isolating].filter(id => nowMs - this.#sinceMs.get(id)! < this.#mostMs);
+    return young.length === 0 ? new Set() : addressesSelected(cluster, this.#node, young);
+  }
+}
+
+function addressesSelected(cluster: Cluster, node: string | undefined, ids: readonly PolicyId[]) {
+  const byNamespace = Map.groupBy(ids, namespaceOfPolicy);
+  const isSelected = (pod: Pod): boolean => {
+    const its = byNamespace.get(pod.namespace) ?? [];
+    if (pod.node !== node || its.length > MOST_OF_NAMESPACE) return false;
+    return its.some(id => maySelect(cluster, cluster.policies.get(id), pod));
+  };
+  return new Set([...cluster.pods.values()].filter(isSelected).flatMap(({ addresses }) => addresses));
+}
+
+const maySelect = (cluster: Cluster, policy: Policy | undefined, pod: Pod) =>
+  policy !== undefined && selects(cluster, policy.subject, pod) !== 'no';

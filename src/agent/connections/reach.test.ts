@@ -4,7 +4,7 @@ import { compile } from '../../compiler/compile.ts';
 import { ClusterState } from '../../model/cluster.ts';
 import { addressVmap, verdict } from '../../nft/match.ts';
 import type { Chain, Table } from '../../nft/ruleset.ts';
-import { podsReaching } from './reach.ts';
+import { podsReaching } from './tightening.ts';
 
 function tableWith(...chains: readonly Chain[]): Table {
   const state = new ClusterState();

@@ -14,8 +14,7 @@ import { plan } from '../../nft/plan/plan.ts';
 import type { Ruleset } from '../../nft/ruleset.ts';
 import { packet } from '../../nft/trace/packet.ts';
 import { trace } from '../../nft/trace/trace.ts';
-import { type AffectedAddresses, merge } from './affected.ts';
-import { affectedAddresses } from './tightening.ts';
+import { type AffectedAddresses, affectedAddresses, merge } from './tightening.ts';
 
 const allow = (...apps: string[]) =>
   shopPolicy('db', {
@@ -41,7 +40,7 @@ const CAST = [
 function concern(...changes: readonly (readonly ClusterEvent[])[]): AffectedAddresses {
   const engine = new Incremental('n1');
   let before: Ruleset | undefined;
-  let found: AffectedAddresses = 'nobody';
+  let found: AffectedAddresses = 'none';
   for (const events of [CAST, ...changes]) {
     for (const event of events) engine.note(event);
     const after = engine.flush();
@@ -71,7 +70,7 @@ describe('nobody is concerned by', () => {
     ['a policy that goes', [allow('web')], [{ type: 'policy', key: 'NetworkPolicy shop/db' }]],
     ['a pod that no policy has to do with', [allow('web')], [shopPod('shop/other', 'n2', ['10.2.0.8'])]],
   ])('%s', (_, before, after) => {
-    expect(concern(before, after)).toBe('nobody');
+    expect(concern(before, after)).toBe('none');
   });
 });
 
@@ -107,14 +106,14 @@ test('a peer that a rule allows no more concerns the pods of that rule, and nobo
 });
 
 test('everybody is concerned by what nobody knows', () => {
-  expect(concern()).toBe('everybody');
+  expect(concern()).toBe('all');
 });
 
 test('concerns of several commits add up', () => {
   const [a, b] = [new Set(['10.0.0.1']), new Set(['10.0.0.2'])] as unknown as AffectedAddresses[];
   expect(merge(a!, b!)).toEqual(new Set(['10.0.0.1', '10.0.0.2']));
-  expect([merge('nobody', a!), merge(a!, 'nobody')]).toEqual([a, a]);
-  expect([merge('everybody', a!), merge(a!, 'everybody')]).toEqual(['everybody', 'everybody']);
+  expect([merge('none', a!), merge(a!, 'none')]).toEqual([a, a]);
+  expect([merge('all', a!), merge(a!, 'all')]).toEqual(['all', 'all']);
 });
 
 test.each([
@@ -138,11 +137,11 @@ test.each([
           const after = engine.flush();
           if (engine.isAhead()) tally.ahead++;
           const concern = before && affectedAddresses(before, after, plan(before, after));
-          if (concern === 'nobody') tally.nobody++;
+          if (concern === 'none') tally.nobody++;
           for (const flow of flows)
             if (before !== undefined && passes(before, flow) && !passes(after, flow)) {
               tally.denied++;
-              if (concern !== 'everybody') tally.narrow++;
+              if (concern !== 'all') tally.narrow++;
               expect(isConcerned(flow, concern!), JSON.stringify(flow)).toBe(true);
             }
           before = after;
@@ -168,5 +167,5 @@ function passes(ruleset: Ruleset, flow: Flow): boolean {
 }
 
 function isConcerned({ from, to }: Flow, concern: AffectedAddresses): boolean {
-  return concern === 'everybody' || (concern !== 'nobody' && (concern.has(from) || concern.has(to)));
+  return concern === 'all' || (concern !== 'none' && (concern.has(from) || concern.has(to)));
 }

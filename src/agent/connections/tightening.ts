@@ -1,34 +1,42 @@
 /**
- * Whether a commit may deny what was allowed before, and to whom. The batch names the objects that it touches; what
- * became of each of them is read off the rulesets from before and after it, so that it makes no difference whether an
- * object was changed or made anew. Where that is not sure the answer is yes: a yes costs a look at the connections, a
- * wrong no leaves one open.
+ * Whether a commit may deny what was allowed before, and to which pods. The batch names the objects that it touches. What
+ * became of each of them is read off the rulesets from before and after the batch, so that it makes no difference whether an
+ * object was changed or made again. Where this is not sure the answer is yes: a wrong yes costs a scan of the connections,
+ * and a wrong no leaves one open.
  */
 
 import { podMap } from '../../compiler/base.ts';
+import { isDenial, isDenialChain } from '../../compiler/denied.ts';
+import { INGRESS_CHAIN } from '../../compiler/program.ts';
 import { TUNNEL_CHAINS, TUNNEL_SETS } from '../../compiler/tunnelsin.ts';
 import { classChain } from '../../compiler/unknownpods.ts';
 import type { Address } from '../../model/address.ts';
-import { hooksEqual, specsEqual, verdictsEqual } from '../../nft/plan/equal.ts';
+import { hooksEqual, specsEqual, targetOf, verdictsEqual } from '../../nft/plan/equal.ts';
 import { changedKeys } from '../../nft/plan/history.ts';
 import type { Op } from '../../nft/plan/op.ts';
-import type { ElementKey, ElementValue, Family, NftSet, Ruleset, Table } from '../../nft/ruleset.ts';
-import { type AffectedAddresses, merge } from './affected.ts';
-import { loosens, loosensAt } from './loosens.ts';
-import { podsReaching } from './reach.ts';
-import { NO_USES, type Use, usesOf } from './uses.ts';
+import type {
+  Chain,
+  ElementKey,
+  ElementValue,
+  Family,
+  NftRule,
+  NftSet,
+  NftVerdict,
+  Ruleset,
+  Table,
+} from '../../nft/ruleset.ts';
 
-/** `before` is what was programmed before `ops`, or undefined where nobody knows. */
+/** `before` is what was programmed before `ops`, or undefined where that is not known. */
 export function affectedAddresses(
   before: Ruleset | undefined,
   after: Ruleset,
   ops: readonly Op[],
 ): AffectedAddresses {
-  if (before === undefined) return ops.length === 0 ? 'nobody' : 'everybody';
-  let affected: AffectedAddresses = 'nobody';
+  if (before === undefined) return ops.length === 0 ? 'none' : 'all';
+  let affected: AffectedAddresses = 'none';
   for (const [family, touched] of touchedBy(ops)) {
     const tables = { before: before.tables.get(family), after: after.tables.get(family) };
-    if (touched === 'table' || tables.before === undefined || tables.after === undefined) return 'everybody';
+    if (touched === 'table' || tables.before === undefined || tables.after === undefined) return 'all';
     affected = merge(affected, affectedIn(family, touched, tables.before, tables.after));
   }
   return affected;
@@ -40,7 +48,7 @@ type Touched = 'table' | { readonly chains: Set<string>; readonly sets: Set<stri
 function touchedBy(ops: readonly Op[]): ReadonlyMap<Family, Touched> {
   const found = new Map<Family, Touched>();
   for (const op of ops) {
-    if (op.family === 'bridge') continue; // who may send as whom: no connection is judged anew by it
+    if (op.family === 'bridge') continue; // which pod may send from which address: no open connection is judged by it
     const touched = found.get(op.family) ?? { chains: new Set<string>(), sets: new Set<string>() };
     if (op.op === 'addTable' || op.op === 'delTable') found.set(op.family, 'table');
     else found.set(op.family, touched);
@@ -57,7 +65,7 @@ function affectedIn(
   before: Table,
   after: Table,
 ): AffectedAddresses {
-  if (changesTunnels(touched, before, after)) return 'everybody';
+  if (changesTunnels(touched, before, after)) return 'all';
   const chains = new Set([...touched.chains].filter(name => isTighter(name, before, after)));
   const addresses = new Set<Address>();
   for (const name of touched.sets) {
@@ -66,10 +74,10 @@ function affectedIn(
     for (const chain of tighter.chains) chains.add(chain);
   }
   if (chains.size > 0) for (const address of podsReaching(chains, after, family)) addresses.add(address);
-  return addresses.size === 0 ? 'nobody' : addresses;
+  return addresses.size === 0 ? 'none' : addresses;
 }
 
-/** A tunnel of the node's came or went, or a node with its pod network did: that is seldom, and no class says whom it concerns. */
+/** A tunnel of the node came or went, or a node with its pod network: this is rare, and concerns pods of all classes. */
 function changesTunnels(touched: Exclude<Touched, 'table'>, before: Table, after: Table): boolean {
   const isOther = (name: string) =>
     after.chains.has(name) && (!before.chains.has(name) || isTighter(name, before, after));
@@ -79,14 +87,14 @@ function changesTunnels(touched: Exclude<Touched, 'table'>, before: Table, after
   return touched.sets.has(TUNNEL_SETS.ports) && [...elements.keys()].some(port => known?.has(port) !== true);
 }
 
-/** A chain that is new is reached, and one that goes was reached, by a rule or an element that is touched too. */
+/** A rule or an element that leads to a new chain is touched too, and so is one that led to a deleted chain. */
 function isTighter(name: string, before: Table, after: Table): boolean {
   const [was, is] = [before.chains.get(name), after.chains.get(name)];
   if (was === undefined || is === undefined || was === is) return false;
-  return !hooksEqual(was, is) || !loosens(was.rules, is.rules);
+  return !hooksEqual(was, is) || !permitsAtLeast(was.rules, is.rules);
 }
 
-/** What a change of a set denies: whatever has one of the addresses, and whatever one of the chains judges. */
+/** What a change of a set may deny: connections of these addresses, and those that one of these chains judges. */
 interface Tighter {
   readonly addresses: readonly Address[];
   readonly chains: readonly string[];
@@ -108,23 +116,23 @@ function tighterSet(
   const name = (is ?? was)?.name ?? '';
   if (name === podMap('egress', family).name || name === podMap('ingress', family).name)
     return { ...NOTHING, addresses: otherClass(was, is) };
-  // No class looks it up, and tunnels that are open are judged by it all the same (connectionchecker.ts).
+  // No class looks the set up, and open tunnels are judged by it all the same (connectionchecker.ts).
   if (name === TUNNEL_SETS.ends && was && is)
     return { ...NOTHING, addresses: tighterMembers(differentKeys(was, is), was, is, 'deny').map(addressOf) };
-  // Like a chain: a rule that names it is new, or goes.
+  // As with a chain, a rule that names the set is touched too.
   if (was === undefined || is === undefined || was === is) return NOTHING;
   const { use, chains } = usesOf(tables.after, family).get(name) ?? NO_USES;
-  if (use === undefined) return NOTHING; // It has no say on what is open.
+  if (use === undefined) return NOTHING; // No chain that judges open connections looks it up.
   const users = { ...NOTHING, chains };
   if (!specsEqual(was, is)) return users;
   const keys = differentKeys(was, is);
-  if (is.verdicts) return keys.every(key => loosensAtKey(key, was, is, tables)) ? NOTHING : users;
+  if (is.verdicts) return keys.every(key => permitsAtLeastAtKey(key, was, is, tables)) ? NOTHING : users;
   const tighter = tighterMembers(keys, was, is, use);
   if (tighter.length === 0) return NOTHING;
   return isOfAddresses(is) ? { ...NOTHING, addresses: tighter.map(addressOf) } : users;
 }
 
-/** The pods that lead to a class now, and led to another before, or to none. */
+/** The pods whose elements lead to another class than before. */
 function otherClass(was: NftSet | undefined, is: NftSet | undefined): Address[] {
   if (is === undefined) return [];
   const differs = (key: ElementKey, value: ElementValue) =>
@@ -138,13 +146,13 @@ function differentKeys(was: NftSet, is: NftSet): ElementKey[] {
   return [...(known ?? new Set([...was.elements.keys(), ...is.elements.keys()]))];
 }
 
-function loosensAtKey(key: ElementKey, was: NftSet, is: NftSet, { before, after }: Tables): boolean {
+function permitsAtLeastAtKey(key: ElementKey, was: NftSet, is: NftSet, { before, after }: Tables): boolean {
   const [valueBefore, valueAfter] = [was.elements.get(key), is.elements.get(key)];
   if (verdictsEqual(valueBefore?.verdict, valueAfter?.verdict)) return true;
-  return loosensAt(valueBefore, valueAfter, before, after);
+  return permitsAtLeastAt(valueBefore, valueAfter, before, after);
 }
 
-/** The members that came to deny, or went and allowed. */
+/** The members that were added and deny, or were deleted and allowed. */
 function tighterMembers(keys: readonly ElementKey[], was: NftSet, is: NftSet, use: Use): ElementKey[] {
   const changed = keys.filter(key => was.elements.has(key) !== is.elements.has(key));
   return changed.filter(key => (is.elements.has(key) ? use !== 'allow' : use !== 'deny'));
@@ -158,4 +166,213 @@ function isOfAddresses({ interval, key }: NftSet): boolean {
 function addressOf(key: ElementKey): Address {
   const end = key.indexOf(' ');
   return (end === -1 ? key : key.slice(0, end)) as Address;
+}
+
+/** Addresses at an end of all connections that may be denied now. */
+export type AffectedAddresses = 'none' | 'all' | ReadonlySet<Address>;
+
+export function merge(a: AffectedAddresses, b: AffectedAddresses): AffectedAddresses {
+  if (a === 'none' || b === 'all') return b;
+  return b === 'none' || a === 'all' ? a : new Set([...a, ...b]);
+}
+
+/** Those of `a` that are not among `b`. Without some of them, 'all' stays 'all'. */
+export function allBut(a: AffectedAddresses, b: AffectedAddresses): AffectedAddresses {
+  if (b === 'all' || a === 'none') return 'none';
+  return a === 'all' || b === 'none' ? a : addresses([...a].filter(address => !b.has(address)));
+}
+
+export function addresses(found: Iterable<Address>): AffectedAddresses {
+  const set = new Set(found);
+  return set.size === 0 ? 'none' : set;
+}
+
+/**
+ * Whether rules that changed allow at least what they allowed before: rules that allow were added, and rules that deny were
+ * deleted, and nothing else changed. Where this is not sure the answer is no.
+ */
+function permitsAtLeast(before: readonly NftRule[], after: readonly NftRule[]): boolean {
+  let next = 0;
+  for (const rule of after) {
+    while (next < before.length && !sameRule(before[next]!, rule) && denies(before[next]!)) next++;
+    if (next < before.length && sameRule(before[next]!, rule)) next++;
+    else if (!allows(verdictOf(rule))) return false;
+  }
+  return before.slice(next).every(denies);
+}
+
+/** The same of the rules to which an element of a verdict map leads. */
+function permitsAtLeastAt(
+  was: ElementValue | undefined,
+  is: ElementValue | undefined,
+  before: Table,
+  after: Table,
+): boolean {
+  if (isDenial(was?.verdict) || allows(is?.verdict)) return true;
+  const [rulesBefore, rulesAfter] = [jumpedTo(was?.verdict, before), jumpedTo(is?.verdict, after)];
+  return rulesBefore !== undefined && rulesAfter !== undefined && permitsAtLeast(rulesBefore, rulesAfter);
+}
+
+/** The verdict at the end of a rule; undefined where the rule looks it up in a map. */
+function verdictOf({ exprs }: NftRule): NftVerdict | undefined {
+  const last = exprs.at(-1);
+  return last?.kind === 'verdict' ? last.verdict : undefined;
+}
+
+function allows(verdict: NftVerdict | undefined): boolean {
+  return verdict?.kind === 'accept' || (verdict?.kind === 'goto' && verdict.chain === INGRESS_CHAIN);
+}
+
+function denies(rule: NftRule): boolean {
+  return isDenial(verdictOf(rule));
+}
+
+function sameRule(a: NftRule, b: NftRule): boolean {
+  return a === b || JSON.stringify(a.exprs) === JSON.stringify(b.exprs);
+}
+
+/** Without a verdict the packet goes on, as after a jump to no rules. */
+function jumpedTo(verdict: NftVerdict | undefined, table: Table): readonly NftRule[] | undefined {
+  if (verdict === undefined) return [];
+  return verdict.kind === 'jump' ? table.chains.get(verdict.chain)?.rules : undefined;
+}
+
+/** What the rules that look up a set do with its members. */
+type Use = 'allow' | 'deny' | 'both';
+
+export interface Uses {
+  /** Undefined where no rule that judges open connections looks the set up. */
+  readonly use: Use | undefined;
+  /** The chains of these rules. */
+  readonly chains: readonly string[];
+}
+
+const NO_USES: Uses = { use: undefined, chains: [] };
+
+/** Of the rules that judge open connections, by the names of sets. */
+export function usesOf(table: Table, family: Family): ReadonlyMap<string, Uses> {
+  const found = ofTables.get(table);
+  if (found !== undefined) return found;
+  const uses = new Map<string, { use: Use | undefined; chains: string[] }>();
+  for (const name of judgingChains(table, family))
+    for (const [set, use] of usesIn(table.chains.get(name)!)) {
+      const known = uses.get(set) ?? { use, chains: [] };
+      known.chains.push(name);
+      uses.set(set, { use: known.use === use ? use : 'both', chains: known.chains });
+    }
+  ofTables.set(table, uses);
+  return uses;
+}
+
+const ofTables = new WeakMap<Table, ReadonlyMap<string, Uses>>();
+/** A chain that has not changed is the same object. */
+const ofChains = new WeakMap<Chain, ReadonlyMap<string, Use>>();
+
+function usesIn(chain: Chain): ReadonlyMap<string, Use> {
+  const found = ofChains.get(chain);
+  if (found !== undefined) return found;
+  const uses = new Map<string, Use>();
+  for (const rule of chain.rules)
+    for (const expr of rule.exprs) {
+      if (expr.kind !== 'lookup') continue;
+      const use = expr.invert ? 'both' : useIn(rule);
+      uses.set(expr.set, (uses.get(expr.set) ?? use) === use ? use : 'both');
+    }
+  ofChains.set(chain, uses);
+  return uses;
+}
+
+function useIn(rule: NftRule): Use {
+  const verdict = verdictOf(rule);
+  if (allows(verdict)) return 'allow';
+  return isDenial(verdict) ? 'deny' : 'both';
+}
+
+/**
+ * The local pods whose connections one of these chains may judge: an element of a pod map leads there, over any number of
+ * chains. What the hooks ask before they look up the pod does not judge open connections (connectionchecker.ts).
+ */
+export function podsReaching(chains: ReadonlySet<string>, table: Table, family: Family): readonly Address[] {
+  const reaches = reachOf(chains, table);
+  return (['egress', 'ingress'] as const).flatMap(direction => {
+    const elements = table.sets.get(podMap(direction, family).name)?.elements ?? new Map();
+    return [...elements].filter(([, value]) => reaches(classChain(value))).map(([key]) => key as Address);
+  });
+}
+
+/** The chains that judge open connections: those that the pod maps lead to. */
+function judgingChains(table: Table, family: Family): ReadonlySet<string> {
+  const found = judging.get(table);
+  if (found !== undefined) return found;
+  const chains = new Set<string>();
+  const visit = (name: string | undefined): void => {
+    const chain = name === undefined ? undefined : table.chains.get(name);
+    if (chain === undefined || chains.has(chain.name)) return;
+    chains.add(chain.name);
+    nextChains(chain, table).forEach(visit);
+  };
+  for (const direction of ['egress', 'ingress'] as const)
+    for (const value of table.sets.get(podMap(direction, family).name)?.elements.values() ?? [])
+      visit(classChain(value));
+  judging.set(table, chains);
+  return chains;
+}
+
+const judging = new WeakMap<Table, ReadonlySet<string>>();
+
+function reachOf(wanted: ReadonlySet<string>, table: Table): (chain: string | undefined) => boolean {
+  const known = new Map<string, boolean>();
+  const reaches = (name: string | undefined): boolean => {
+    const chain = name === undefined ? undefined : table.chains.get(name);
+    if (chain === undefined) return false;
+    const found = known.get(chain.name);
+    if (found !== undefined) return found;
+    known.set(chain.name, false); // Chains never lead back to themselves.
+    const reached = wanted.has(chain.name) || nextChains(chain, table).some(reaches);
+    known.set(chain.name, reached);
+    return reached;
+  };
+  return reaches;
+}
+
+function nextChains(chain: Chain, { sets }: Table): string[] {
+  const { direct, maps } = exitsOf(chain);
+  return [...direct, ...maps.flatMap(name => targetsOf(sets.get(name)))];
+}
+
+interface Exits {
+  /** Without those that every class has: to the destination's ingress, and to the chains that deny. */
+  readonly direct: readonly string[];
+  readonly maps: readonly string[];
+}
+
+/** What has not changed is the same object. */
+const exits = new WeakMap<Chain, Exits>();
+const targets = new WeakMap<NftSet, readonly string[]>();
+
+function exitsOf(chain: Chain): Exits {
+  const found = exits.get(chain);
+  if (found !== undefined) return found;
+  const exprs = chain.rules.flatMap(rule => rule.exprs);
+  const direct = exprs.map(expr => (expr.kind === 'verdict' ? targetOf(expr.verdict) : undefined));
+  const made: Exits = {
+    direct: [...new Set(direct)].filter(leadsOn),
+    maps: [...new Set(exprs.flatMap(expr => (expr.kind === 'lookup' && expr.vmap ? [expr.set] : [])))],
+  };
+  exits.set(chain, made);
+  return made;
+}
+
+function leadsOn(name: string | undefined): name is string {
+  return name !== undefined && name !== INGRESS_CHAIN && !isDenialChain(name);
+}
+
+function targetsOf(map: NftSet | undefined): readonly string[] {
+  if (map === undefined) return [];
+  const found = targets.get(map);
+  if (found !== undefined) return found;
+  const named = [...map.elements.values()].map(({ verdict }) => targetOf(verdict));
+  const made = [...new Set(named)].filter(leadsOn);
+  targets.set(map, made);
+  return made;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { KernelError } from '../nft/kernel.ts';
-import { isPolicyFault, type Suspicion } from './recovery.ts';
+import { isPolicyFault, type Suspicion } from './failure.ts';
 
 const refused = (code: string) => new KernelError(code, `${code}: as the test wants it`);
 const STEP = { op: 'addChain', family: 'ip', chain: 'in' } as const;

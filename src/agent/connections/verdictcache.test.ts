@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Address } from '../../model/address.ts';
 import type { Flow } from '../../model/flow.ts';
-import { KnownVerdicts } from './connectionchecker.ts';
+import { VerdictCache } from './connectionchecker.ts';
 
 /** Far more than there are places. */
 const FLOWS = Array.from(
@@ -16,7 +16,7 @@ const FLOWS = Array.from(
 const isDenied = (i: number) => i % 3 === 0;
 
 test('a verdict is that of the very flow, or not known; the last one is known', () => {
-  const verdicts = new KnownVerdicts();
+  const verdicts = new VerdictCache();
   let known = 0;
   for (const [i, flow] of FLOWS.entries()) {
     verdicts.set(flow, isDenied(i));

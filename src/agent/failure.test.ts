@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { KernelError } from '../nft/kernel.ts';
-import { type Recovery, type RoundFailure, recoveryFrom } from './recovery.ts';
+import { type Recovery, type RoundFailure, recoveryFrom } from './failure.ts';
 
 const refused = (code: string) => new KernelError(code, `${code}: as the test wants it`);
 

@@ -1,0 +1,132 @@
+/**
+ * Scans of open connections, one after the other: what is added during one is scanned together in the next. Addresses that are
+ * in every scan rest for as long as each takes; addresses that were not in the last one wait for no rest, and go first.
+ */
+import { sleep } from '../../lib/async/sleep.ts';
+import type { Address } from '../../model/address.ts';
+import type { Flow } from '../../model/flow.ts';
+import { type AffectedAddresses, allBut, merge } from './tightening.ts';
+
+/** What is scanned all the time leaves others half of the time, or this. */
+const LONGEST_REST_MS = 500;
+
+export interface ScanQueueOptions {
+  readonly scan: (affected: AffectedAddresses) => Promise<void>;
+  /** Nothing is pending any more. */
+  readonly failed: (error: Error) => void;
+  /** After it nothing is scanned. */
+  readonly closed: AbortSignal;
+}
+
+export class ScanQueue {
+  readonly #options: ScanQueueOptions;
+  #pending: AffectedAddresses = 'none';
+  /** In the scan under way, or the last one. */
+  #last: AffectedAddresses = 'none';
+  #scanning: Promise<void> | undefined;
+  /** Ends the rest between two scans. */
+  #goOn = new AbortController();
+
+  constructor(options: ScanQueueOptions) {
+    this.#options = options;
+  }
+
+  /** Never waits. */
+  add(affected: AffectedAddresses): void {
+    this.hold(affected);
+    if (affected === 'none' || this.#options.closed.aborted) return;
+    if (this.#others() !== 'none') this.#goOn.abort();
+    this.#scanning ??= this.#scanUntilDone();
+  }
+
+  /** To be scanned with the next that is added. */
+  hold(affected: AffectedAddresses): void {
+    if (!this.#options.closed.aborted) this.#pending = merge(this.#pending, affected);
+  }
+
+  /** Settles when all that was added has been scanned; undefined where it has. */
+  get scanning(): Promise<void> | undefined {
+    return this.#scanning;
+  }
+
+  clear(): void {
+    this.#pending = 'none';
+  }
+
+  async #scanUntilDone(): Promise<void> {
+    try {
+      while (this.#pending !== 'none') {
+        const startMs = performance.now();
+        await this.#options.scan(this.#take());
+        await this.#rest(performance.now() - startMs);
+      }
+    } catch (error) {
+      this.#pending = 'none';
+      this.#options.failed(error as Error);
+    } finally {
+      this.#scanning = undefined;
+    }
+  }
+
+  #take(): AffectedAddresses {
+    const others = this.#others();
+    const next = others === 'none' ? this.#pending : others;
+    this.#pending = allBut(this.#pending, next);
+    this.#last = next;
+    return next;
+  }
+
+  /** The addresses that are pending and were not in the last scan. */
+  #others(): AffectedAddresses {
+    return allBut(this.#pending, this.#last);
+  }
+
+  async #rest(ms: number): Promise<void> {
+    if (this.#pending === 'none' || this.#others() !== 'none') return;
+    this.#goOn = new AbortController();
+    const signal = AbortSignal.any([this.#goOn.signal, this.#options.closed]);
+    await sleep(Math.min(ms, LONGEST_REST_MS), signal);
+  }
+}
+
+/**
+ * Counts the connections of a scan by address, so that no address makes the scan a long one: after `most` connections, an
+ * address that has more than an equal share of them is left for another scan.
+ */
+export class ScanQuota {
+  readonly #most: number;
+  readonly #counts: Map<Address, number>;
+  readonly #crowded = new Set<Address>();
+  #seen = 0;
+
+  /** The scan sees `most` connections, or twice as many where addresses share them. */
+  constructor(about: Iterable<Address>, most: number) {
+    this.#most = most;
+    this.#counts = new Map([...about].map(address => [address, 0]));
+  }
+
+  /** Addresses with so many connections that they are left out. */
+  get left(): ReadonlySet<Address> {
+    return this.#crowded;
+  }
+
+  /** Whether one more connection is judged. */
+  admits({ from, to }: Flow): boolean {
+    const isFull = ++this.#seen > this.#most;
+    this.#count(from, isFull);
+    if (to !== from) this.#count(to, isFull);
+    return !(isFull && (this.#crowded.has(from) || this.#crowded.has(to)));
+  }
+
+  /** How many of its connections were judged, or left. */
+  countOf(address: Address): number {
+    return this.#counts.get(address) ?? 0;
+  }
+
+  #count(address: Address, isFull: boolean): void {
+    const before = this.#counts.get(address);
+    if (before === undefined) return;
+    this.#counts.set(address, before + 1);
+    if (isFull && before >= this.#most / this.#counts.size) this.#crowded.add(address);
+  }
+}
