@@ -3,11 +3,9 @@
  * alone, whatever the bytes: they come from whoever runs the zone.
  */
 
-import { word } from '../lib/text/words.ts';
+import { longWord, word } from '../lib/text/words.ts';
 import { type Address, addressFromBytes } from '../model/address.ts';
 import { METADATA_SERVICES } from '../model/metadataservices.ts';
-import { readDomainName } from './name.ts';
-import { MOST_RECORDS, type Records, readRecords, TYPE } from './records.ts';
 
 export interface DnsAnswer {
   /** The name asked for, and every alias on the way to the addresses (C42). */
@@ -111,4 +109,161 @@ function isMetadataV4(bytes: Uint8Array, at: number): boolean {
     (a === 100 || a === 168 || a === 192) &&
     METADATA_SERVICES.has(addressFromBytes(bytes.subarray(at, at + 4)))
   );
+}
+
+// A name in a DNS message (RFC 1035 4.1.4): labels, or a pointer to where the rest of them was before.
+
+/** Of a name in its message, every length octet counted. */
+const MOST_BYTES = 255;
+const MOST_LABEL = 63;
+/** A name has at most 127 labels, and no label needs two: else a few bytes take a message's length each time they are read. */
+const MOST_POINTERS = 127;
+const POINTER = 0xc0;
+const DOT = 0x2e;
+
+interface ReadName {
+  /** In lower case, without the dot at the end; of the root, empty. */
+  readonly name: string;
+  /** Where what follows the name begins. */
+  readonly end: number;
+}
+
+/**
+ * Undefined where the bytes are no name, or one that no policy could mean: a label with a dot in it would pass for two.
+ * Pointers lead back only, so that there are no loops, and no further than a name has labels.
+ */
+function readDomainName(message: Uint8Array, start: number): ReadName | undefined {
+  const codes: number[] = [];
+  let end = -1;
+  let left = MOST_BYTES;
+  for (let at = start, before = start, pointers = 0; ; ) {
+    const length = message[at];
+    if (length === undefined) return undefined;
+    if (length === 0) return { name: String.fromCharCode(...codes), end: end < 0 ? at + 1 : end };
+    if ((length & POINTER) === POINTER) {
+      if (end < 0) end = at + 2;
+      at = pointedTo(message, at);
+      if (at >= before || ++pointers > MOST_POINTERS) return undefined;
+      before = at;
+      continue;
+    }
+    left -= length + 1;
+    if (length > MOST_LABEL || left < 1) return undefined;
+    if (codes.length > 0) codes.push(DOT);
+    if (!readLabel(message, at + 1, length, codes)) return undefined;
+    at += length + 1;
+  }
+}
+
+/** At the end of the message, nowhere: never before where it stands. */
+function pointedTo(message: Uint8Array, at: number): number {
+  const low = message[at + 1];
+  return low === undefined ? message.length : ((message[at]! & ~POINTER) << 8) | low;
+}
+
+/** Appends its letters; answers whether it could be read. */
+function readLabel(message: Uint8Array, start: number, length: number, codes: number[]): boolean {
+  if (start + length > message.length) return false;
+  for (let at = start; at < start + length; at++) {
+    const code = message[at]!;
+    if (code === DOT || code <= 0x20 || code >= 0x7f) return false;
+    codes.push(code >= 0x41 && code <= 0x5a ? code + 32 : code);
+  }
+  return true;
+}
+
+// The answer section of a DNS response, as far as addresses and aliases go.
+
+const TYPE = { A: 1, CNAME: 5, AAAA: 28 } as const;
+/** The two highest bits of a name that is a pointer to an earlier one, as two bytes. */
+const POINTER_WORD = 0xc000;
+
+/** What more records say is not read. */
+const MOST_RECORDS = 512;
+
+interface AddressRecord {
+  readonly owner: string;
+  /** 4 or 16. */
+  readonly bytes: Uint8Array;
+  readonly ttlSeconds: number;
+}
+
+interface Alias {
+  readonly target: string;
+  readonly ttlSeconds: number;
+}
+
+interface Records {
+  readonly addresses: readonly AddressRecord[];
+  /** By owner; of several of one owner the first. */
+  readonly aliases: ReadonlyMap<string, Alias>;
+}
+
+interface Found {
+  readonly addresses: AddressRecord[];
+  readonly aliases: Map<string, Alias>;
+}
+
+/** The name asked for, where it is, and where the records begin. */
+interface AskedName {
+  readonly name: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+/**
+ * Of a message that was `truncated`, as many as are whole; else undefined where one is not, or has a name that cannot
+ * be read: who sends such a message is believed in nothing.
+ */
+function readRecords(
+  message: Uint8Array,
+  asked: AskedName,
+  count: number,
+  type: number,
+  truncated: boolean,
+): Records | undefined {
+  const found: Found = { addresses: [], aliases: new Map() };
+  let at = asked.end;
+  for (let i = 0; i < Math.min(count, MOST_RECORDS); i++) {
+    const owner = readOwner(message, at, asked);
+    const end = owner && readRecord(message, owner, type, found);
+    if (end === undefined) return truncated ? found : undefined;
+    at = end;
+  }
+  return found;
+}
+
+/** Mostly a pointer to the name asked for, which has been read. */
+function readOwner(
+  message: Uint8Array,
+  start: number,
+  { name, start: askedAt }: AskedName,
+): ReadName | undefined {
+  const isAsked = word(message, start) === (POINTER_WORD | askedAt);
+  return isAsked ? { name, end: start + 2 } : readDomainName(message, start);
+}
+
+/** Where the next one begins. */
+function readRecord(message: Uint8Array, owner: ReadName, type: number, found: Found): number | undefined {
+  if (owner.end + 10 > message.length) return undefined;
+  const recordType = word(message, owner.end);
+  const length = word(message, owner.end + 8);
+  const data = owner.end + 10;
+  if (data + length > message.length) return undefined;
+  if (word(message, owner.end + 2) !== CLASS_IN) return data + length;
+  const ttlSeconds = ttlOf(longWord(message, owner.end + 4));
+  if (recordType === TYPE.CNAME) {
+    const target = readDomainName(message, data);
+    if (target === undefined || target.end !== data + length) return undefined;
+    if (!found.aliases.has(owner.name)) found.aliases.set(owner.name, { target: target.name, ttlSeconds });
+  } else if (recordType === type) {
+    if (length !== (type === TYPE.A ? 4 : 16)) return undefined;
+    found.addresses.push({ owner: owner.name, bytes: message.slice(data, data + length), ttlSeconds });
+  }
+  return data + length;
+}
+
+/** RFC 2181 8: with the highest bit it is zero. */
+function ttlOf(value: number): number {
+  return value > 0x7fffffff ? 0 : value;
 }

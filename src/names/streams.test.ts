@@ -2,8 +2,7 @@
 import { expect, test } from 'vitest';
 import type { Address } from '../model/address.ts';
 import type { PodKey } from '../model/cluster.ts';
-import { MOST_STREAM_BYTES } from './stream.ts';
-import { AnswerStreams, type TcpSegment } from './streams.ts';
+import { AnswerStreams, MOST_STREAM_BYTES, type TcpSegment } from './streams.ts';
 
 const DNS = '10.96.0.10' as Address;
 const POD = '10.1.0.1' as Address;

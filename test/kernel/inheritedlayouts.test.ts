@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { compile } from '../../src/compiler/compile.ts';
 import { isolatedPodsIn } from '../../src/compiler/isolatedpods.ts';
 import { unknownPodsIn } from '../../src/compiler/unknownpods.ts';
-import { madeFrom } from '../../src/daemon/source/rulesinforce.ts';
+import { madeFrom } from '../../src/daemon/source/startcondition.ts';
 import type { Ruleset } from '../../src/nft/ruleset.ts';
 import { layoutCluster, recordedLayouts, rulesetOf } from '../support/agent/layouts.ts';
 import { NODE } from '../support/packets/site.ts';

@@ -3237,7 +3237,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'openers: each probe of the agent reads a full table of connections anew',
     within: 'function latestOpeners',
-    find: 'nowMs - last.atMs > FRESH_MS',
+    find: 'nowMs - last.atMs > OPENERS_FRESH_MS',
     replace: 'nowMs - last.atMs >= 0',
     test: 'openers.test.ts',
   },

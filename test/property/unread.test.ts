@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { compile } from '../../src/compiler/compile.ts';
 import { placeholderNode, readAdoptedState } from '../../src/daemon/source/adoptedstate.ts';
-import { madeFrom } from '../../src/daemon/source/rulesinforce.ts';
+import { madeFrom } from '../../src/daemon/source/startcondition.ts';
 import { NodesNotSynced } from '../../src/inputs/kube/watch/clusterfeed.ts';
 import { familyOf } from '../../src/model/address.ts';
 import type { Cluster, ClusterEvent, Node } from '../../src/model/cluster.ts';

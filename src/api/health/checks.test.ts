@@ -19,9 +19,15 @@ import {
 } from './agentchecks.ts';
 import { flowtables, ipvs, podLinks, podSources, routeLocalnet, sourceRoutes } from './bypasschecks.ts';
 import { CHECK_NAMES, type CheckState, finding, isReady, whyNotReady } from './check.ts';
-import { enforcingChain } from './enforcers.ts';
 import { health } from './health.ts';
-import { bridgeTrafficSeen, conntrackFill, foreignEnforcer, forwarding, podCidrRoute } from './hostchecks.ts';
+import {
+  bridgeTrafficSeen,
+  conntrackFill,
+  enforcingChain,
+  foreignEnforcer,
+  forwarding,
+  podCidrRoute,
+} from './hostchecks.ts';
 import { type DnsFacts, NO_NAMES, names } from './namescheck.ts';
 import { NO_GATE, type PodStarts, startGate, unknownPods } from './startchecks.ts';
 

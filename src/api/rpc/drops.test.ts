@@ -1,8 +1,8 @@
 import { EventEmitter } from 'node:events';
 import { expect, test } from 'vitest';
 import type { Denial } from '../../observe/denials/denial.ts';
-import { sendDrops } from './drops.ts';
 import type { DropsResponse } from './messages.ts';
+import { sendDrops } from './streams.ts';
 
 /** A call that is written to, and says that it is full after `room` messages until it drains. */
 class FakeCall extends EventEmitter {

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import type { Denial } from '../../observe/denials/denial.ts';
 import type { SeenFlow } from '../../observe/flows/seenflow.ts';
 import type { FlowBatch } from '../../observe/flows/source.ts';
-import { sendFlows } from './flows.ts';
 import type { FlowsResponse } from './messages.ts';
+import { sendFlows } from './streams.ts';
 
 /** Says that it is full after each message, until it drains. */
 class FakeCall extends EventEmitter {

@@ -4,7 +4,7 @@ import { parseAddress } from '../../model/address.ts';
 import { ClusterState, type Pod, type PodKey } from '../../model/cluster.ts';
 import type { Flow } from '../../model/flow.ts';
 import type { Conntrack } from '../../nft/conntrack.ts';
-import { latestOpeners, openersOf } from './openers.ts';
+import { latestOpeners, openersOf } from './nodeview.ts';
 
 const address = (text: string) => parseAddress(text)!;
 

@@ -7,8 +7,6 @@ import type { CountedFlow } from '../../model/countedflows.ts';
 import { problemText } from '../../model/problem.ts';
 import type { DnsCache } from '../../names/dnscache.ts';
 import { encodeRecord } from './dnsrecord.ts';
-import { sendDrops } from './drops.ts';
-import { sendFlows } from './flows.ts';
 import type {
   DropsRequest,
   DropsResponse,
@@ -18,6 +16,7 @@ import type {
   StatusResponse,
   ToldName,
 } from './messages.ts';
+import { sendDrops, sendFlows } from './streams.ts';
 import { refusalOf, unary } from './unary.ts';
 import type { AgentView } from './view.ts';
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { parseAddress } from '../../model/address.ts';
-import { readResolvers, resolversIn } from './resolvers.ts';
+import { readResolvers, resolversIn } from './watcher.ts';
 
 it('reads the nameserver lines that name an address of a pod network', () => {
   const text = [

@@ -2,6 +2,8 @@
  * Hears what pods are told by DNS, while any of the node's pods has a rule by name: a thread of its own, begun with the
  * first commit that has such a pod, and begun again if it ends. Never in the way of the rules.
  */
+
+import { readFileSync } from 'node:fs';
 import type { Committed } from '../../agent/committed.ts';
 import type { NamesKnown } from '../../agent/connections/knownnames.ts';
 import { openByName, programmedBefore } from '../../agent/connections/openbyname.ts';
@@ -11,7 +13,7 @@ import type { DnsTotals } from '../../api/rpc/namesmetrics.ts';
 import { type DnsQueue, NAMES_PODS, resolverPorts } from '../../compiler/namespeers.ts';
 import { type Backoff, backoffMs } from '../../lib/async/backoff.ts';
 import { settledWithin } from '../../lib/async/sleep.ts';
-import type { Address } from '../../model/address.ts';
+import { type Address, isLoopback, parseAddress } from '../../model/address.ts';
 import { QUEUE_NUMBER } from '../../names/control.ts';
 import type { DnsCache } from '../../names/dnscache.ts';
 import type { Pair, Recovered } from '../../names/leases.ts';
@@ -278,4 +280,28 @@ export async function connectedPairs(conntrack: Conntrack, pairs: readonly Pair[
 
 function keyOf(pod: Address, peer: Address): string {
   return `${pod} ${peer}`;
+}
+
+// The resolvers that the node's pods ask: those that the kubelet gives to us as to them, and what is named beside.
+
+/** The `nameserver` lines of resolv.conf(5); a resolver on loopback is no pod's. */
+export function resolversIn(resolvConf: string): Address[] {
+  return resolvConf.split('\n').flatMap(line => {
+    const [word, text = ''] = line.trim().split(/\s+/);
+    const address = word === 'nameserver' ? parseAddress(text) : undefined;
+    return address === undefined || isLoopback(address) ? [] : [address];
+  });
+}
+
+/** None where the file cannot be read: then `named` are all there are. */
+export function readResolvers(named: readonly Address[], file = '/etc/resolv.conf'): readonly Address[] {
+  return [...new Set([...named, ...resolversIn(contentOf(file))])].sort();
+}
+
+function contentOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
 }

@@ -6,7 +6,7 @@
  */
 import type { Logger } from 'pino';
 import { PortWatch } from '../../kernel/netlink/route/routewatch.ts';
-import { writeGetAddresses } from '../../kernel/netlink/route/rtnetlink.ts';
+import { writeGetAddresses, writeGroupForward } from '../../kernel/netlink/route/rtnetlink.ts';
 import {
   type DeviceAddress,
   type Link,
@@ -26,9 +26,8 @@ import {
 import { broadcastsOf } from '../../model/broadcasts.ts';
 import type { Cluster, ClusterEvent, Node, NodeLinks, PodPort, Tunnels } from '../../model/cluster.ts';
 import { podCidrsOf } from '../../model/podcidrs.ts';
-import { askHooksOfLldp } from '../lldpframes.ts';
-import { devicesTo } from './devicesto.ts';
 import { bridgePortsOf, podPortsOf, readBridgePorts } from './podports.ts';
+import { devicesTo } from './podroutes.ts';
 
 const EVERY_MS = 5_000;
 /** How often the kernel's notices are read: a call that takes microseconds. */
@@ -331,4 +330,32 @@ const LOOPBACK = 1;
 
 function isIn(cidrs: readonly Cidr[], address: Address): boolean {
   return cidrs.some(cidr => cidrContains(cidr, address));
+}
+
+// Frames to 01:80:c2:00:00:0e, the address of LLDP. A bridge hands them to the node by the port that they come by, and asks
+// no hook (br_handle_frame): whatever is in them reaches connection tracking as if nobody had to be asked, so that a pod
+// could make what it sends an answer, and its bridge learns from them. A bridge that forwards them asks its hooks of them
+// as of any other frame, and the rules of its ports drop them (podports.ts). Whoever listens for LLDP on an interface of
+// the node hears it before the bridge does.
+
+/** The bit of 01:80:c2:00:00:0e. */
+const LLDP = 1 << 0x0e;
+
+/** Answers the names of the bridges that are others now. Throws RtnetlinkError. */
+export async function askHooksOfLldp(
+  socket: Pick<RtnetlinkSocket, 'dump' | 'change'>,
+  bridges: readonly number[],
+): Promise<readonly string[]> {
+  const links = await listLinks(socket);
+  const unasked = links.filter(
+    ({ index, groupForward }) =>
+      bridges.includes(index) && groupForward !== undefined && !(groupForward & LLDP),
+  );
+  await socket.change(
+    unasked.map(({ index, name, groupForward }) => ({
+      what: `have bridge ${name} forward LLDP`,
+      write: (to, sequence) => writeGroupForward(to, sequence, index, groupForward! | LLDP),
+    })),
+  );
+  return unasked.map(({ name }) => name);
 }

@@ -1,9 +1,10 @@
 /** By which interfaces this node's routes lead to its pods: what the checks ask about a network that others have made. */
 import type { PodRoute, Reading } from '../../kernel/host/facts.ts';
-import { listLinks, RtnetlinkSocket } from '../../kernel/netlink/route/rtnetlink-socket.ts';
+import { writeGetRouteTo } from '../../kernel/netlink/route/rtnetlink.ts';
+import { readRoute } from '../../kernel/netlink/route/rtnetlink-read.ts';
+import { listLinks, NO_WAY, RtnetlinkSocket } from '../../kernel/netlink/route/rtnetlink-socket.ts';
 import { getOrMake } from '../../lib/collections/getormake.ts';
 import type { Address } from '../../model/address.ts';
-import { devicesTo } from './devicesto.ts';
 
 /** What a node has of pods, and some of what it may have: they are all linked in the same way. */
 const MOST_ASKED = 256;
@@ -40,4 +41,21 @@ export async function listPodRoutes(
     if (addresses === undefined) return [];
     return [{ device: name, ...(kind && { kind }), isUplink: uplinks.includes(index), addresses }];
   });
+}
+
+// By which interfaces the kernel would send to addresses.
+
+/** Their indices, in the order of the addresses; undefined where none leads there, or the address is the node's own. */
+export async function devicesTo(
+  socket: RtnetlinkSocket,
+  addresses: readonly Address[],
+): Promise<(number | undefined)[]> {
+  const steps = addresses.map(address => ({
+    what: `ask the way to ${address}`,
+    absent: NO_WAY,
+    write: (to: Parameters<typeof writeGetRouteTo>[0], sequence: number) =>
+      writeGetRouteTo(to, sequence, address),
+  }));
+  const routes = steps.length === 0 ? [] : await socket.getEach(steps, readRoute);
+  return routes.map(route => (route?.type === undefined ? route?.device : undefined));
 }

@@ -1,7 +1,7 @@
 /** The view of the agent that its servers show: its parts, and what is read of this machine. */
 
 import { KUBE_FIREWALL } from '../../api/health/bypasschecks.ts';
-import { enforcingChain } from '../../api/health/enforcers.ts';
+import { enforcingChain } from '../../api/health/hostchecks.ts';
 import { nodeView } from '../../api/rpc/nodeview.ts';
 import type { AgentView } from '../../api/rpc/view.ts';
 import type { Host } from '../../kernel/host/facts.ts';

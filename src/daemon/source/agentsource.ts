@@ -5,8 +5,9 @@ import type { Unavailable } from '../../inputs/kube/report/conditionwriter.ts';
 import type { EventSpec } from '../../inputs/kube/report/event.ts';
 import type { ServiceListener } from '../../inputs/kube/watch/servicesource.ts';
 import type { SourceStatus } from '../../inputs/kube/watch/source.ts';
+import { getOrMake } from '../../lib/collections/getormake.ts';
 import type { ClusterEvent } from '../../model/cluster.ts';
-import type { Problem } from '../../model/problem.ts';
+import { type Problem, problemText } from '../../model/problem.ts';
 
 export interface AgentSource {
   /** Settles when what was read may replace the rules in force, or at the signal. */
@@ -37,4 +38,33 @@ export interface SourceNeeds {
   /** By the rules that the agent found when it started. */
   readonly isolatedBefore: IsolatedPods;
   readonly log: Logger;
+}
+
+// Problems of what was read: a line of the log for each that is new, and all of them for the status.
+
+export function reportToBoth(watcher: SourceWatcher, log: Logger): (problems: readonly Problem[]) => void {
+  let logged = new Set<string>();
+  return problems => {
+    logged = logProblems(log, problems, logged);
+    watcher.onProblems(problems);
+  };
+}
+
+const problemTexts = new WeakMap<Problem, string>();
+
+function textOf(problem: Problem): string {
+  return getOrMake(problemTexts, problem, () => problemText(problem));
+}
+
+/** One line for each problem that is new; that all are mended is worth a line too. */
+function logProblems(log: Logger, problems: readonly Problem[], before: ReadonlySet<string>): Set<string> {
+  const texts = new Set<string>();
+  for (const problem of problems) {
+    const { severity, file, object, field } = problem;
+    const text = textOf(problem);
+    texts.add(text);
+    if (!before.has(text)) log[severity === 'error' ? 'error' : 'warn']({ file, object, field }, text);
+  }
+  if (problems.length === 0) log.info({}, 'no problems in what was read any more');
+  return texts;
 }

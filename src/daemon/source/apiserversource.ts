@@ -6,10 +6,8 @@ import { PODS } from '../../inputs/kube/watch/resource.ts';
 import { type SourceStatus, watchCluster } from '../../inputs/kube/watch/source.ts';
 import { realTiming } from '../../lib/async/timing.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
-import type { AgentSource, SourceNeeds } from './agentsource.ts';
-import { reportToBoth } from './problemlog.ts';
-import { madeFrom, readRulesInForce } from './rulesinforce.ts';
-import { StartCondition } from './startcondition.ts';
+import { type AgentSource, reportToBoth, type SourceNeeds } from './agentsource.ts';
+import { madeFrom, readRulesInForce, StartCondition } from './startcondition.ts';
 
 export async function openApiServer(
   node: string,

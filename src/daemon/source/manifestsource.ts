@@ -5,8 +5,7 @@ import { readFailure } from '../../inputs/files/folder.ts';
 import { type ManifestWatch, watchManifests } from '../../inputs/files/source.ts';
 import { aborted } from '../../lib/async/aborted.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
-import type { AgentSource, SourceNeeds } from './agentsource.ts';
-import { reportToBoth } from './problemlog.ts';
+import { type AgentSource, reportToBoth, type SourceNeeds } from './agentsource.ts';
 
 export async function openManifests(
   root: string,
@@ -38,7 +37,7 @@ const NO_SERVICES = 'the agent reads them from an API server only, not from mani
 async function wholeOrNothingToLose(source: ManifestWatch, log: Logger, stop: AbortSignal): Promise<void> {
   const { complete } = await source.ready;
   if (complete) return;
-  const { readRulesInForce } = await import('./rulesinforce.ts');
+  const { readRulesInForce } = await import('./startcondition.ts');
   if ((await readRulesInForce()).tables.size === 0) return;
   log.error({}, 'some manifests cannot be read yet; the rules in force stay as they are until they can');
   await Promise.race([source.whole, aborted(stop)]);

@@ -10,8 +10,7 @@ import { sleep } from '../../lib/async/sleep.ts';
 import { ClusterState } from '../../model/cluster.ts';
 import type { Policy, PolicyKind, PortMatch, Rule } from '../../model/policy.ts';
 import { EVERYTHING } from '../../model/selector.ts';
-import { madeFrom } from './rulesinforce.ts';
-import { missingKinds, StartCondition } from './startcondition.ts';
+import { madeFrom, missingKinds, StartCondition } from './startcondition.ts';
 
 let server: FakeApiServer;
 let stop: AbortController;

@@ -14,17 +14,19 @@ import {
   LINK_PREFIX,
   withDenialLimits,
 } from '../../compiler/denied.ts';
+import type { SourceStatus } from '../../inputs/kube/watch/source.ts';
 import { type LogCounts, LogSocket } from '../../kernel/netlink/nflog/logsocket.ts';
 import type { LoggedPacket } from '../../kernel/netlink/nflog/messages.ts';
 import { readCounters } from '../../kernel/netlink/nftables/rulecounts.ts';
 import { ClusterState, type ResolvedNames } from '../../model/cluster.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
+import type { Service, ServiceKey } from '../../model/service.ts';
 import type { Ruleset } from '../../nft/ruleset.ts';
 import type { Denial } from '../../observe/denials/denial.ts';
+import { DenialRecorder } from '../../observe/denials/journal.ts';
 import { connectionText, type LogMode, logFields, Sampler } from '../../observe/denials/lines.ts';
 import { ModelView } from '../../observe/denials/modelview.ts';
-import { DenialRecorder } from '../../observe/denials/recorder.ts';
-import { KnownServices } from './knownservices.ts';
+import { ServiceNames, type ServiceOf } from '../../observe/denials/servicenames.ts';
 
 export interface DenialsOptions {
   readonly node: string;
@@ -264,3 +266,44 @@ export class RunningTotals {
 function risen(before: number, now: number): number {
   return now >= before ? now - before : now;
 }
+
+// The Services that denials are named by, and why they are not where they are not.
+
+export class KnownServices {
+  readonly #names = new ServiceNames();
+  readonly #log: Log;
+  #problem: string | undefined = 'they have not been read yet';
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  readonly of: ServiceOf = dialled => this.#names.of(dialled);
+
+  get facts(): ServicesFacts {
+    const problem = this.#problem ?? (this.#names.isFull ? TOO_MANY : undefined);
+    return { known: this.#names.size, ...(problem !== undefined && { problem }) };
+  }
+
+  put(service: Service): void {
+    this.#names.put(service);
+  }
+
+  delete(key: ServiceKey): void {
+    this.#names.delete(key);
+  }
+
+  keys(): Iterable<ServiceKey> {
+    return this.#names.keys();
+  }
+
+  onSource({ state, reason }: SourceStatus): void {
+    const isKnown = state === 'synced' || state === 'recovered';
+    this.#problem = isKnown ? undefined : (reason ?? 'there are none to be read');
+    if (state === 'lost')
+      this.#log.warn({}, `Services: cannot be read, denials are named by those last known; ${reason}`);
+    if (state === 'recovered') this.#log.info({}, 'Services: can be read again');
+  }
+}
+
+const TOO_MANY = 'there are more of them than are kept';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { commentOf, hashedName } from '../../compiler/names.ts';
 import type { RuleCount } from '../../nft/rulecount.ts';
-import { RuleTotals } from './ruletotals.ts';
+import { RuleTotals } from './rulecounts.ts';
 
 const count = (handle: number, packets: number, more: Partial<RuleCount> = {}): RuleCount => ({
   family: 'ip',

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Address } from '../../model/address.ts';
 import { ClusterState } from '../../model/cluster.ts';
-import { attemptOf } from './attempt.ts';
-import { Journal } from './journal.ts';
+import { attemptOf, Journal } from './journal.ts';
 import { ModelView } from './modelview.ts';
 import type { NamedDenial } from './name.ts';
 import type { PacketHead } from './packethead.ts';

@@ -3,10 +3,15 @@
  * fills it, and shared: who is denied most loses his oldest first.
  */
 
-import { QuotaList } from '../../lib/fairness/quota.ts';
-import type { DeniedAttempt } from './attempt.ts';
+import { type Origin, QuotaList } from '../../lib/fairness/quota.ts';
+import type { Address } from '../../model/address.ts';
+import type { Pod } from '../../model/cluster.ts';
+import type { DeniedPacket } from './cause.ts';
 import type { Denial } from './denial.ts';
-import type { NamedDenial } from './name.ts';
+import type { ModelView } from './modelview.ts';
+import { type NamedDenial, nameDenial } from './name.ts';
+import { type PacketHead, readHead } from './packethead.ts';
+import type { ServiceOf } from './servicenames.ts';
 
 /** What is recorded at most. */
 const MOST_DENIALS = 1_024;
@@ -75,4 +80,81 @@ export class Journal {
 /** Clocks are set back, too: what was long ago then is no part of what is now. */
 function isWithin(ms: number, then: number, now: number): boolean {
   return Math.abs(now - then) <= ms;
+}
+
+// Which packets belong to one attempt, and whose it is: nobody has his attempt counted with another's.
+
+export interface DeniedAttempt extends Origin {
+  /** The same for all its packets. */
+  readonly key: string;
+}
+
+export function attemptOf(packet: DeniedPacket, view: ModelView): DeniedAttempt {
+  const { from, to } = packet.head;
+  const [sender, receiver] = [podWith(from, view), podWith(to, view)];
+  const origin = { group: groupOf(packet, sender, view.node), source: sender?.key ?? from };
+  // An address may be another pod's by now, which attempts for itself.
+  const key = [origin.group, origin.source, receiver?.key, packetKey(packet.head)].join(' ');
+  return { ...origin, key };
+}
+
+/** A packet whose source address is not believed is of its link, in whosever name it comes. */
+function groupOf({ isOfLink, iif }: DeniedPacket, sender: Pod | undefined, node: string): string {
+  if (isOfLink) return `link ${iif}`;
+  return sender?.node === node ? `pod ${sender.key}` : 'outside';
+}
+
+/** Who has the address, or had it until a moment ago. */
+function podWith(address: Address, view: ModelView): Pod | undefined {
+  return view.ownerOf(address) ?? view.formerOwnerOf(address)?.pod;
+}
+
+/** What TCP sends again bears the same number; another attempt from the same port has another. */
+function packetKey({ from, to, protocol, sourcePort, port, tcp, icmp, fragment }: PacketHead): string {
+  const own =
+    tcp !== undefined
+      ? `${tcp.sequence} ${tcp.flags}`
+      : icmp === undefined
+        ? ''
+        : `${icmp.type} ${icmp.code} ${icmp.id ?? ''}`;
+  return `${from} ${to} ${protocol} ${sourcePort ?? ''} ${port ?? ''} ${own}${fragment ?? ''}`;
+}
+
+// From a packet that the kernel handed over to a denial that people can read: read, joined, named, recorded.
+
+/** A packet as the kernel hands it over. */
+export type Handed = Omit<DeniedPacket, 'head'> & { readonly bytes: Uint8Array };
+
+export interface RecorderOptions {
+  readonly view: ModelView;
+  readonly serviceOf?: ServiceOf;
+}
+
+export class DenialRecorder {
+  readonly journal = new Journal();
+  readonly #options: RecorderOptions;
+  #unread = 0;
+
+  constructor(options: RecorderOptions) {
+    this.#options = options;
+  }
+
+  /** Packets that were neither IPv4 nor IPv6. */
+  get unread(): number {
+    return this.#unread;
+  }
+
+  /** The denial, where the packet is the first of its attempt. */
+  take({ bytes, ...packet }: Handed, atMs: number): Denial | undefined {
+    const head = readHead(bytes);
+    if (head === undefined) {
+      this.#unread++;
+      return undefined;
+    }
+    const { view, serviceOf = () => undefined } = this.#options;
+    const denied = { ...packet, head };
+    const attempt = attemptOf(denied, view);
+    if (this.journal.counted(attempt, atMs)) return undefined;
+    return this.journal.add(attempt, nameDenial(denied, view, serviceOf), atMs);
+  }
 }

@@ -2,10 +2,9 @@
 import type { Address } from '../../model/address.ts';
 import { flowText } from '../../semantics/flowtext.ts';
 import { causeOf, type DeniedPacket } from './cause.ts';
-import type { Denial, DenialEnd, DialledService } from './denial.ts';
+import { type Denial, type DenialEnd, type DialledService, podFacts } from './denial.ts';
 import type { ModelView } from './modelview.ts';
 import type { PacketHead } from './packethead.ts';
-import { podFacts } from './podfacts.ts';
 import type { ServiceOf } from './servicenames.ts';
 
 /** All of a denial that the packet says. */

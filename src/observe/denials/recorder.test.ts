@@ -4,8 +4,8 @@ import { address } from '../../../bench/lab/topology.ts';
 import { nodeEvent, shopPod, shopPolicy } from '../../../test/support/scenarios/shop.ts';
 import { type ClusterEvent, ClusterState } from '../../model/cluster.ts';
 import { packet } from '../../nft/trace/packet.ts';
+import { DenialRecorder, type Handed } from './journal.ts';
 import { ModelView } from './modelview.ts';
-import { DenialRecorder, type Handed } from './recorder.ts';
 
 const [WEB, DB, CAT, FAR] = ['10.1.0.1', '10.1.0.2', '10.1.0.3', '192.0.2.7'] as const;
 let state: ClusterState;

@@ -2,7 +2,7 @@
 
 import { type Address, familyOf } from '../../model/address.ts';
 import { addressesOfNode } from '../../model/cluster.ts';
-import { workloadByLabels } from '../flows/workload.ts';
+import { workloadByLabels } from '../flows/name.ts';
 import type { RecordedEnd, Recording } from './recording.ts';
 
 export function endNamer({ nodes }: Pick<Recording, 'nodes'>): (end: RecordedEnd) => string {

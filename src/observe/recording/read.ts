@@ -3,9 +3,19 @@
  * of it is believed that policy could not have seen.
  */
 import type { Namespace, Node, Pod } from '../../model/cluster.ts';
-import { readEnd, readFlow, readHeader, readNamespacePart, readNode, readSilent } from './readparts.ts';
+import {
+  LineError,
+  mapOf,
+  numberOf,
+  readEnd,
+  readFlow,
+  readHeader,
+  readNamespacePart,
+  readNode,
+  readSilent,
+  type Values,
+} from './readparts.ts';
 import type { RecordedEnd, RecordedFlow, Recording, SilentPods } from './recording.ts';
-import { LineError, mapOf, numberOf, type Values } from './values.ts';
 
 /** Nobody records more; a file of somebody else's may not fill the memory. */
 const MOST = { flows: 500_000, ends: 1_000_000, others: 200_000, characters: 400_000_000 };

@@ -1,7 +1,7 @@
 /** Who opened the connections that fill the kernel's table is counted by pod; what policy denies takes no room in it. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { inNamespace } from '../../../bench/lab/netns.ts';
-import { openersOf } from '../../../src/api/rpc/openers.ts';
+import { openersOf } from '../../../src/api/rpc/nodeview.ts';
 import { openConntrack } from '../../../src/kernel/netlink/conntrack/conntrack.ts';
 import { ADDRESSES, Ground, type Host } from './ground.ts';
 

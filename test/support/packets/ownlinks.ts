@@ -1,8 +1,7 @@
 /** A cluster in which a node's own object says which interfaces it has, as its agent would have it. */
 
 import { inNamespace } from '../../../bench/lab/netns.ts';
-import { askHooksOfLldp } from '../../../src/daemon/lldpframes.ts';
-import { readOwnInterfaces } from '../../../src/daemon/pods/interfacewatcher.ts';
+import { askHooksOfLldp, readOwnInterfaces } from '../../../src/daemon/pods/interfacewatcher.ts';
 import { RtnetlinkSocket } from '../../../src/kernel/netlink/route/rtnetlink-socket.ts';
 import type { Cluster } from '../../../src/model/cluster.ts';
 

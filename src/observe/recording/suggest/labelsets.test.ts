@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { LabelSets } from './labelsets.ts';
+import { LabelSets } from './suggest.ts';
 
 const sets = (...labels: Record<string, string>[]) =>
   new LabelSets({ flows: [], silent: labels.map(each => ({ namespace: 'shop', labels: each })) });
