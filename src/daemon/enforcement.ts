@@ -180,7 +180,7 @@ function passesOf(
   return [
     ...(cutsConnections ? [] : [withoutGuard]),
     ...(counts === undefined ? [] : [(ruleset: Ruleset) => withRuleCounters(ruleset, kept)]),
-    denials.pass,
+    ...denials.passes,
   ];
 }
 

@@ -11,8 +11,8 @@ const PROGRAM = fileURLToPath(new URL('../support/agent/eventpath.ts', import.me
  * lower these as the code comes nearer, and do not raise them.
  */
 const MOST = {
-  pod: { functions: 647, files: 112 },
-  policy: { functions: 1121, files: 155 },
+  pod: { functions: 646, files: 111 },
+  policy: { functions: 1113, files: 152 },
 } as const;
 
 /** Where each of them passes, however files are cut: else another path was counted. */

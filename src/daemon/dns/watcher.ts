@@ -112,6 +112,7 @@ export class DnsWatcher implements NamesKnown {
   committed({ ops, ruleset }: Pick<Committed, 'ops' | 'ruleset'>): void {
     const subjects = this.#options.subjects();
     this.#before ??= takenOver(programmedBefore(subjects, ops, NAMES_PODS), ruleset);
+    if (subjects.pods.length === 0 && this.#subjects.pods.length === 0) return;
     const renewed = ops.some(op => op.op === 'addSet' && op.set.dynamic !== undefined);
     if (subjects === this.#subjects && !renewed) return;
     this.#cache?.retainOnly(lastingPods(this.#subjects, subjects));

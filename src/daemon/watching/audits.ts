@@ -27,9 +27,9 @@ import type { View } from '../../semantics/view.ts';
 /** As events name their objects. */
 const POLICY = /Policy /;
 const LOOK_MS = 60_000;
-/** Each node tells of each policy: a cluster of thousands would else drown its own Events. */
+/** Every node writes Events about a policy; more often, thousands of nodes would flood the API server. */
 const TELL_MS = 6 * 3_600_000;
-/** Events of all kinds wait in one line: whose audited policies come and go leaves room in it for others. */
+/** All Events share one queue: a namespace whose audited policies come and go must leave room in it for others. */
 const OF_NAMESPACE: Rate = { burst: 50, perSecond: 1 / 60 };
 const OF_ALL: Rate = { burst: 200, perSecond: 1 };
 const MOST_NAMESPACES = 1_000;
@@ -56,10 +56,12 @@ export class Audits implements Pick<Observer, 'committed'>, AuditsView {
   readonly #tally: AuditTally;
   #audited: ReadonlyMap<PolicyId, Policy> | undefined;
   readonly #rates = new SourceRates(OF_NAMESPACE, OF_ALL, MOST_NAMESPACES);
-  /** When each was last told, and what, the latest last: also of one that is audited no more, and may be again. */
+  /** The last Event about each policy, the latest last. Kept when its audit ends, since it may begin again. */
   readonly #reported = new Map<PolicyId, Reported>();
   #ends: readonly (() => void)[] = [];
   #hasReportedMany = false;
+  /** Some policy was audited at the last look. */
+  #isAuditing = false;
   #report: (spec: EventSpec) => void = () => undefined;
 
   constructor(options: AuditsOptions) {
@@ -82,6 +84,7 @@ export class Audits implements Pick<Observer, 'committed'>, AuditsView {
   }
 
   readonly committed: Observer['committed'] = ({ cluster: { audited }, names }) => {
+    if (!this.#isAuditing && !audited?.size) return;
     const isOther = audited !== this.#audited;
     const changed = names.filter((name): name is PolicyId => POLICY.test(name));
     this.#audited = audited;
@@ -89,14 +92,12 @@ export class Audits implements Pick<Observer, 'committed'>, AuditsView {
     else if (changed.length > 0) this.look(changed);
   };
 
-  /**
-   * Takes in which policies are audited, of all or of those that have changed, and tells of those of which there is
-   * something to tell.
-   */
+  /** Takes in which policies are audited, all of them or those that have changed, and reports what has news. */
   look(changed?: readonly PolicyId[]): void {
     const audited = this.#audited ?? new Map<PolicyId, Policy>();
     this.#tally.follow(audited, this.#now(), changed);
-    this.#tellOfMany(audited.size);
+    this.#isAuditing = audited.size > 0;
+    this.#warnOfMany(audited.size);
     if (audited.size === 0) this.close();
     else if (this.#ends.length === 0) this.#listen();
     for (const total of this.#tally.totals) this.#tell(total);
@@ -117,8 +118,8 @@ export class Audits implements Pick<Observer, 'committed'>, AuditsView {
     ];
   }
 
-  /** Once: whose policies come and go would else fill the log. */
-  #tellOfMany(audited: number): void {
+  /** Warns once: policies that come and go would fill the log. */
+  #warnOfMany(audited: number): void {
     const unjudged = audited - this.#tally.totals.length;
     if (unjudged === 0 || this.#hasReportedMany) return;
     this.#hasReportedMany = true;

@@ -2,6 +2,8 @@
  * Denied connections by name: the packets that the rules hand over, read some twenty times a second, named by what the
  * agent knows, and recorded. Never in the way of the rules: what is denied is denied, whether or not anybody reads.
  */
+
+import type { RulePass } from '../../agent/engine.ts';
 import type { Log } from '../../agent/log.ts';
 import type { DenialsFacts, ServicesFacts } from '../../api/health/agentchecks.ts';
 import {
@@ -21,7 +23,6 @@ import { readCounters } from '../../kernel/netlink/nftables/rulecounts.ts';
 import { ClusterState, type ResolvedNames } from '../../model/cluster.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { Service, ServiceKey } from '../../model/service.ts';
-import type { Ruleset } from '../../nft/ruleset.ts';
 import type { Denial } from '../../observe/denials/denial.ts';
 import { DenialRecorder } from '../../observe/denials/journal.ts';
 import { connectionText, type LogMode, logFields, Sampler } from '../../observe/denials/lines.ts';
@@ -91,8 +92,10 @@ export class Denials {
   }
 
   /** Has rules hand over what they deny, within limits. */
-  readonly pass = (ruleset: Ruleset): Ruleset =>
-    this.#limits === undefined ? ruleset : withDenialLimits(ruleset, this.#limits);
+  get passes(): readonly RulePass[] {
+    const limits = this.#limits;
+    return limits === undefined ? [] : [ruleset => withDenialLimits(ruleset, limits)];
+  }
 
   /** In the network namespace of this thread. Never throws. */
   start(): void {
