@@ -60,12 +60,12 @@ async function idle(events: readonly ClusterEvent[]): Promise<{ commits: number;
   const running = agent.run(stop.signal);
   const watcher = await netns.run(() => openNftKernel());
   try {
-    agent.note(events);
+    agent.apply(events);
     await setTimeout(5000);
     const [before, cpu] = [await watcher.generation(), process.cpuUsage()];
     // As nodes report themselves all day, and as the pipeline hands it on.
     for (let waited = 0; waited < WATCHED_MS; waited += 1000) {
-      agent.note(withoutRepeats(structuredClone(events.slice(0, events.length / 300)), agent.cluster));
+      agent.apply(withoutRepeats(structuredClone(events.slice(0, events.length / 300)), agent.cluster));
       await setTimeout(1000);
     }
     const { user, system } = process.cpuUsage(cpu);

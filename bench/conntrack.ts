@@ -68,7 +68,7 @@ async function cutOnce(): Promise<Round> {
     const live = new LiveConnections({ conntrack, ownAddresses: () => new Set(), log });
     const engine = new Incremental('n1');
     const note = (events: readonly ClusterEvent[]) => {
-      for (const event of events) engine.note(event);
+      for (const event of events) engine.apply(event);
       live.follow({ cluster: engine.cluster, ruleset: engine.flush(), ops: CHANGED, unknownBefore: true });
     };
     note([...pods(), allow('client', 'guest')]);

@@ -32,7 +32,7 @@ export class Follower {
   /** Milliseconds until all that the events change is in force. */
   async follow(...events: readonly ClusterEvent[]): Promise<number> {
     const startMs = performance.now();
-    for (const event of events) this.#engine.note(event);
+    for (const event of events) this.#engine.apply(event);
     const desired = this.#engine.flush();
     const expected = this.#generation ?? (await this.#kernel.generation());
     if ((await this.#kernel.generation()) !== expected) throw new Error('somebody else changes the rules');

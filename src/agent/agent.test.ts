@@ -53,7 +53,7 @@ class PodsEngine implements Engine {
     PodsEngine.made++;
   }
 
-  note(event: ClusterEvent): void {
+  apply(event: ClusterEvent): void {
     this.#state.apply(event);
   }
 
@@ -213,7 +213,7 @@ function pod(n: number): ClusterEvent {
 
 /** An agent whose rules are in force, with a budget that is full. */
 async function running(site: Site, ...events: ClusterEvent[]): Promise<Site> {
-  site.agent.note(events);
+  site.agent.apply(events);
   site.run();
   await pass(10_000);
   site.commits.length = 0;
@@ -234,8 +234,8 @@ afterEach(() => vi.useRealTimers());
 
 test('the agent brings what it was told before its start into force as one batch, and says so', async () => {
   const site = new Site();
-  site.agent.note([pod(1), pod(2)]);
-  site.agent.note([pod(3)]);
+  site.agent.apply([pod(1), pod(2)]);
+  site.agent.apply([pod(3)]);
   site.run();
   await pass(10);
   expect(await site.pods()).toEqual(['10.0.0.1', '10.0.0.2', '10.0.0.3']);
@@ -245,7 +245,7 @@ test('the agent brings what it was told before its start into force as one batch
 
 test('one change is committed at once, and its line in the log names it', async () => {
   const site = await running(new Site());
-  site.agent.note([pod(1)]);
+  site.agent.apply([pod(1)]);
   await pass(1);
   expect(await site.pods()).toEqual(['10.0.0.1']);
   expect(site.log).toEqual(['info rules follow Pod shop/web-1']);
@@ -253,7 +253,7 @@ test('one change is committed at once, and its line in the log names it', async 
 
 test('of many changes in one batch the log names the first five and counts the rest', async () => {
   const site = await running(new Site());
-  site.agent.note(Array.from({ length: 12 }, (_, n) => pod(n)));
+  site.agent.apply(Array.from({ length: 12 }, (_, n) => pod(n)));
   await pass(1);
   expect(site.log).toEqual([
     'info rules follow Pod shop/web-0, Pod shop/web-1, Pod shop/web-2, Pod shop/web-3, Pod shop/web-4 and 7 more',
@@ -264,7 +264,7 @@ test('five changes in a row are committed at once, then ten a second, and what w
   const site = await running(new Site());
   const startMs = performance.now();
   for (let n = 0; n < 400; n++) {
-    site.agent.note([pod(n)]);
+    site.agent.apply([pod(n)]);
     await pass(5);
   }
   await pass(100);
@@ -280,10 +280,10 @@ test('five changes in a row are committed at once, then ten a second, and what w
 test('changes without consequence cost no budget', async () => {
   const site = await running(new Site(), pod(1));
   for (let n = 0; n < 50; n++) {
-    site.agent.note([pod(1)]);
+    site.agent.apply([pod(1)]);
     await pass(1);
   }
-  site.agent.note([pod(2)]);
+  site.agent.apply([pod(2)]);
   await pass(1);
   expect(await site.pods()).toEqual(['10.0.0.1', '10.0.0.2']);
   expect(site.log.at(0)).toBe('debug nothing to change for Pod shop/web-1');
@@ -299,7 +299,7 @@ test('a change that comes during a commit is committed after it, never beside it
     setTimeout(() => underWay--, 50);
   };
   for (let n = 0; n < 20; n++) {
-    site.agent.note([pod(n)]);
+    site.agent.apply([pod(n)]);
     await pass(7);
   }
   await pass(1000);
@@ -312,9 +312,9 @@ test('no wake-up is lost, whenever the change comes', async () => {
   const site = await running(new Site({ owners: true }));
   site.commitMs = 3;
   for (let n = 0; n < 100; n += 2) {
-    site.agent.note([pod(n)]);
+    site.agent.apply([pod(n)]);
     await pass(n % 7); // before, in and after the commit of the first
-    site.agent.note([pod(n + 1)]);
+    site.agent.apply([pod(n + 1)]);
     await pass(250);
     expect((await site.pods()).length, `after change ${n + 1}`).toBe(n + 2);
   }
@@ -323,7 +323,7 @@ test('no wake-up is lost, whenever the change comes', async () => {
 test('a commit that fails leaves the old rules in force, reads the kernel, and is tried again ever later', async () => {
   const site = await running(new Site(), pod(1));
   site.failures.push('EBUSY', 'EBUSY', 'EBUSY', 'EBUSY');
-  site.agent.note([pod(2)]);
+  site.agent.apply([pod(2)]);
   await pass(1);
   expect(await site.pods()).toEqual(['10.0.0.1']);
   await pass(5000);
@@ -337,13 +337,13 @@ test('a commit that fails leaves the old rules in force, reads the kernel, and i
 test('after many failures the agent still tries every five seconds, and its next failure waits briefly again', async () => {
   const site = await running(new Site());
   site.failures.push(...Array.from({ length: 12 }, () => 'EINVAL'));
-  site.agent.note([pod(1)]);
+  site.agent.apply([pod(1)]);
   await pass(60_000);
   expect(Math.max(...site.fields.map(field => (field as { retryMs?: number }).retryMs ?? 0))).toBe(5000);
   expect(await site.pods()).toEqual(['10.0.0.1']);
   site.fields.length = 0;
   site.failures.push('EINVAL');
-  site.agent.note([pod(2)]);
+  site.agent.apply([pod(2)]);
   await pass(200);
   expect(site.fields[0]).toEqual({ retryMs: 100 });
   expect(await site.pods()).toEqual(['10.0.0.1', '10.0.0.2']);
@@ -353,7 +353,7 @@ test('a second failure in a row casts doubt on the engine: it is made anew from 
   const site = await running(new Site(), pod(1));
   const before = PodsEngine.made;
   site.failures.push('ENOENT', 'ENOENT', 'ENOENT');
-  site.agent.note([pod(2)]);
+  site.agent.apply([pod(2)]);
   await pass(5000);
   expect(PodsEngine.made).toBe(before + 1);
   expect(await site.pods()).toEqual(['10.0.0.1', '10.0.0.2']);
@@ -365,7 +365,7 @@ test('whoever commits between our look and our commit costs another look, and no
   site.beforeCommit = () => {
     if (storms-- > 0) site.stranger.touch();
   };
-  site.agent.note([pod(1)]);
+  site.agent.apply([pod(1)]);
   await pass(10);
   expect(await site.pods()).toEqual(['10.0.0.1']);
   expect(site.dumps).toBe(7);
@@ -378,7 +378,7 @@ test('a storm without end is survived: the agent waits, and is through when it i
   site.beforeCommit = () => {
     if (storm) site.stranger.touch();
   };
-  site.agent.note([pod(1)]);
+  site.agent.apply([pod(1)]);
   await pass(3000);
   expect(await site.pods()).toEqual([]);
   expect(site.log.every(line => line.startsWith('error commit failed'))).toBe(true);
@@ -391,7 +391,7 @@ test('tables that are ours alone are not read again because a neighbour commits'
   const site = await running(new Site({ owners: true }), pod(1));
   for (let n = 2; n < 12; n++) {
     site.stranger.touch();
-    site.agent.note([pod(n)]);
+    site.agent.apply([pod(n)]);
     await pass(200);
   }
   expect((await site.pods()).length).toBe(11);
@@ -401,7 +401,7 @@ test('tables that are ours alone are not read again because a neighbour commits'
 test('a neighbour who commits before each of our commits cannot hold up tables that are ours alone', async () => {
   const site = await running(new Site({ owners: true }), pod(1));
   site.beforeCommit = () => site.stranger.touch();
-  site.agent.note([pod(2)]);
+  site.agent.apply([pod(2)]);
   await pass(1);
   expect(await site.pods()).toEqual(['10.0.0.1', '10.0.0.2']);
   expect(site.log).toEqual(['info rules follow Pod shop/web-2']);
@@ -423,7 +423,7 @@ test.each([{ owners: true }, {}])(
     await pass(300_000);
     expect(site.dumps).toBe(1);
     expect(site.log).toEqual([]);
-    site.agent.note([pod(2)]);
+    site.agent.apply([pod(2)]);
     await pass(300_000);
     expect(site.dumps).toBe(2);
   },
@@ -452,7 +452,7 @@ test('the kernel is read back whenever somebody asks for it', async () => {
 test('the kernel is read every thirty seconds although changes never end', async () => {
   const site = await running(new Site({ owners: true }));
   for (let n = 0; n < 400; n++) {
-    site.agent.note([pod(n)]);
+    site.agent.apply([pod(n)]);
     await pass(300);
   }
   expect(site.dumps).toBe(4);
@@ -474,7 +474,7 @@ test('a read that is interrupted by neighbours all the time is no failure while 
   site.dumpFailures.push('EAGAIN');
   await pass(31_000);
   expect(site.dumps).toBe(1);
-  site.agent.note([pod(2)]);
+  site.agent.apply([pod(2)]);
   await pass(1);
   expect(await site.pods()).toEqual(['10.0.0.1', '10.0.0.2']);
   expect(site.log).toEqual(['info rules follow Pod shop/web-2']);
@@ -503,7 +503,7 @@ test('a foreign change in our tables is put right within a tenth of a second, an
 test('a foreign change is put right in the batch of a change that comes before the next look', async () => {
   const site = await running(new Site(), pod(1));
   await site.stranger.commit([{ op: 'delTable', family: 'ip' }]);
-  site.agent.note([pod(2)]);
+  site.agent.apply([pod(2)]);
   await pass(1);
   expect(await site.pods()).toEqual(['10.0.0.1', '10.0.0.2']);
   expect(site.commits).toHaveLength(1);
@@ -530,7 +530,7 @@ test('an engine that breaks is made anew from the cluster, and nothing is lost',
   const site = await running(new Site(), pod(1));
   const before = PodsEngine.made;
   PodsEngine.broken = 1;
-  site.agent.note([pod(2)]);
+  site.agent.apply([pod(2)]);
   await pass(1);
   expect(PodsEngine.made).toBe(before + 1);
   expect(await site.pods()).toEqual(['10.0.0.1', '10.0.0.2']);
@@ -543,7 +543,7 @@ test('an engine that breaks is made anew from the cluster, and nothing is lost',
 test('an engine that breaks although it was made anew ends the agent, with the old rules in force', async () => {
   const site = await running(new Site(), pod(1));
   PodsEngine.broken = 2;
-  site.agent.note([pod(2)]);
+  site.agent.apply([pod(2)]);
   await pass(10);
   expect(await site.ended).toEqual(new TypeError('a class without a chain'));
   expect(await site.pods()).toEqual(['10.0.0.1']);
@@ -554,7 +554,7 @@ test.each(['EBADF', 'ENOBUFS', 'EIO'])(
   async code => {
     const site = await running(new Site({ owners: true }), pod(1));
     site.failures.push(code);
-    site.agent.note([pod(2)]);
+    site.agent.apply([pod(2)]);
     await pass(1000);
     expect(site.opened).toBe(2);
     expect(await site.pods()).toEqual(['10.0.0.1', '10.0.0.2']);
@@ -567,7 +567,7 @@ test.each(['EBADF', 'ENOBUFS', 'EIO'])(
 test('while its old socket still owns the tables the agent waits, and takes them over when it can', async () => {
   const first = await running(new Site({ owners: true }), pod(1));
   const second = new Site({ stranger: first.stranger });
-  second.agent.note([pod(1), pod(2)]);
+  second.agent.apply([pod(1), pod(2)]);
   second.run();
   await pass(2000);
   expect(await second.pods()).toEqual(['10.0.0.1']);
@@ -580,7 +580,7 @@ test('while its old socket still owns the tables the agent waits, and takes them
 test('its patience with the old owner begins when it runs, however long its source took to be read', async () => {
   const first = await running(new Site({ owners: true }), pod(1));
   const second = new Site({ stranger: first.stranger });
-  second.agent.note([pod(1), pod(2)]);
+  second.agent.apply([pod(1), pod(2)]);
   await pass(60_000);
   second.run();
   await pass(2000);
@@ -593,7 +593,7 @@ test('a second agent ends with one sentence after three seconds, and has changed
   const first = await running(new Site({ owners: true }), pod(1));
   const generation = await first.stranger.generation();
   const second = new Site({ stranger: first.stranger });
-  second.agent.note([pod(2)]);
+  second.agent.apply([pod(2)]);
   second.run();
   await pass(3500);
   expect(await second.ended).toEqual(
@@ -604,7 +604,7 @@ test('a second agent ends with one sentence after three seconds, and has changed
   );
   expect(second.log).toEqual([]);
   expect(await first.stranger.generation()).toBe(generation);
-  first.agent.note([pod(3)]);
+  first.agent.apply([pod(3)]);
   await pass(1);
   expect(await first.pods()).toEqual(['10.0.0.1', '10.0.0.3']);
 });
@@ -612,7 +612,7 @@ test('a second agent ends with one sentence after three seconds, and has changed
 test('a second agent with the same rules is refused all the same', async () => {
   const first = await running(new Site({ owners: true }), pod(1));
   const second = new Site({ stranger: first.stranger });
-  second.agent.note([pod(1)]);
+  second.agent.apply([pod(1)]);
   second.run();
   await pass(3500);
   expect(await second.ended).toMatchObject({ code: 'EPERM' });
@@ -623,14 +623,14 @@ test('a restarted agent commits the difference; where there is none, nothing', a
   await first.stop();
   const generation = await first.stranger.generation();
   const second = new Site({ stranger: first.stranger });
-  second.agent.note([pod(1), pod(2)]);
+  second.agent.apply([pod(1), pod(2)]);
   second.run();
   await pass(10);
   expect(second.log).toEqual(['info rules in force: those in the kernel were right']);
   expect(await first.stranger.generation()).toBe(generation);
   await second.stop();
   const third = new Site({ stranger: first.stranger });
-  third.agent.note([pod(2), pod(3)]);
+  third.agent.apply([pod(2), pod(3)]);
   third.run();
   await pass(10);
   expect(third.commits).toEqual([{ atMs: expect.any(Number), ops: 2 }]);
@@ -640,7 +640,7 @@ test('a new interval set goes ahead in a batch of its own; if the other is refus
   const site = await running(new Site({ owners: true }), pod(1));
   PodsEngine.networks = true;
   site.failures.push(undefined, 'EINVAL');
-  site.agent.note([pod(2)]);
+  site.agent.apply([pod(2)]);
   await pass(1);
   expect(site.commits.map(({ ops }) => ops)).toEqual([2]);
   expect(await site.pods()).toEqual(['10.0.0.1']);
@@ -655,7 +655,7 @@ test('tables that somebody put up without an owner are made anew in one batch, a
   const site = new Site({ owners: true });
   await site.stranger.commit(plan({ tables: new Map() }, rulesetOf('10.0.0.7')));
   site.stranger.disown();
-  site.agent.note([pod(1)]);
+  site.agent.apply([pod(1)]);
   site.run();
   await pass(10);
   expect(await site.pods()).toEqual(['10.0.0.1']);
@@ -667,7 +667,7 @@ test('tables that somebody put up without an owner are made anew in one batch, a
 test('the rules of an agent that stops stay, and it stops at once, whatever it waits for', async () => {
   const site = await running(new Site({ owners: true }), pod(1));
   site.failures.push(...Array.from({ length: 20 }, () => 'EINVAL'));
-  site.agent.note([pod(2)]);
+  site.agent.apply([pod(2)]);
   await pass(20_000);
   expect(await site.stop()).toBe('stopped');
   expect(await site.pods()).toEqual(['10.0.0.1']);
@@ -677,7 +677,7 @@ test('the rules of an agent that stops stay, and it stops at once, whatever it w
 
 test('an agent that is told to stop before its start touches nothing', async () => {
   const site = new Site();
-  site.agent.note([pod(1)]);
+  site.agent.apply([pod(1)]);
   await site.stop();
   site.run();
   expect(await site.ended).toBe('stopped');

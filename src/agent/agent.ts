@@ -3,9 +3,9 @@
  * one, and the difference is committed as one batch. One commit is in flight. A failed one leaves the old rules in
  * force, and the next attempt reads the kernel first.
  *
- *     note(events) ─▶ pending ──scheduler──▶ flush ─▶ plan(actual, desired) ─▶ commit ─▶ actual = desired
- *                        ▲                                                        │ refused
- *                        └───── recovery: wait, longer each time; nothing is known ◀┘
+ *     apply(events) ─▶ pending ──scheduler──▶ flush ─▶ plan(actual, desired) ─▶ commit ─▶ actual = desired
+ *                         ▲                                                        │ refused
+ *                         └───── recovery: wait, longer each time; nothing is known ◀┘
  */
 import { nextTurn } from '../lib/async/eventloopyield.ts';
 import { realTiming, type Timing } from '../lib/async/timing.ts';
@@ -102,12 +102,12 @@ export class Agent {
    * Takes changes of the cluster in; pods, namespaces and nodes of one call become part of the same batch, policies
    * when it is their turn. Never waits. Somebody waits for what is urgent: its batch may be ahead of the budget.
    */
-  note(events: readonly ClusterEvent[], { urgent = false } = {}): void {
+  apply(events: readonly ClusterEvent[], { urgent = false } = {}): void {
     if (events.length === 0) return;
-    for (const event of events) this.#desired.note(event);
+    for (const event of events) this.#desired.apply(event);
     this.#observer.noted(events);
     this.#scheduler.defer(this.#desired.waiting);
-    if (events.some(({ type }) => type !== 'policy')) this.#scheduler.noted(urgent);
+    if (events.some(({ type }) => type !== 'policy')) this.#scheduler.pending(urgent);
   }
 
   /** Reads the kernel back as soon as possible, and repairs what is wrong. */
@@ -144,7 +144,7 @@ export class Agent {
       this.#scheduler.done(committed.ops.length > 0, this.#kernel.lookIntervalMs);
       if (batch.isBase) this.#scheduler.retry('start', 0);
       else this.#committed(committed);
-      if (this.#desired.isBehind) this.#scheduler.noted(false);
+      if (this.#desired.isBehind) this.#scheduler.pending(false);
     } catch (error) {
       this.#scheduler.retry(cause, this.#recover(error, cause));
     }
@@ -154,8 +154,8 @@ export class Agent {
 
   async #reconcile(cause: RoundCause, batch: BatchScope): Promise<Committed> {
     const startMs = this.#timing.now();
-    const look = this.#scheduler.begin();
-    const { ops, desired } = await this.#kernel.reconcile(actual => this.#flush(actual, batch), look);
+    const mode = this.#scheduler.begin();
+    const { ops, desired } = await this.#kernel.reconcile(actual => this.#flush(actual, batch), mode);
     const unknownBefore = this.#drifted || this.#failures > 0;
     this.#drifted = false;
     const { names, cluster, waitingPods, isolating } = this.#desired;
@@ -168,7 +168,7 @@ export class Agent {
       ops,
       names,
       unknownBefore,
-      dumped: cause === 'start' || look !== 'cached',
+      dumped: cause === 'start' || mode !== 'cached',
       tookMs: this.#timing.now() - startMs,
     };
   }

@@ -42,10 +42,10 @@ function interrupted(): { engine: Engine; during: () => void; told: boolean[] } 
 async function told(event: ClusterEvent, inForce: readonly ClusterEvent[] = []): Promise<boolean[]> {
   const site = interrupted();
   const state = new DesiredState({ makeEngine: () => site.engine, node: NODE, timing: { now: () => 0 } });
-  for (const each of inForce) state.note(each);
+  for (const each of inForce) state.apply(each);
   await state.flush(EMPTY, new BatchScope(true));
   state.committed(1);
-  site.during = () => state.note(event);
+  site.during = () => state.apply(event);
   await state.flush(EMPTY, new BatchScope(false));
   return site.told;
 }
@@ -87,7 +87,7 @@ test('a policy without room is told of, isolates for everybody who asks, and is 
   };
   const policy = policyEvent(ingressPolicy('tenant/web', [from('tenant')]));
   const pods = crowd('tenant', 60, 'red');
-  for (const event of [...pods, podEvent(tenantPod('tenant', 1, { node: NODE })), policy]) state.note(event);
+  for (const event of [...pods, podEvent(tenantPod('tenant', 1, { node: NODE })), policy]) state.apply(event);
   expect(await flush(true)).toContain(policy.key);
   expect(quarantinedOf(state).map(({ id }) => id)).toEqual([policy.value.id]);
   expect(state.cluster.policies.get(policy.value.id)?.ingress).toEqual([]);
@@ -95,7 +95,7 @@ test('a policy without room is told of, isolates for everybody who asks, and is 
   await flush();
   expect(quarantinedOf(state)).toHaveLength(1);
 
-  for (const { type, key } of pods.slice(20)) state.note({ type, key } as ClusterEvent);
+  for (const { type, key } of pods.slice(20)) state.apply({ type, key } as ClusterEvent);
   nowMs = 31_000;
   await flush();
   await flush();
@@ -111,16 +111,16 @@ test('a policy without room comes back whole, although the kernel refused a batc
   const flush = (isFirst = false) => state.flush(EMPTY, new BatchScope(isFirst));
   const policy = policyEvent(ingressPolicy('tenant/web', [from('tenant')]));
   const pods = crowd('tenant', 60, 'red');
-  for (const event of [...pods, podEvent(tenantPod('tenant', 1, { node: NODE })), policy]) state.note(event);
+  for (const event of [...pods, podEvent(tenantPod('tenant', 1, { node: NODE })), policy]) state.apply(event);
   await flush(true);
   state.committed(1);
-  state.note(policyEvent(ingressPolicy('neighbour/deny', [])));
+  state.apply(policyEvent(ingressPolicy('neighbour/deny', [])));
   await flush();
   expect(state.refused(new KernelError('EINVAL', 'of whatever it is'))).toBe(true);
   expect(state.cluster.policies.get(policy.value.id)?.ingress).toEqual([]);
   expect(quarantinedOf(state).map(({ id }) => id)).toEqual([policy.value.id]);
 
-  for (const { type, key } of pods.slice(20)) state.note({ type, key } as ClusterEvent);
+  for (const { type, key } of pods.slice(20)) state.apply({ type, key } as ClusterEvent);
   for (let tries = 0; tries < 3; tries++) {
     await flush();
     state.committed(1);

@@ -102,29 +102,29 @@ export class DesiredState {
     return this.#admission.waiting(this.#timing.now());
   }
 
-  note(event: ClusterEvent): void {
+  apply(event: ClusterEvent): void {
     if (event.type === 'policy') {
-      const isNext = this.#noteAdmission({ id: event.key, value: event.value });
+      const isNext = this.#enqueue({ id: event.key, value: event.value });
       this.#isAwaited ||= isNext;
       return;
     }
-    if (event.type === 'pod') this.#notePod(event.key, event.value);
-    this.#tell(event);
+    if (event.type === 'pod') this.#applyPod(event.key, event.value);
+    this.#applyTo(event);
     this.#pending.set(eventText(event), event.type === 'pod' ? event.key : undefined);
   }
 
-  #noteAdmission(change: PolicyChange): boolean {
+  #enqueue(change: PolicyChange): boolean {
     const programmed = this.cluster.policies.get(change.id);
     return this.#admission.enqueue(change, programmed, this.#timing.now());
   }
 
-  #notePod(key: PodKey, now: Pod | undefined): void {
+  #applyPod(key: PodKey, now: Pod | undefined): void {
     const before = this.cluster.pods.get(key);
     if (startsHere(before, now, this.#node)) {
       this.#admission.podStarted(now!.namespace);
       this.#isAwaited = true;
     }
-    this.#podsInForce.note(key, before);
+    this.#podsInForce.record(key, before);
   }
 
   /**
@@ -170,7 +170,7 @@ export class DesiredState {
   #followRefused(changes: readonly PolicyChange[]): void {
     const refused = this.#engine.takeRefused();
     this.#admission.flushed(changes, refused, this.cluster.policies, this.#timing.now());
-    this.#noteTaken(refused.map(value => ({ id: value.id, value })));
+    this.#recordTaken(refused.map(value => ({ id: value.id, value })));
   }
 
   /** Some of what is noted waits for the next flush. */
@@ -179,11 +179,11 @@ export class DesiredState {
   }
 
   #takeIn(changes: readonly PolicyChange[]): void {
-    this.#notePolicies(changes);
-    this.#noteTaken(changes);
+    this.#applyPolicies(changes);
+    this.#recordTaken(changes);
   }
 
-  #noteTaken(changes: readonly PolicyChange[]): void {
+  #recordTaken(changes: readonly PolicyChange[]): void {
     for (const change of changes) this.#taken.set(eventText(eventOf(change)), undefined);
   }
 
@@ -228,7 +228,7 @@ export class DesiredState {
     const refusal = { reason, named: this.#behind(error) };
     const { policies, audited = [] } = this.cluster;
     const changes = this.#admission.refused(refusal, new Map([...policies, ...audited]), this.#timing.now());
-    this.#notePolicies(changes);
+    this.#applyPolicies(changes);
     return changes.length > 0;
   }
 
@@ -243,24 +243,24 @@ export class DesiredState {
 
   /** The batch failed for another reason. */
   interrupted(): void {
-    this.#notePolicies(this.#admission.interrupted());
+    this.#applyPolicies(this.#admission.interrupted());
   }
 
   /** Another engine, of the same cluster. What broke once may have been what went ahead: from now on nothing does. */
   renewEngine(): void {
     const engine = this.#makeEngine(false);
     this.#follower?.follow(engine.cluster);
-    for (const event of clusterEvents(this.cluster)) this.#tell(event, engine);
+    for (const event of clusterEvents(this.cluster)) this.#applyTo(event, engine);
     this.#engine = engine;
   }
 
-  #notePolicies(changes: readonly PolicyChange[]): void {
-    for (const change of changes) this.#tell(eventOf(change));
+  #applyPolicies(changes: readonly PolicyChange[]): void {
+    for (const change of changes) this.#applyTo(eventOf(change));
   }
 
-  #tell(event: ClusterEvent, engine = this.#engine): void {
+  #applyTo(event: ClusterEvent, engine = this.#engine): void {
     this.#follower?.apply(event);
-    engine.note(event);
+    engine.apply(event);
   }
 }
 
@@ -279,26 +279,26 @@ function startsHere(before: Pod | undefined, now: Pod | undefined, node: string 
  * What the rules in force were made from, where that is not what the cluster has: each pod with a change that is not in
  * force yet, as it was before, or nothing where the rules know none.
  *
- *     note ─▶ noted ──take──▶ taken ──committed──▶ in force
+ *     record ─▶ recorded ──take──▶ taken ──committed──▶ in force
  *                               └── those that wait for another flush are as the engine has them
  */
 export class PodsInForce {
   readonly #taken = new Map<PodKey, Pod | undefined>();
   /** Of what came since the last flush began. */
-  #noted = new Map<PodKey, Pod | undefined>();
+  #recorded = new Map<PodKey, Pod | undefined>();
   /** As of the last commit. */
   #waiting: ReadonlyMap<PodKey, PodInForce | undefined> = new Map();
 
   /** It changes, and until now the cluster has had this of it. */
-  note(key: PodKey, before: Pod | undefined): void {
-    if (!this.#noted.has(key)) this.#noted.set(key, before);
+  record(key: PodKey, before: Pod | undefined): void {
+    if (!this.#recorded.has(key)) this.#recorded.set(key, before);
   }
 
   /** A flush begins. */
   take(): void {
     // Whoever has been taken and is not in force yet is in force as it was before that.
-    for (const [key, before] of this.#noted) if (!this.#taken.has(key)) this.#taken.set(key, before);
-    this.#noted = new Map();
+    for (const [key, before] of this.#recorded) if (!this.#taken.has(key)) this.#taken.set(key, before);
+    this.#recorded = new Map();
   }
 
   /** What was taken is in force, but for these. */
@@ -310,7 +310,7 @@ export class PodsInForce {
   /** Where `cluster` has another namespace than the rules, the pod has that. */
   pods({ namespaces }: Cluster): ReadonlyMap<PodKey, Pod | undefined> {
     const waiting = [...this.#waiting].map(([key, inForce]) => [key, podIn(inForce, namespaces)] as const);
-    return new Map([...this.#noted, ...this.#taken, ...waiting]);
+    return new Map([...this.#recorded, ...this.#taken, ...waiting]);
   }
 }
 

@@ -20,7 +20,7 @@ export interface Engine {
   /** With every event that was noted: a flush under way may be made from an older one. */
   readonly cluster: Cluster;
   /** Takes an event in; cheap, and makes no rules. */
-  note(event: ClusterEvent): void;
+  apply(event: ClusterEvent): void;
   /**
    * Makes the desired state of what was noted until now, in pieces: what is noted between two of them is for the next
    * flush. What did not change since the last one is the same object as then. What can wait is left for later flushes
@@ -41,7 +41,7 @@ export interface Engine {
   asks(change: PolicyChange): number;
   /** Changes of its policies are made ready together, and to be noted so: each of them makes much anew. */
   isCrowded(namespace: string): boolean;
-  /** What the change needs is there, as far as it takes long: to note it now makes the next flush little longer. */
+  /** What the change needs is there, as far as it takes long: to apply it now makes the next flush little longer. */
   isPrepared(change: PolicyChange): boolean;
   /**
    * Policies for which flushes have found no room since it was asked last, each as it was noted: in `cluster` they have no

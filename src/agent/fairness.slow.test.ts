@@ -74,7 +74,7 @@ function begin(): void {
     log: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} },
     observers: [{ committed: check }],
   });
-  for (const namespace of ['good', 'evil-1', 'wicked-22']) agent.note([pod(namespace, 1)]);
+  for (const namespace of ['good', 'evil-1', 'wicked-22']) agent.apply([pod(namespace, 1)]);
   running = agent.run(stop.signal);
 }
 
@@ -104,11 +104,11 @@ test('a neighbour’s policy is in the batch after the one under way, whatever t
   const waits: number[] = [];
   const companions: (readonly string[])[] = [];
   for (let n = 0; n < 100; n++) {
-    agent.note([policy('evil-1/huge', 400, n)]);
-    agent.note([policy('wicked-22/huge', 400, n), policy('wicked-22/other', 400, n)]);
+    agent.apply([policy('evil-1/huge', 400, n)]);
+    agent.apply([policy('wicked-22/huge', 400, n), policy('wicked-22/other', 400, n)]);
     if (n % 10 === 5) {
       const before = commits.length;
-      agent.note([policy(`good/deny-${n}`, 0)]);
+      agent.apply([policy(`good/deny-${n}`, 0)]);
       const name = `NetworkPolicy good/deny-${n}`;
       for (let ms = 0; ms < 400 && !commits.flat().includes(name); ms += 10) await pass(10);
       const at = commits.slice(before).findIndex(names => names.includes(name));
@@ -128,14 +128,14 @@ test('a neighbour’s policy is in the batch after the one under way, whatever t
 test('a hundred urgent pod starts leave no debt to the next policy', async () => {
   await pass(1000);
   for (let n = 2; n < 112; n++) {
-    agent.note([pod('evil-1', n)], { urgent: true });
+    agent.apply([pod('evil-1', n)], { urgent: true });
     await pass(5);
   }
   // Not even a tenth of a second, although it is not the only tenant that tightens.
-  for (let n = 0; n < 20; n++) agent.note([policy(`evil-1/deny-${n}`, 0)]);
+  for (let n = 0; n < 20; n++) agent.apply([policy(`evil-1/deny-${n}`, 0)]);
   await pass(1);
   const before = commits.length;
-  agent.note([policy('good/deny', 0)]);
+  agent.apply([policy('good/deny', 0)]);
   await pass(5);
   expect(commits.slice(before).flat()).toContain('NetworkPolicy good/deny');
 });
@@ -145,11 +145,11 @@ test('who tightens without end waits like everybody else, and others go on ahead
   commits.length = 0;
   const waits: number[] = [];
   for (let n = 0; n < 200; n++) {
-    agent.note([policy(`evil-1/deny-${n}`, 0)]);
+    agent.apply([policy(`evil-1/deny-${n}`, 0)]);
     await pass(10);
     if (n % 50 !== 40) continue;
     const name = `NetworkPolicy good/deny-${n}`;
-    agent.note([policy(`good/deny-${n}`, 0)]);
+    agent.apply([policy(`good/deny-${n}`, 0)]);
     let ms = 0;
     for (; !commits.flat().includes(name) && ms < 1000; ms++) await pass(1);
     waits.push(ms);
@@ -162,10 +162,10 @@ test('who tightens without end waits like everybody else, and others go on ahead
 test('a pod that starts is isolated by all new policies of its namespace in its own batch, however large and many', async () => {
   await pass(1000);
   largeMs = 500;
-  agent.note([policy('evil-1/first', 400)]);
+  agent.apply([policy('evil-1/first', 400)]);
   await pass(510);
   const names = Array.from({ length: 2000 }, (_, n) => `evil-1/next-${n}` as const);
-  agent.note([...names.map(name => policy(name, 400)), pod('evil-1', 2)], { urgent: true });
+  agent.apply([...names.map(name => policy(name, 400)), pod('evil-1', 2)], { urgent: true });
   await pass(1);
   const inForce = names.map(name => agent.cluster.policies.get(`NetworkPolicy ${name}`)?.ingress);
   expect(inForce.filter(ingress => ingress === undefined)).toEqual([]);
@@ -188,7 +188,7 @@ test('whatever comes when, every batch is what compile makes, and in the end all
       for (const [at, { what, namespace, n, waitMs }] of steps.entries()) {
         const event = eventOf(what, namespace, n, at);
         if (event.type === 'policy') told.set(event.key, event.value);
-        agent.note([event]);
+        agent.apply([event]);
         await pass(waitMs);
       }
       await pass(60_000);
@@ -218,13 +218,13 @@ function eventOf(what: string, namespace: string, n: number, at: number): Cluste
 }
 
 test('while hundreds of pods are relabelled that hundreds of selectors mention, a neighbour’s policy is in the batch after the one under way', async () => {
-  agent.note([...crowd('evil-1', 400, 'blue'), selecting('evil-1/many', 200)]);
+  agent.apply([...crowd('evil-1', 400, 'blue'), selecting('evil-1/many', 200)]);
   await pass(3000);
   commits.length = 0;
-  agent.note(crowd('evil-1', 400, 'red').slice(200));
+  agent.apply(crowd('evil-1', 400, 'red').slice(200));
   await passUntil(() => commits.length > 0);
   const before = commits.length;
-  agent.note([policy('good/deny', 0)]);
+  agent.apply([policy('good/deny', 0)]);
   await pass(600); // before the loop looks by itself
   // Or in the one after the batch that is under way.
   const at = commits.slice(before).findIndex(names => names.includes('NetworkPolicy good/deny'));
@@ -234,30 +234,30 @@ test('while hundreds of pods are relabelled that hundreds of selectors mention, 
 });
 
 test('of pods that change again and again while they wait it is known what is in force', async () => {
-  agent.note([...crowd('evil-1', 600, 'blue'), selecting('evil-1/many', 240)]);
+  agent.apply([...crowd('evil-1', 600, 'blue'), selecting('evil-1/many', 240)]);
   await pass(3000);
   const labels = ['green', 'red', 'blue'];
   agent.observe({
     committed: ({ waitingPods }) => {
       if (waitingPods.size > 0 && labels.length > 0)
-        agent.note(crowd('evil-1', 600, labels.shift()!).slice(300));
+        agent.apply(crowd('evil-1', 600, labels.shift()!).slice(300));
     },
   });
-  agent.note(crowd('evil-1', 600, 'red'));
+  agent.apply(crowd('evil-1', 600, 'red'));
   await passUntil(() => labels.length === 0);
   await pass(3000);
   expect(agent.podsInForce.size).toBe(0);
 });
 
 test('while a tenant writes policies whose selectors mean very many pods, a neighbour’s policy is in the batch after the one under way', async () => {
-  agent.note(crowd('evil-1', 400, 'red'));
+  agent.apply(crowd('evil-1', 400, 'red'));
   await pass(3000);
   commits.length = 0;
   // The text of the second is small.
-  agent.note([selecting('evil-1/many', 200), selecting('evil-1/more', 40, 'y')]);
+  agent.apply([selecting('evil-1/many', 200), selecting('evil-1/more', 40, 'y')]);
   await passUntil(() => commits.length > 0);
   const before = commits.length;
-  agent.note([policy('good/deny', 0)]);
+  agent.apply([policy('good/deny', 0)]);
   await pass(30_000);
   const at = commits.slice(before).findIndex(names => names.includes('NetworkPolicy good/deny'));
   expect([0, 1]).toContain(at);

@@ -32,7 +32,7 @@ export interface KernelStateOptions {
  * What to take for the actual state, where nobody else can have changed what we know: that; or that only if we have not
  * written either since it was dumped, when another dump would say the same; or a dump in any case.
  */
-export type Look = 'cached' | 'verified' | 'dump';
+export type ReadMode = 'cached' | 'verified' | 'dump';
 
 /** Makes the desired state when it is known what is there. */
 export type Flush = (actual: Ruleset) => Ruleset | Promise<Ruleset>;
@@ -95,9 +95,9 @@ export class KernelState {
    * Makes the actual state equal to the desired one, which `flush` makes when it is known what is there, in one batch.
    * A packet sees the rules from before it or those from after it. Throws KernelError with the old rules in force.
    */
-  async reconcile(flush: Flush, look: Look): Promise<Reconciled> {
+  async reconcile(flush: Flush, mode: ReadMode): Promise<Reconciled> {
     const kernel = await this.open();
-    const reconciled = await this.#commitDifference(kernel, flush, look);
+    const reconciled = await this.#commitDifference(kernel, flush, mode);
     const owner = await kernel.owner();
     this.#ours = owner === 'us';
     if (owner !== 'nobody') return reconciled;
@@ -118,9 +118,9 @@ export class KernelState {
     this.#kernel = undefined;
   }
 
-  async #commitDifference(kernel: Kernel, flush: Flush, look: Look): Promise<Reconciled> {
+  async #commitDifference(kernel: Kernel, flush: Flush, mode: ReadMode): Promise<Reconciled> {
     for (let attempt = 1; ; attempt++) {
-      const { ruleset, expected } = await this.#basis(kernel, attempt === 1 ? look : 'cached');
+      const { ruleset, expected } = await this.#basis(kernel, attempt === 1 ? mode : 'cached');
       const desired = await flush(ruleset);
       const isSame = ruleset === this.#known?.ruleset && desired === this.#known.desired;
       const ops = isSame ? [] : await inSlices(planning(ruleset, desired));
@@ -166,9 +166,9 @@ export class KernelState {
     return generation;
   }
 
-  async #basis(kernel: Kernel, look: Look): Promise<Basis> {
+  async #basis(kernel: Kernel, mode: ReadMode): Promise<Basis> {
     const cached = await this.#cached(kernel);
-    const isEnough = look === 'cached' || (look === 'verified' && this.#known?.verified === true);
+    const isEnough = mode === 'cached' || (mode === 'verified' && this.#known?.verified === true);
     if (cached !== undefined && isEnough) return cached;
     return this.#dump(kernel).catch(error => {
       // Others write so often that no dump ends; what nobody could change need not be dumped.

@@ -15,20 +15,20 @@ function clusterIn(value: Namespace): ClusterState {
 
 test('a pod that waits and changes again is in force as its rules have it, and not as it was between', () => {
   const [pods, namespace] = [new PodsInForce(), namespaceOf('blue')];
-  pods.note(key, first);
+  pods.record(key, first);
   pods.take();
   pods.committed(new Map([[key, { pod: first!, namespace }]]));
-  pods.note(key, second);
+  pods.record(key, second);
   expect(pods.pods(clusterIn(namespace)).get(key)).toBe(first);
   pods.take();
-  pods.note(key, third);
+  pods.record(key, third);
   expect(pods.pods(clusterIn(namespace)).get(key)).toBe(first);
 });
 
 test('what a flush has taken that was not committed is in force as it was before it', () => {
   const pods = new PodsInForce();
   for (const before of [first, second]) {
-    pods.note(key, before);
+    pods.record(key, before);
     pods.take();
   }
   expect(pods.pods(new ClusterState()).get(key)).toBe(first);

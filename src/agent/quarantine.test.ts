@@ -88,7 +88,7 @@ class Site {
 
   note(...events: ClusterEvent[]): void {
     for (const each of events) this.told.apply(each);
-    this.agent.note(events);
+    this.agent.apply(events);
   }
 
   run(): this {

@@ -6,7 +6,7 @@ import type { Timing } from '../lib/async/timing.ts';
 import { type Rate, TokenBucket } from '../lib/fairness/rates.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
 import type { RoundCause } from './committed.ts';
-import type { Look } from './kernelstate.ts';
+import type { ReadMode } from './kernelstate.ts';
 
 const NOBODY = () => {};
 
@@ -32,7 +32,7 @@ export class Scheduler {
   }
 
   /** A change is pending; somebody waits for what is urgent. */
-  noted(urgent: boolean): void {
+  pending(urgent: boolean): void {
     this.#pendingSinceMs ??= this.#timing.now();
     this.#urgent ||= urgent;
     this.#wake();
@@ -67,7 +67,7 @@ export class Scheduler {
   }
 
   /** A round begins; answers what it has to take for the actual state. */
-  begin(): Look {
+  begin(): ReadMode {
     this.#retry = undefined;
     const nowMs = this.#timing.now();
     if (nowMs < this.#dumpAtMs) return 'cached';

@@ -67,21 +67,21 @@ test('host ports are read back from the kernel as they were put there', async ()
 
 test('a port that comes or goes changes elements alone, a node that says the same again nothing', () => {
   const engine = new Incremental('n1', 'allow', 'ours');
-  for (const value of NODES) engine.note({ type: 'node', key: value.name, value });
+  for (const value of NODES) engine.apply({ type: 'node', key: value.name, value });
   const before = engine.flush();
   for (const value of NODES)
-    engine.note({ type: 'node', key: value.name, value: { ...value, labels: { changed: 'label' } } });
+    engine.apply({ type: 'node', key: value.name, value: { ...value, labels: { changed: 'label' } } });
   const same = engine.flush();
   for (const family of ['ip', 'ip6'] as const)
     for (const [name, set] of same.tables.get(family)!.sets)
       expect(set, name).toBe(before.tables.get(family)!.sets.get(name));
-  for (const event of hostPortEvents([], [WEB])) engine.note(event);
+  for (const event of hostPortEvents([], [WEB])) engine.apply(event);
   const opened = engine.flush();
   expect(plan(same, opened).map(({ op, family }) => `${op} ${family}`)).toEqual([
     'addElements ip',
     'addElements ip',
   ]);
-  for (const event of hostPortEvents([WEB], [])) engine.note(event);
+  for (const event of hostPortEvents([WEB], [])) engine.apply(event);
   expect(plan(opened, engine.flush()).map(({ op }) => op)).toEqual(['delElements', 'delElements']);
 });
 

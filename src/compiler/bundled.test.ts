@@ -43,7 +43,7 @@ function followed() {
   const state = new ClusterState();
   return (events: readonly ClusterEvent[]): number => {
     for (const event of events) {
-      engine.note(event);
+      engine.apply(event);
       state.apply(event);
     }
     const wanted = compile(state, NODE);
@@ -78,14 +78,14 @@ test('classes that pods join together are made ready as all of them will be', ()
   const apps = ['a', 'b', 'c', 'd']; // with 9 of all and one of its own each, 8,160 entries
   const before = [...shop(9, []), ...apps.map(pod)];
   const engine = new Incremental(NODE, 'allow', 'others', undefined, { mostEntries: 0 });
-  for (const event of before) engine.note(event);
+  for (const event of before) engine.apply(event);
   engine.flush();
   const coming = apps.map(app => policy(`of-${app}`, { app })) as (ClusterEvent & { value: Policy })[];
   const changes = coming.map(({ value }) => ({ id: value.id, value }));
   engine.prepare(changes);
   engine.flush();
   expect(changes.every(change => engine.isPrepared(change))).toBe(true);
-  for (const event of coming) engine.note(event);
+  for (const event of coming) engine.apply(event);
   engine.prepare([]);
   expect(chainsMade(() => engine.flush())).toBe(0);
   const flushed = engine.flush();

@@ -27,7 +27,7 @@ function subjectsOf(...objects: string[]) {
     resolvers: ['10.96.0.10' as Address],
   });
   const note = (type: string, all: ReadonlyMap<string, unknown>) => {
-    for (const [key, value] of all) live.note({ type, key, value } as ClusterEvent);
+    for (const [key, value] of all) live.apply({ type, key, value } as ClusterEvent);
   };
   note('namespace', namespaces);
   note('policy', policies);

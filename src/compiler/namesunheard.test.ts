@@ -49,7 +49,7 @@ function compiled(peer: string, dnsQueue?: typeof DNS_QUEUE): Ruleset {
   const incremental = new Incremental('n1', 'allow', 'others', dnsQueue);
   for (const event of events(peer)) {
     cluster.apply(event);
-    incremental.note(event);
+    incremental.apply(event);
   }
   const ruleset = compile(cluster, 'n1', 'allow', 'others', dnsQueue);
   expect(plan(incremental.flush(), ruleset)).toEqual([]);

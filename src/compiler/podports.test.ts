@@ -181,7 +181,7 @@ test('a pod that comes or goes is a few elements, and no rule of IP is touched',
   ];
   let before = engine.flush();
   for (const ports of steps) {
-    engine.note({ type: 'node', key: 'n1', value: node(ports) });
+    engine.apply({ type: 'node', key: 'n1', value: node(ports) });
     const now = engine.flush();
     expect(now).toEqual(compiled(ports));
     const ops = plan(before, now);

@@ -104,7 +104,7 @@ export async function openEnforcement(options: EnforcementOptions, localPods: Lo
     // DnsWatcher first: open connections are judged by the DNS answers that it has.
     observers: [dns, ...(liveConnections ? [cutter(liveConnections)] : []), status, barrier, audits],
   });
-  agent.note([...placeholderNode(node, adopted), ...hostPortEvents([], adopted.hostPorts)]);
+  agent.apply([...placeholderNode(node, adopted), ...hostPortEvents([], adopted.hostPorts)]);
   const vacant = () => vacantAddresses(agent.cluster, node, localPods);
   const staleConntrack = new StaleConntrack(conntrack(), vacant, log);
   return {

@@ -85,7 +85,7 @@ function watchInterfaces(
   return new InterfaceWatcher({
     node,
     cluster: () => agent.cluster,
-    apply: (events, urgent) => agent.note(events, { urgent }),
+    apply: (events, urgent) => agent.apply(events, { urgent }),
     bridgeRules: !kernelFeatures.missingFeatures.includes(NO_BRIDGE_TABLES),
     portsBefore: inherited.podPorts,
     ...(podTunnels && { podTunnels }),
@@ -103,7 +103,7 @@ function taker(
   return events => {
     const merged = localPods?.merge(events) ?? events;
     if (merged.some(event => hasOtherAddresses(event, agent.cluster, node))) void interfaces.look();
-    agent.note(withoutRepeats(interfaces.merge(merged), agent.cluster));
+    agent.apply(withoutRepeats(interfaces.merge(merged), agent.cluster));
   };
 }
 

@@ -71,7 +71,7 @@ class Walk {
 
   note(events: readonly ClusterEvent[]): void {
     for (const event of events) this.state.apply(event);
-    this.#agent.note(events);
+    this.#agent.apply(events);
   }
 
   /** Takes the socket from under the agent, which lives on. */
@@ -119,7 +119,7 @@ class Walk {
       timing: hasted(HASTE),
       patienceMs: 3000 * HASTE,
     });
-    for (const event of eventsOf(this.state)) this.#agent.note([event]);
+    for (const event of eventsOf(this.state)) this.#agent.apply([event]);
     this.#running = this.#agent.run(this.#stop.signal);
     this.#running.catch(error => this.log.push(`the agent ended: ${error}`));
   }

@@ -527,7 +527,7 @@ class Following {
       log,
       observers: [{ committed: committed => this.live?.follow(committed) }],
     });
-    this.#agent.note(events);
+    this.#agent.apply(events);
     this.#ended = this.#agent.run(this.#stop.signal);
   }
 
@@ -543,7 +543,7 @@ class Following {
   }
 
   async change(...events: ClusterEvent[]): Promise<string[]> {
-    this.#agent.note(events);
+    this.#agent.apply(events);
     return this.settled();
   }
 
@@ -561,7 +561,7 @@ describe('the agent', () => {
     await agent.settled();
   };
   /** Until what was there at the start has been looked at once more. */
-  const lookedAgain = () => expect.poll(() => agent.live!.counts.looks, PATIENT).toBe(2);
+  const lookedAgain = () => expect.poll(() => agent.live!.counts.scans, PATIENT).toBe(2);
   afterEach(() => agent.stop());
 
   test.each(['ip', 'ip6'])(
@@ -591,18 +591,18 @@ describe('the agent', () => {
       expect(await answers(call)).toBe(true);
     }
     expect(agent.live!.counts.cut).toBe(0);
-    expect(agent.live!.counts.looks).toBeGreaterThan(3);
+    expect(agent.live!.counts.scans).toBeGreaterThan(3);
   });
 
   test('reads nothing for a change that loosens', async () => {
     await start('cut', dbIngress('web'));
     await lookedAgain();
-    const { looks } = agent.live!.counts;
+    const { scans } = agent.live!.counts;
     await agent.change(dbIngress('web', 'far'));
     await agent.change(shopPod('shop/web2', 'n2', ['10.2.0.9'], { app: 'web' }));
     await agent.change({ type: 'policy', key: 'NetworkPolicy shop/db' });
-    await agent.change(dbIngress('api')); // It tightens: looks are made in the order of the changes.
-    expect(agent.live!.counts.looks).toBe(looks + 1);
+    await agent.change(dbIngress('api')); // It tightens: scans are made in the order of the changes.
+    expect(agent.live!.counts.scans).toBe(scans + 1);
   });
 
   test('cuts what nobody has answered yet, so that an answer comes to nothing', async () => {
@@ -622,9 +622,9 @@ describe('the agent', () => {
   test('cuts what came to be tracked only after the first look', async () => {
     await start('cut', dbIngress('web'));
     await lookedAgain();
-    const { looks } = agent.live!.counts;
+    const { scans } = agent.live!.counts;
     await agent.change(dbIngress('api'));
-    expect(agent.live!.counts.looks).toBe(looks + 1);
+    expect(agent.live!.counts.scans).toBe(scans + 1);
     onNode(() => track([{ from: web, sourcePort: 40_000, to: db, port: 5432, protocol: 'TCP' }]));
     expect(await tracked(web, db)).toHaveLength(1);
     await expect.poll(() => tracked(web, db), PATIENT).toEqual([]);

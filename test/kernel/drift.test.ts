@@ -272,7 +272,7 @@ test.each(FOREIGN_EDITS)(
       log: { debug: () => {}, info: () => {}, warn: fields => void warned.push(fields), error: () => {} },
     });
     for (const event of firmEvents()) state.apply(event);
-    agent.note(firmEvents());
+    agent.apply(firmEvents());
     const running = agent.run(stop.signal);
     try {
       const right = compile(state, NODE);

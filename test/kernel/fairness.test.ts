@@ -44,7 +44,7 @@ beforeEach(() => {
     log: { debug: () => {}, info: () => {}, warn: fail, error: fail },
     observers: [{ committed: ({ names, ops }: Committed) => void (ops.length > 0 && commits.push(names)) }],
   });
-  agent.note(['good', 'evil', 'wicked'].flatMap(namespace => [pod(namespace, 1), pod(namespace, 2)]));
+  agent.apply(['good', 'evil', 'wicked'].flatMap(namespace => [pod(namespace, 1), pod(namespace, 2)]));
   running = agent.run(stop.signal);
 });
 
@@ -81,8 +81,8 @@ test('a neighbour’s deny is in the commit after the one under way, and in no c
   let editing = true;
   const tenants = (async () => {
     for (let version = 0; editing; version++) {
-      agent.note([policy('evil/rules', manyRules(version))]);
-      agent.note([policy('wicked/excepts', manyExcepts(version))]);
+      agent.apply([policy('evil/rules', manyRules(version))]);
+      agent.apply([policy('wicked/excepts', manyExcepts(version))]);
       await setTimeout(100);
     }
   })();
@@ -90,7 +90,7 @@ test('a neighbour’s deny is in the commit after the one under way, and in no c
   for (let n = 0; n < DENIES; n++) {
     await setTimeout(230);
     const before = commits.length;
-    agent.note([policy(`good/deny-${n}`, [])]);
+    agent.apply([policy(`good/deny-${n}`, [])]);
     const name = `NetworkPolicy good/deny-${n}`;
     await expect.poll(() => commits.flat().includes(name), { timeout: 30_000, interval: 5 }).toBe(true);
     const place = commits.slice(before).findIndex(names => names.includes(name));

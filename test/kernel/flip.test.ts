@@ -213,14 +213,14 @@ test.each(Object.entries(FLIPPING))(
       log: { debug: count, info: count, warn: fail, error: fail },
       timing: hasted(HASTE),
     });
-    agent.note([...siteEvents(), ...states[0]]);
+    agent.apply([...siteEvents(), ...states[0]]);
     const running = agent.run(stop.signal);
     try {
       await until(() => committed === 1);
       prober = await Prober.start(lab, flows);
       for (let flip = 1; flip <= FLIPS; flip++) {
         await setTimeout(20 + (flip % 7));
-        agent.note(states[flip % 2]!);
+        agent.apply(states[flip % 2]!);
         await until(() => committed === flip + 1);
       }
       const said = statesSaid(await prober.stop());

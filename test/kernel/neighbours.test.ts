@@ -87,7 +87,7 @@ class Site {
       ...options,
     });
     const pods = Array.from({ length: PEERS }, (_, n) => pod(n, n === 0 ? { node: NODE } : {}));
-    this.#agent.note([...pods, { type: 'policy', key: POLICY.id, value: POLICY }]);
+    this.#agent.apply([...pods, { type: 'policy', key: POLICY.id, value: POLICY }]);
     this.#running = this.#agent.run(this.#stop.signal);
   }
 
@@ -100,7 +100,7 @@ class Site {
   churn(everyMs: number): void {
     this.#churn = (async () => {
       for (let n = 0; this.#churning; n++) {
-        this.#agent.note([pod(PEERS, { gone: n % 2 === 1 })]);
+        this.#agent.apply([pod(PEERS, { gone: n % 2 === 1 })]);
         await setTimeout(everyMs);
       }
     })();

@@ -61,8 +61,8 @@ class CarelessEngine implements Engine {
     return this.#incremental.cluster;
   }
 
-  note(event: ClusterEvent): void {
-    this.#incremental.note(event);
+  apply(event: ClusterEvent): void {
+    this.#incremental.apply(event);
   }
 
   isAhead(op?: Parameters<Engine['isAhead']>[0]): boolean {
@@ -148,7 +148,7 @@ class Site {
 
   note(...events: ClusterEvent[]): void {
     for (const event of events) this.told.apply(event);
-    this.#agent.note(events);
+    this.#agent.apply(events);
   }
 
   /** Until the kernel holds what was told, with these policies instead of what was told of them. */

@@ -82,7 +82,7 @@ async function takenOver(): Promise<string[]> {
     engine: () => new Incremental(NODE),
     log: { debug: line, info: line, warn: line, error: line },
   });
-  agent.note(EVENTS);
+  agent.apply(EVENTS);
   await agent.run(stop.signal);
   await orphaned();
   return said;

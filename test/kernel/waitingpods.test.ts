@@ -55,10 +55,10 @@ async function endedBehind(events: readonly ClusterEvent[], later: readonly Clus
     ],
   });
   keeper.setSynced();
-  agent.note(events);
+  agent.apply(events);
   const running = agent.run(stop.signal);
   await keeper.firstProgrammed;
-  agent.note(later);
+  agent.apply(later);
   await running;
   return { keeper, agent, waiting };
 }

@@ -671,7 +671,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'pods in turns: what a flush has left is never taken up',
-    find: 'if (this.#desired.isBehind) this.#scheduler.noted(false);',
+    find: 'if (this.#desired.isBehind) this.#scheduler.pending(false);',
     replace: '',
     test: 'fairness.test.ts',
   },
@@ -743,7 +743,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'waiting pods: one that changes again is taken for being in force as it was between',
-    find: 'new Map([...this.#noted, ...this.#taken, ...waiting])',
+    find: 'new Map([...this.#recorded, ...this.#taken, ...waiting])',
     replace: 'new Map([...waiting, ...this.#noted, ...this.#taken])',
     test: 'podsinforce.test.ts',
   },
@@ -1531,7 +1531,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'open connections: a first packet that was on its way is not looked for',
     find: 'this.#scanAgain(affected);',
-    replace: '',
+    replace: ';',
     test: 'liveconnections.test.ts',
   },
   {

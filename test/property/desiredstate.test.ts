@@ -124,7 +124,7 @@ async function play(steps: readonly Step[], fates: readonly Fate[], how: Enforce
   const latest = new ClusterState();
   let flushes = 0;
   for (const { event, flush } of steps) {
-    played.state.note(event);
+    played.state.apply(event);
     latest.apply(event);
     if (flush) await played.flush(fates[flushes++ % fates.length]!);
   }

@@ -78,8 +78,8 @@ test('an audited policy changes nothing: the rules are those without it', () => 
     fc.property(historyArbitrary(12), enforced, (steps, how) => {
       const [engine, without] = [engineOf([], {}, how), engineOf([], {}, how)];
       for (const { event, flush } of steps) {
-        engine.note(event);
-        without.note(
+        engine.apply(event);
+        without.apply(
           event.type === 'policy' && event.value?.audited ? { type: 'policy', key: event.key } : event,
         );
         if (!flush) continue;

@@ -34,9 +34,9 @@ const verdict = (ruleset: Ruleset, from: never) =>
 
 test('a claim of its address leaves the isolation of a local pod in force', () => {
   const engine = new Incremental('n1');
-  for (const event of CAST) engine.note(event);
+  for (const event of CAST) engine.apply(event);
   engine.flush();
-  engine.note(claim('10.1.0.1'));
+  engine.apply(claim('10.1.0.1'));
   const ruleset = engine.flush();
   expect([verdict(ruleset, web), verdict(ruleset, stranger)]).toEqual(['accept', 'drop']);
   expect(plan(ruleset, compile(engine.cluster, 'n1'))).toEqual([]);
@@ -45,17 +45,17 @@ test('a claim of its address leaves the isolation of a local pod in force', () =
 test('a claim of the address of a local pod makes it no peer of another', () => {
   const engine = new Incremental('n1');
   const local = shopPod('shop/api', 'n1', ['10.1.0.2']);
-  for (const event of [...CAST, local, claim('10.1.0.2')]) engine.note(event);
+  for (const event of [...CAST, local, claim('10.1.0.2')]) engine.apply(event);
   expect(verdict(engine.flush(), address('10.1.0.2') as never)).toBe('drop');
 });
 
 test('a claim of an address of another node comes to nothing once that node has its network', () => {
   const engine = new Incremental('n1');
   const owner = shopPod('shop/other', 'n3', ['10.3.0.1']);
-  for (const event of [...CAST, owner, claim('10.3.0.1')]) engine.note(event);
+  for (const event of [...CAST, owner, claim('10.3.0.1')]) engine.apply(event);
   engine.flush();
   const { value } = nodeEvent('n3', []) as Extract<ClusterEvent, { type: 'node' }>;
-  engine.note({ type: 'node', key: 'n3', value: { ...value!, podCidrs: ['10.3.0.0/16'] } });
+  engine.apply({ type: 'node', key: 'n3', value: { ...value!, podCidrs: ['10.3.0.0/16'] } });
   const ruleset = engine.flush();
   expect(verdict(ruleset, address('10.3.0.1') as never)).toBe('drop');
   expect(plan(ruleset, compile(engine.cluster, 'n1'))).toEqual([]);

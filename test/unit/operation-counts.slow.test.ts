@@ -21,7 +21,7 @@ class Follower {
   standing: Ruleset = { tables: new Map() };
 
   follow(...events: readonly ClusterEvent[]): readonly Op[] {
-    for (const event of events) this.#engine.note(event);
+    for (const event of events) this.#engine.apply(event);
     const desired = this.#engine.flush();
     const ops = plan(this.standing, desired);
     this.standing = applied(this.standing, desired);
@@ -226,9 +226,9 @@ function elsewherePolicy(): Policy {
 
 test('a look while nothing happens makes nothing anew', () => {
   const engine = new Incremental(NODE);
-  for (const event of benchCluster({ pods: 300, policies: 100 })) engine.note(event);
+  for (const event of benchCluster({ pods: 300, policies: 100 })) engine.apply(event);
   const first = engine.flush();
   expect(engine.flush()).toBe(first);
-  engine.note(namespaceEvent('elsewhere', {}));
+  engine.apply(namespaceEvent('elsewhere', {}));
   expect(engine.flush()).not.toBe(first);
 });

@@ -31,9 +31,9 @@ test.each<[string, 'none' | 'all', ClusterEvent[], ClusterEvent[]]>([
   const engine = new Incremental('n1', 'allow', 'ours');
   const isolated = shopPolicy('db', { podSelector: {}, policyTypes: ['Ingress', 'Egress'] });
   const cast = [nodeEvent('n1', ['172.18.0.1']), shopPod('shop/db', 'n1', ['10.1.0.1']), isolated];
-  for (const event of [...cast, ...earlier]) engine.note(event);
+  for (const event of [...cast, ...earlier]) engine.apply(event);
   const before = engine.flush();
-  for (const event of later) engine.note(event);
+  for (const event of later) engine.apply(event);
   const after = engine.flush();
   const ops = plan(before, after);
   expect(ops.length).toBeGreaterThan(0);

@@ -124,13 +124,13 @@ test('whatever a commit comes to deny is affected by it, when sets are made anew
       for (const { changes, restart } of [{ changes: BEGIN, restart: false }, ...steps]) {
         if (restart) {
           engine = new Incremental('n1');
-          for (const event of clusterEvents(state)) engine.note(event);
+          for (const event of clusterEvents(state)) engine.apply(event);
           before = undefined;
           tally.restarts++;
         }
         for (const event of changes.flatMap(changeEvents)) {
           state.apply(event);
-          engine.note(event);
+          engine.apply(event);
         }
         const after = engine.flush();
         const ops = plan(actual, after);

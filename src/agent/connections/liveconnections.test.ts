@@ -110,7 +110,7 @@ class Site {
   }
 
   #follow(events: readonly ClusterEvent[], isolating: ReadonlySet<PolicyId>): void {
-    for (const event of events) this.#engine.note(event);
+    for (const event of events) this.#engine.apply(event);
     const ruleset = this.#engine.flush();
     const ops = plan(this.#before, ruleset);
     this.#before = ruleset;
@@ -157,7 +157,7 @@ test('what policy denies is cut, in every protocol, and nothing else', async () 
   site.open(at('fd02::1'), at('fd01::1'));
   await site.change(ingress('api'));
   expect(site.table.connections).toEqual(kept);
-  expect(site.live.counts).toEqual({ looks: 2, judged: 7, cut: 6 });
+  expect(site.live.counts).toEqual({ scans: 2, judged: 7, cut: 6 });
   expect(site.lines).toEqual([
     'cut 6 connections that policy denies now: shop/web -> shop/db:80/TCP, shop/web -> shop/db:53/UDP, shop/web -> shop/db:9/SCTP, shop/web -> shop/db/ICMP, shop/web -> shop/db/47, …',
   ]);
@@ -386,7 +386,7 @@ test('what a policy isolates whose allowances do not come is cut after a second 
 test('after a change by others everything is looked at', async () => {
   const site = await siteWith(ingress('web'));
   const engine = new Incremental('n1');
-  for (const event of [...CAST, ingress('web')]) engine.note(event);
+  for (const event of [...CAST, ingress('web')]) engine.apply(event);
   const ruleset = engine.flush();
   const ops = plan({ tables: new Map() }, ruleset);
   site.live.follow({ cluster: engine.cluster, ruleset, ops, unknownBefore: true });

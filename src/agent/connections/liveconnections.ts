@@ -48,7 +48,7 @@ export interface LiveConnectionsOptions {
 }
 
 export interface CutCounts {
-  looks: number;
+  scans: number;
   /** Connections that were judged. */
   judged: number;
   cut: number;
@@ -71,7 +71,7 @@ const MOST_BLIND = 4_096;
 export class LiveConnections {
   readonly #options: LiveConnectionsOptions & { readonly againMs: number };
   /** Since the agent started. */
-  readonly counts: CutCounts = { looks: 0, judged: 0, cut: 0 };
+  readonly counts: CutCounts = { scans: 0, judged: 0, cut: 0 };
   readonly #closed = new AbortController();
   readonly #short = this.#scanQueue(affected => this.#scanFew(affected));
   readonly #long = this.#scanQueue(affected => this.#scanMany(affected));
@@ -213,7 +213,7 @@ export class LiveConnections {
       () => (denied.length >= CUT_AT_ONCE ? cutThem() : undefined),
     );
     await cutThem();
-    this.counts.looks++;
+    this.counts.scans++;
     this.counts.judged += checker.judged;
     if (isBlind) this.#scanOnceKnown(names, affected);
     if (cut > 0) this.#report(cut, reported, checker.judged, performance.now() - startMs);

@@ -64,7 +64,7 @@ function made(...names: string[]) {
   const incremental = new Incremental('n1', 'allow', 'others', DNS_QUEUE);
   const cluster = new ClusterState();
   for (const event of events(...names)) {
-    incremental.note(event);
+    incremental.apply(event);
     cluster.apply(event);
   }
   const ruleset = incremental.flush();

@@ -42,7 +42,7 @@ function concern(...changes: readonly (readonly ClusterEvent[])[]): AffectedAddr
   let before: Ruleset | undefined;
   let found: AffectedAddresses = 'none';
   for (const events of [CAST, ...changes]) {
-    for (const event of events) engine.note(event);
+    for (const event of events) engine.apply(event);
     const after = engine.flush();
     found = affectedAddresses(before, after, plan(before ?? { tables: new Map() }, after));
     before = after;
@@ -132,7 +132,7 @@ test.each([
         let before: Ruleset | undefined;
         for (const [at, { event, flush }] of steps.entries()) {
           if (isPrepared) engine.prepare(comingChanges(steps.slice(at)));
-          engine.note(event);
+          engine.apply(event);
           if (!flush) continue;
           const after = engine.flush();
           if (engine.isAhead()) tally.ahead++;

@@ -10,7 +10,7 @@ import type { Ruleset } from '../../nft/ruleset.ts';
 /** Whose sets those are is what the cluster says of the node. */
 export function resolvedInKernel(ruleset: Ruleset, cluster: Cluster, node: string): Resolved {
   const engine = new Incremental(node, 'allow', 'others', dnsQueueIn(ruleset, 'nft'));
-  for (const event of clusterEvents(cluster)) engine.note(event);
+  for (const event of clusterEvents(cluster)) engine.apply(event);
   engine.flush();
   const { pods, sets } = engine.namesSubjects;
   const found = new Set(sets.flatMap(set => elementsOf(ruleset, set)));

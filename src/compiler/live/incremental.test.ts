@@ -40,13 +40,13 @@ function flushBeside(engine: Incremental, events: readonly ClusterEvent[]) {
   for (let pieces = 0; ; pieces++) {
     const piece = flushing.next();
     if (piece.done) return { ruleset: piece.value, pieces };
-    for (const event of left.splice(0, 1)) engine.note(event);
+    for (const event of left.splice(0, 1)) engine.apply(event);
   }
 }
 
 test('what is noted while a flush is under way is in the next one, and not in this', () => {
   const engine = new Incremental(NODE);
-  for (const event of cluster) engine.note(event);
+  for (const event of cluster) engine.apply(event);
   const late = [pod(3, 'a9'), pod(500), namespace({ team: 't2' }), gone(policies[4]!)];
   const { ruleset } = flushBeside(engine, late);
   assertExactly(ruleset, clusterOf(cluster));
@@ -56,30 +56,30 @@ test('what is noted while a flush is under way is in the next one, and not in th
 
 test('no pod, class or group is done in one piece with the next', () => {
   const engine = new Incremental(NODE);
-  for (const event of cluster) engine.note(event);
+  for (const event of cluster) engine.apply(event);
   expect(flushBeside(engine, []).pieces).toBeGreaterThan(2 * 200 + 10);
-  engine.note(namespace({ team: 't3' }));
+  engine.apply(namespace({ team: 't3' }));
   expect(flushBeside(engine, []).pieces).toBeGreaterThanOrEqual(200);
-  for (const event of policies) engine.note(gone(event));
+  for (const event of policies) engine.apply(gone(event));
   expect(flushBeside(engine, []).pieces).toBeGreaterThanOrEqual(200);
 });
 
 test('a flush that breaks keeps what was noted meanwhile', () => {
   const engine = new Incremental(NODE);
-  for (const event of cluster) engine.note(event);
+  for (const event of cluster) engine.apply(event);
   const flushing = engine.flushing();
   flushing.next();
-  engine.note(pod(500));
+  engine.apply(pod(500));
   expect(() => flushing.throw(new TypeError('broken'))).toThrow('broken');
   expect(engine.cluster.pods.has('shop/p500')).toBe(true);
 });
 
 test('the cluster is what was noted, also while a flush is under way', () => {
   const engine = new Incremental(NODE);
-  for (const event of cluster) engine.note(event);
+  for (const event of cluster) engine.apply(event);
   const flushing = engine.flushing();
   flushing.next();
-  engine.note(pod(500));
+  engine.apply(pod(500));
   expect(engine.cluster.pods.has('shop/p500')).toBe(true);
 });
 
@@ -95,8 +95,8 @@ test('a pod that goes while the networks of its node change leaves no map behind
     status: { podIPs: [{ ip: '10.0.1.2' }] },
   }).event!;
   const known = () => [...engine.flush().tables.get('ip')!.sets.get('egress-pods')!.elements!.keys()];
-  for (const event of [node(['10.0.1.0/24']), stray]) engine.note(event);
+  for (const event of [node(['10.0.1.0/24']), stray]) engine.apply(event);
   expect(known()).toEqual(['10.0.1.2']);
-  for (const event of [node([]), gone(stray)]) engine.note(event);
+  for (const event of [node([]), gone(stray)]) engine.apply(event);
   expect(known()).toEqual([]);
 });

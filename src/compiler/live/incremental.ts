@@ -2,7 +2,7 @@
  * The desired state of one node, followed event by event: equal to `compile` of the same cluster
  * after every flush, however the events came and wherever the flushes fell between them.
  *
- *     note(event)   the cluster changes; what the event may touch is marked
+ *     apply(event)  the cluster changes; what the event may touch is marked
  *     flush()       marked pods move between groups and classes; what did not change stays the same object
  *
  * A flush may be done in pieces, between which others use the event loop. It is about the cluster as it was when it
@@ -128,7 +128,7 @@ export class Incremental {
     return this.#names.isNaming;
   }
 
-  note(event: ClusterEvent): void {
+  apply(event: ClusterEvent): void {
     this.#latest.apply(event);
     if (this.#isFlushing) this.#late.push(event);
     else this.#take(event);

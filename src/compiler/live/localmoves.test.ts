@@ -65,7 +65,7 @@ function played(room: MemberRoom, ...flushes: readonly (readonly ClusterEvent[])
   const inForce = new Map<string, ClusterEvent>();
   for (const events of flushes) {
     for (const event of events) {
-      engine.note(event);
+      engine.apply(event);
       inForce.set(event.key, event);
     }
     const ruleset = engine.flush();
@@ -187,7 +187,7 @@ test("what a policy of the cluster means is nobody's, and is refused to nobody",
 
 test('what is made ready stops where there is no room, and whoever waits for it finds out', () => {
   const engine = new Incremental(NODE, 'allow', 'others', undefined, { room: ROOM });
-  for (const event of [...pods, policyEvent(ofSets('tenant/first', 2))]) engine.note(event);
+  for (const event of [...pods, policyEvent(ofSets('tenant/first', 2))]) engine.apply(event);
   engine.flush();
   const change = ofSets('tenant/huge', 240);
   engine.prepare([{ id: change.id, value: change }]);

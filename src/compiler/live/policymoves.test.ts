@@ -29,7 +29,7 @@ function gone({ id }: Policy): ClusterEvent {
 
 /** The chains to which each pod's address leads, as `compile` has it of these events. */
 function chainsAfter(engine: Incremental, events: readonly ClusterEvent[], last: ClusterEvent): string[] {
-  engine.note(last);
+  engine.apply(last);
   const ruleset = wholeOf(engine.flushing());
   assertExactly(ruleset, clusterOf([...events, last]));
   const { sets } = ruleset.tables.get('ip')!;
@@ -41,7 +41,7 @@ test('a policy that awaits its allowances leaves the classes as they are that an
   const events = [...pods, policyEvent(web), policyEvent(ingressPolicy('tenant/db', [], ofApp('db')))];
   const engine = flushedEngineOf(events);
   const before = engine.flush();
-  engine.note(policyEvent(awaitingAllowances(all)));
+  engine.apply(policyEvent(awaitingAllowances(all)));
   const after = wholeOf(engine.flushing());
   expect(plan(before, after)).toEqual([]);
   expect([...after.tables.get('ip')!.chains.values()]).toEqual([...before.tables.get('ip')!.chains.values()]);

@@ -17,11 +17,11 @@ const POD: ClusterEvent = { type: 'pod', key: 'shop/web' };
 function agent() {
   const cluster = new ClusterState();
   const noted: [string[], boolean][] = [];
-  const note = (events: readonly ClusterEvent[], { urgent = false } = {}) => {
+  const apply = (events: readonly ClusterEvent[], { urgent = false } = {}) => {
     for (const event of events) cluster.apply(event);
     if (events.length > 0) noted.push([events.map(({ type }) => type), urgent]);
   };
-  return { cluster, note, noted };
+  return { cluster, apply, noted };
 }
 
 test('a port is mapped at once, and goes with the events of its pod, before them', () => {

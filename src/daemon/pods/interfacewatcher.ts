@@ -139,12 +139,12 @@ export class InterfaceWatcher {
   }
 
   async #renew(urgent: boolean): Promise<void> {
-    const { node, cluster, apply: note } = this.#needs;
+    const { node, cluster, apply } = this.#needs;
     const own = await this.#read();
     if (JSON.stringify(own) === JSON.stringify(this.#own)) return;
     this.#own = own;
     const value = cluster().nodes.get(node);
-    if (value !== undefined) note([{ type: 'node', key: node, value: this.#with(value) }], urgent);
+    if (value !== undefined) apply([{ type: 'node', key: node, value: this.#with(value) }], urgent);
   }
 
   /** What was known stays; where nothing was, every veth is taken for a pod's. */

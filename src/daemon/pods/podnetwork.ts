@@ -31,7 +31,7 @@ const POLL_MS = 10;
 
 export interface PodNetworkNeeds {
   readonly localPods: LocalPods;
-  readonly agent: Pick<Agent, 'note' | 'cluster' | 'observe'>;
+  readonly agent: Pick<Agent, 'apply' | 'cluster' | 'observe'>;
   readonly status: StatusKeeper;
   readonly barrier: Pick<CommitBarrier, 'programmed'>;
   /** Hears what keeps the node from taking further pods, and when nothing does any more. */
@@ -110,7 +110,7 @@ function admissionTo(
       }
       await within(PATIENCE_MS, staleConntrack.flushed(sandbox.addresses));
     },
-    adopt: sandbox => agent.note(localPods.started(sandbox)),
+    adopt: sandbox => agent.apply(localPods.started(sandbox)),
     withdraw: id => {
       const addresses = localPods.addressesOf(id);
       hostPorts.note(localPods.stopped(id), { urgent: false });
@@ -176,11 +176,11 @@ function livingPods(localPods: LocalPods, status: StatusKeeper): ReadonlySet<Pod
  */
 export class AgentHostPorts implements HostPortState {
   readonly programmed: () => Promise<void>;
-  readonly #agent: Pick<Agent, 'note' | 'cluster'>;
+  readonly #agent: Pick<Agent, 'apply' | 'cluster'>;
   #held: ClusterEvent[] = [];
 
   /** `programmed` settles when the kernel holds what was noted, and throws where that takes too long. */
-  constructor(agent: Pick<Agent, 'note' | 'cluster'>, programmed: () => Promise<void>) {
+  constructor(agent: Pick<Agent, 'apply' | 'cluster'>, programmed: () => Promise<void>) {
     this.#agent = agent;
     this.programmed = programmed;
   }
@@ -206,6 +206,6 @@ export class AgentHostPorts implements HostPortState {
   note(events: readonly ClusterEvent[], how: { readonly urgent: boolean }): void {
     const held = this.#held;
     this.#held = [];
-    this.#agent.note([...held, ...events], how);
+    this.#agent.apply([...held, ...events], how);
   }
 }

@@ -67,7 +67,7 @@ async function gateOn(path: string) {
   const rules = Promise.withResolvers<void>();
   const gate = new PodGate(startGateConfig({ node: 'n1', startGate: 'nri', nriSocket: path }), {
     localPods: new LocalPods('n1'),
-    agent: { note: () => {} },
+    agent: { apply: () => {} },
     barrier: { programmed: () => rules.promise },
     staleConntrack: { released: () => {}, sweep: () => {}, flushed: async () => {} },
     onLate: () => {},

@@ -80,7 +80,7 @@ export function lateStartSpec({ key, uid, message }: LateStart): EventSpec {
 /** What the gate hands pods to, and whom it asks. */
 export interface GateNeeds {
   readonly localPods: LocalPods;
-  readonly agent: Pick<Agent, 'note'>;
+  readonly agent: Pick<Agent, 'apply'>;
   readonly barrier: Pick<CommitBarrier, 'programmed'>;
   readonly staleConntrack: ConntrackFlusher;
   readonly onLate: (late: LateStart) => void;
@@ -119,7 +119,7 @@ export class PodGate {
     this.#gate = new StartGate({
       connect: () => connect(nriSocket),
       pods: localPods,
-      note: (events, urgent) => agent.note(events, { urgent }),
+      note: (events, urgent) => agent.apply(events, { urgent }),
       programmed: () => barrier.programmed(),
       staleConntrack,
       timeoutMs,

@@ -58,7 +58,7 @@ async function startAgent(): Promise<void> {
     log,
     observers: [{ committed: committed => live.follow(committed) }],
   });
-  agent.note(CLUSTER.map(object => decodeObject(object).event!));
+  agent.apply(CLUSTER.map(object => decodeObject(object).event!));
   ended = agent.run(end.signal).finally(() => live.close());
   await expect.poll(() => lines.some(line => /rules|nothing to change/.test(line))).toBe(true);
   await live.settled();

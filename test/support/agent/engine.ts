@@ -20,7 +20,7 @@ export function engineOf(
   { unknownPods, podLinks, dnsQueue } = PLAIN,
 ): Incremental {
   const engine = new Incremental(NODE, unknownPods, podLinks, dnsQueue, limits);
-  for (const event of events) engine.note(event);
+  for (const event of events) engine.apply(event);
   return engine;
 }
 

@@ -85,7 +85,7 @@ function play(
   const state = new ClusterState();
   for (const [at, step] of steps.entries()) {
     before(at);
-    engine.note(step.event);
+    engine.apply(step.event);
     state.apply(step.event);
     if (step.flush) flush(state);
   }
@@ -98,7 +98,7 @@ function replayInPieces(steps: readonly Step[], how: Enforced): string {
   const state = new ClusterState();
   const left = [...steps];
   for (let step = left.shift(); step !== undefined; step = left.shift()) {
-    engine.note(step.event);
+    engine.apply(step.event);
     state.apply(step.event);
     if (!step.flush) continue;
     const late: ClusterEvent[] = [];
@@ -236,7 +236,7 @@ function interrupted(engine: Incremental, more: () => void, late: readonly Clust
     if (piece.done) return piece.value;
     const before = late.length;
     more();
-    for (const event of late.slice(before)) engine.note(event);
+    for (const event of late.slice(before)) engine.apply(event);
   }
 }
 

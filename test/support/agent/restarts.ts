@@ -97,7 +97,7 @@ export class RestartedNode {
     this.#batchesLeft = killedBefore ?? Number.POSITIVE_INFINITY;
     this.#ends = partsOf(events).map(part => this.#desired(clusterWith(this.#cluster, part)));
     for (const event of events) this.#cluster.apply(event);
-    this.#agent.note(events);
+    this.#agent.apply(events);
     await this.#settle();
     if (killedBefore === undefined) return this.#check();
     if (this.#stop.signal.aborted) this.#tally.killed++;
@@ -128,7 +128,7 @@ export class RestartedNode {
       timing: this.#time,
       portion: this.#portion,
     });
-    this.#agent.note(inOrder(clusterEvents(this.#cluster), order));
+    this.#agent.apply(inOrder(clusterEvents(this.#cluster), order));
     const stop = this.#stop;
     this.#ended = this.#agent.run(stop.signal).catch(error => {
       if (!stop.signal.aborted) this.#wrong ??= `the agent has ended: ${error.message}`;

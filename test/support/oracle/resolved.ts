@@ -46,7 +46,7 @@ export function withResolvedElements(
   const { resolved } = cluster;
   if (!(resolved instanceof ResolvedTable) || resolved.entries.length === 0) return ruleset;
   const engine = new Incremental(node, unknownPods, 'others', DNS_QUEUE);
-  for (const event of clusterEvents(cluster)) engine.note(event);
+  for (const event of clusterEvents(cluster)) engine.apply(event);
   engine.flush();
   const leases = new Leases();
   leases.configure(engine.namesSubjects, 0);

@@ -49,7 +49,7 @@ export class PodRules implements HostPortState {
         },
       ],
     });
-    this.#agent.note(events);
+    this.#agent.apply(events);
     this.#running = this.#agent.run(this.#stop.signal);
   }
 
@@ -69,7 +69,7 @@ export class PodRules implements HostPortState {
   publish(): void {}
 
   note(events: readonly ClusterEvent[]): void {
-    this.#agent.note(events, { urgent: true });
+    this.#agent.apply(events, { urgent: true });
   }
 
   programmed(): Promise<void> {

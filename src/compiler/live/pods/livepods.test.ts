@@ -85,7 +85,7 @@ describe.each<Operator>(['In', 'NotIn'])('%s', operator => {
     const first = cluster(operator);
     const engine = engineOf(first);
     let before = engine.flush();
-    for (const event of relabelled('red')) engine.note(event);
+    for (const event of relabelled('red')) engine.apply(event);
     const flushed = wholeOf(engine.flushing());
     const sets = [...flushed.tables.get('ip')!.sets.values()];
     const holders = (address: string) =>
@@ -115,8 +115,8 @@ describe.each<Operator>(['In', 'NotIn'])('%s', operator => {
   test('with a policy for which somebody waits go fewer of them', () => {
     const engine = engineOf(cluster(operator));
     const before = engine.flush();
-    for (const event of relabelled('red')) engine.note(event);
-    engine.note(policyEvent(ingressPolicy('neighbour/deny', [])));
+    for (const event of relabelled('red')) engine.apply(event);
+    engine.apply(policyEvent(ingressPolicy('neighbour/deny', [])));
     expect(elementsOf(before, wholeOf(engine.flushing()))).toBeLessThanOrEqual(
       MOST_ASKED / 4 + 3 * SELECTORS,
     );
@@ -130,7 +130,7 @@ describe.each<Operator>(['In', 'NotIn'])('%s', operator => {
     const others = Array.from({ length: PODS }, (_, n) =>
       pod('tenant', n, { app: `green-${n}`, extra: 'yes' }),
     );
-    for (const event of others) engine.note(event);
+    for (const event of others) engine.apply(event);
     const now = wholeOf(engine.flushing());
     expect(engine.isBehind()).toBe(false);
     expect(plan(before, now)).toEqual([]);
@@ -146,7 +146,7 @@ describe('pods of this node', () => {
   test('that are relabelled are taken some in each flush, as if nothing had been said of the others', () => {
     const engine = flushedEngineOf(first);
     let before = engine.flush();
-    for (const event of all('red')) engine.note(event);
+    for (const event of all('red')) engine.apply(event);
     const steps: number[] = [];
     do {
       const next = wholeOf(engine.flushing());
@@ -162,7 +162,7 @@ describe('pods of this node', () => {
 
   test('that come, go or have another address are in the next flush, whoever waits', () => {
     const engine = flushedEngineOf(first);
-    for (const event of [...relabelled('red'), ...all('red')]) engine.note(event);
+    for (const event of [...relabelled('red'), ...all('red')]) engine.apply(event);
     wholeOf(engine.flushing());
     const moved = pod('tenant', PODS + LOCAL, { app: 'red' }, NODE);
     const addresses = [parseAddress('10.6.9.9')!];
@@ -171,7 +171,7 @@ describe('pods of this node', () => {
       { type: 'pod', key: here(LOCAL - 2, 'red').key as PodKey },
       podEvent({ ...(moved as ClusterEvent & { value: Pod }).value, addresses }),
     ];
-    for (const event of now) engine.note(event);
+    for (const event of now) engine.apply(event);
     wholeOf(engine.flushing());
     const waiting = engine.waitingPods();
     expect(waiting.size).toBeGreaterThan(0);
@@ -186,7 +186,7 @@ test('a pod that changes again while it waits, goes, or gives its address away i
   engine.flush();
   const history: ClusterEvent[] = [];
   const note = (events: readonly ClusterEvent[]) => {
-    for (const event of events) engine.note(event);
+    for (const event of events) engine.apply(event);
     history.push(...events);
     wholeOf(engine.flushing());
     expect(engine.isBehind()).toBe(true);
@@ -219,16 +219,16 @@ test('a pod that has the address of one that is gone has nothing of what that wa
   const holders = (ruleset: Ruleset) =>
     [...ruleset.tables.get('ip')!.sets.values()].filter(({ elements }) => elements.has('10.6.1.0')).length;
   engine.flush();
-  for (const event of relabelled('red')) engine.note(event);
+  for (const event of relabelled('red')) engine.apply(event);
   expect(holders(engine.flush())).toBe(SELECTORS);
   // Of the tenant all are gone, one after the other; an address is given to a pod that is not younger.
-  for (let n = 0; n < PODS; n++) engine.note({ type: 'pod', key: `tenant/p${n}` });
+  for (let n = 0; n < PODS; n++) engine.apply({ type: 'pod', key: `tenant/p${n}` });
   const successor = tenantPod('neighbour', 7, {
     labels: { app: 'other' },
     node: 'n2',
     addresses: [parseAddress('10.6.1.0')!],
   });
-  engine.note(podEvent(successor));
+  engine.apply(podEvent(successor));
   expect(holders(wholeOf(engine.flushing()))).toBe(0);
   expect(engine.isBehind()).toBe(true);
 });
@@ -271,11 +271,11 @@ describe('many namespaces whose pods are selected by one tenant', () => {
   test('a neighbour’s pod that loses its label is taken in the next flush, whoever waits', () => {
     const engine = engineOf(first);
     expect(holding(engine.flush())).toBe(2);
-    for (const event of relabelling('red')) engine.note(event);
+    for (const event of relabelling('red')) engine.apply(event);
     wholeOf(engine.flushing());
     expect(engine.isBehind()).toBe(true);
     const lost = pod('neighbour', 2, { app: 'red' });
-    engine.note(lost);
+    engine.apply(lost);
     expect(holding(wholeOf(engine.flushing()))).toBe(1);
     expect(engine.isBehind()).toBe(true);
     assertExactly(engine.flush(), clusterOf([...first, ...relabelling('red'), lost]));
@@ -286,7 +286,7 @@ describe('many namespaces whose pods are selected by one tenant', () => {
     engine.flush();
     const crowd = relabelling('red');
     const gone: ClusterEvent = { type: 'pod', key: `${CROWDS[0]}/p3` as PodKey };
-    for (const event of [...crowd, gone]) engine.note(event);
+    for (const event of [...crowd, gone]) engine.apply(event);
     const flushed = wholeOf(engine.flushing());
     expect(engine.isBehind()).toBe(true);
     const left = [...flushed.tables.get('ip')!.sets.values()].filter(({ elements }) =>

@@ -63,8 +63,8 @@ function holding(ruleset: Ruleset, address: string): number {
 
 test('a flush takes some of the pods of a namespace that is relabelled, those of this node at once, and in the end all', () => {
   const engine = flushedEngineOf(first);
-  engine.note(namespace('tenant', 'red'));
-  engine.note(namespace('neighbour', 'red'));
+  engine.apply(namespace('tenant', 'red'));
+  engine.apply(namespace('neighbour', 'red'));
   const flushed = flushOne(engine);
   expect(holding(flushed, `10.6.0.${HERE}`)).toBe(0);
   expect(holding(flushed, '10.9.0.1')).toBe(0); // who has few goes first
@@ -83,9 +83,9 @@ test('a flush takes some of the pods of a namespace that is relabelled, those of
 
 test('a policy that comes meanwhile means the pods as their namespace is to them', () => {
   const engine = flushedEngineOf(first.slice(0, -1));
-  engine.note(selectingTeams());
+  engine.apply(selectingTeams());
   engine.flush();
-  engine.note(namespace('tenant', 'red'));
+  engine.apply(namespace('tenant', 'red'));
   flushOne(engine);
   const waiting = engine.waitingPods();
   const ofTeam = (team: string): ClusterEvent => {
@@ -102,7 +102,7 @@ test('a policy that comes meanwhile means the pods as their namespace is to them
     };
     return policyEvent(ingressPolicy(`tenant/of-${team}`, [rule]));
   };
-  engine.note(ofTeam('blue'));
+  engine.apply(ofTeam('blue'));
   const flushed = flushOne(engine);
   const [key] = [...engine.waitingPods().keys()].filter(each => waiting.has(each));
   const address = engine.cluster.pods.get(key!)!.addresses[0]!;
@@ -112,7 +112,7 @@ test('a policy that comes meanwhile means the pods as their namespace is to them
 test('however often a namespace is relabelled while its pods wait, they know it by three kinds of labels at most, and by the last in the end', () => {
   const engine = flushedEngineOf(first);
   for (let n = 0; n < 40; n++) {
-    engine.note(namespace('tenant', n % 2 === 0 ? 'red' : `x${n}`));
+    engine.apply(namespace('tenant', n % 2 === 0 ? 'red' : `x${n}`));
     const kinds = new Set([...engine.waitingPods().values()].map(known => JSON.stringify(known?.namespace)));
     expect(kinds.size).toBeLessThanOrEqual(2);
     expect(holding(flushOne(engine), `10.6.0.${HERE}`)).toBe(n % 2 === 0 ? 0 : 1);
@@ -123,13 +123,13 @@ test('however often a namespace is relabelled while its pods wait, they know it 
 
 test('pods that come and go without end do not keep the others of their namespace from its new labels', () => {
   const engine = flushedEngineOf([...first, namespace('tenant', 'red')]);
-  engine.note(namespace('tenant', 'blue'));
+  engine.apply(namespace('tenant', 'blue'));
   const last = pod('tenant', PODS - 1).key as PodKey;
   for (let flushes = 0; flushes === 0 || engine.waitingPods().has(last); flushes++) {
     expect(flushes).toBeLessThan((4 * PODS * SELECTORS) / MOST_ASKED);
     // As many as a flush has room for, and more.
     for (let n = 201; n < 241; n++)
-      engine.note(flushes % 2 === 0 ? pod('tenant', n) : { type: 'pod', key: `tenant/p${n}` });
+      engine.apply(flushes % 2 === 0 ? pod('tenant', n) : { type: 'pod', key: `tenant/p${n}` });
     flushOne(engine);
   }
 });
@@ -137,7 +137,7 @@ test('pods that come and go without end do not keep the others of their namespac
 test('a namespace that says what it said before makes nobody wait', () => {
   const engine = flushedEngineOf(first);
   const before = engine.flush();
-  engine.note(namespace('tenant', 'blue'));
+  engine.apply(namespace('tenant', 'blue'));
   expect(plan(before, flushOne(engine))).toEqual([]);
   expect(engine.waitingPods().size).toBe(0);
 });

@@ -28,7 +28,7 @@ function preparing(engine: Incremental, coming: readonly { value: Policy }[], le
 
 function takingIn(engine: Incremental, coming: readonly ClusterEvent[]): { ops: Op[]; flushed: Ruleset } {
   const last = engine.flush();
-  for (const event of coming) engine.note(event);
+  for (const event of coming) engine.apply(event);
   engine.prepare([]);
   const flushed = wholeOf(engine.flushing());
   return { ops: plan(last, flushed), flushed };

@@ -114,7 +114,7 @@ test.for([
   ['none', 'b'],
 ] as const)('from %s to %s the groups of its class are made some in each flush', ([from, to]) => {
   const engine = engineOf([here(from)]);
-  engine.note(here(to));
+  engine.apply(here(to));
   const counts = flushAll(engine, elements => elements);
   expect(Math.max(...counts)).toBeLessThanOrEqual(MOST_OF_A_FLUSH);
   expect(counts.length).toBeGreaterThanOrEqual((PORTS * PODS) / MOST_OF_A_FLUSH);
@@ -122,7 +122,7 @@ test.for([
 
 test('a pod that is isolated already is what it was until its class is ready', () => {
   const engine = engineOf([here('a')]);
-  engine.note(here('b'));
+  engine.apply(here('b'));
   const seen = flushAll(engine, () => inForce(engine));
   expect(seen.length).toBeGreaterThan(POD_PATIENCE.isolating);
   expect(seen).toEqual([...Array.from({ length: seen.length - 1 }, () => 'a'), 'b']);
@@ -130,7 +130,7 @@ test('a pod that is isolated already is what it was until its class is ready', (
 
 test('a pod that nothing has isolated is isolated after a second, and has its allowances when they are ready', () => {
   const engine = engineOf([here('none')], { patience: { ...POD_PATIENCE, isolating: 3 } });
-  engine.note(here('b'));
+  engine.apply(here('b'));
   const seen = flushAll(engine, () => inForce(engine));
   expect(seen.slice(0, 4)).toEqual(['none', 'none', 'none', 'b, without allowances']);
   expect(seen.slice(4).filter(now => now === 'none')).toEqual([]);
@@ -144,7 +144,7 @@ test('so is one that is isolated in another direction, where its class is anothe
   const engine = engineOf([here('a'), here('quiet', 301), out], {
     patience: { ...POD_PATIENCE, isolating: 1 },
   });
-  engine.note(here('b'));
+  engine.apply(here('b'));
   const seen = flushAll(engine, () => inForce(engine));
   expect(seen.slice(0, 2)).toEqual(['a', 'b, without allowances']);
 });
@@ -152,7 +152,7 @@ test('so is one that is isolated in another direction, where its class is anothe
 test('a pod that is relabelled again and again is without its former allowances in the end, in short flushes', () => {
   const engine = engineOf([here('a')], { patience: { isolating: 2, others: 6 } });
   const seen = Array.from({ length: 20 }, (_, n) => {
-    engine.note(here(n % 2 === 0 ? 'b' : 'c'));
+    engine.apply(here(n % 2 === 0 ? 'b' : 'c'));
     expect(flushOne(engine)).toBeLessThanOrEqual(MOST_OF_A_FLUSH);
     return inForce(engine);
   });
@@ -164,7 +164,7 @@ test('where there is no room for both classes, the pod leaves its own, and await
   const members = PORTS * PODS;
   const room = { ofNamespace: 1.5 * members, ofAll: 10 * members };
   const engine = engineOf([here('a')], { room, patience: { isolating: 2, others: 20 } });
-  engine.note(here('b'));
+  engine.apply(here('b'));
   const seen = flushAll(engine, elements => ({ elements, now: inForce(engine) }));
   expect(Math.max(...seen.map(({ elements }) => elements))).toBeLessThanOrEqual(MOST_OF_A_FLUSH);
   expect([...new Set(seen.map(({ now }) => now))]).toEqual(['a', 'b, without allowances', 'b']);
@@ -174,7 +174,7 @@ test('where there is no room for both classes, the pod leaves its own, and await
 test('what there is no room for at all is refused when the pod has its turn', () => {
   const room = { ofNamespace: PODS, ofAll: 10 * PODS };
   const engine = engineOf([here('none')], { room, patience: { isolating: 2, others: 20 } });
-  engine.note(here('b'));
+  engine.apply(here('b'));
   const seen = flushAll(engine, () => inForce(engine));
   expect(seen.at(-1)).toBe('b');
   expect(engine.takeRefused().length).toBeGreaterThan(0);
@@ -183,17 +183,17 @@ test('what there is no room for at all is refused when the pod has its turn', ()
 test('what asks few pods, is another pod’s class already, or is what it was, is in the next flush', () => {
   const engine = engineOf([here('a')]);
   for (const role of ['few', 'alone', 'none']) {
-    engine.note(here(role));
+    engine.apply(here(role));
     flushOne(engine);
     expect([role, inForce(engine)]).toEqual([role, role]);
   }
   const beside = engineOf([here('a', 301), here('b')]);
-  beside.note(here('a'));
+  beside.apply(here('a'));
   flushOne(beside);
   expect(inForce(beside)).toBe('a');
-  beside.note(here('b')); // nobody’s any more
+  beside.apply(here('b')); // nobody’s any more
   flushOne(beside);
-  beside.note(here('a'));
+  beside.apply(here('a'));
   flushOne(beside);
   expect(beside.isBehind()).toBe(false);
 });
@@ -201,20 +201,20 @@ test('what asks few pods, is another pod’s class already, or is what it was, i
 test('where a policy of its class is edited when that is ready, it is made ready anew', () => {
   const relabelled = () => {
     const engine = engineOf([here('a')]);
-    engine.note(here('b'));
+    engine.apply(here('b'));
     return engine;
   };
   const flushes = flushAll(relabelled(), () => undefined).length;
   const engine = relabelled();
   for (let n = 1; n < flushes; n++) flushOne(engine);
-  engine.note(policyEvent(allowingRed('b', 0, 1)));
+  engine.apply(policyEvent(allowingRed('b', 0, 1)));
   const counts = flushAll(engine, elements => elements);
   expect(Math.max(...counts)).toBeLessThanOrEqual(MOST_OF_A_FLUSH);
 });
 
 test('pods with one new class have it in one flush, and of a namespace one class after the other is made ready', () => {
   const engine = engineOf([here('none', 301), here('none', 302)]);
-  for (const event of [here('a'), here('a', 301), here('b', 302)]) engine.note(event);
+  for (const event of [here('a'), here('a', 301), here('b', 302)]) engine.apply(event);
   const seen = flushAll(engine, () => engine.waitingPods().size);
   expect([...new Set(seen)]).toEqual([3, 1, 0]);
   // The second class takes as many flushes as the first one.
@@ -225,7 +225,7 @@ describe('while it waits', () => {
   /** Of which a flush was not enough. */
   function waitingEngine(): Incremental {
     const engine = engineOf([here('a')]);
-    engine.note(here('b'));
+    engine.apply(here('b'));
     flushOne(engine);
     expect(inForce(engine)).toBe('a');
     return engine;
@@ -240,7 +240,7 @@ describe('while it waits', () => {
     ];
     for (const change of changes) {
       const engine = waitingEngine();
-      engine.note(change);
+      engine.apply(change);
       flushOne(engine);
       expect(engine.waitingPods().size).toBe(0);
       flushAll(engine, () => undefined);
@@ -249,7 +249,7 @@ describe('while it waits', () => {
 
   test('what is made ready goes with the pod', () => {
     const engine = waitingEngine();
-    engine.note(here('a'));
+    engine.apply(here('a'));
     flushOne(engine);
     expect(engine.isBehind()).toBe(false);
     assertExactly(engine.flush(), engine.cluster);
@@ -275,7 +275,7 @@ test('a namespace that is relabelled has its pods here in their classes when the
     } as Policy);
   });
   const engine = engineOf(ofTeam);
-  engine.note({ type: 'namespace', key: 'tenant', value: { name: 'tenant', labels: { team: 'red' } } });
+  engine.apply({ type: 'namespace', key: 'tenant', value: { name: 'tenant', labels: { team: 'red' } } });
   const counts = flushAll(engine, elements => elements);
   expect(Math.max(...counts)).toBeLessThanOrEqual(MOST_OF_A_FLUSH);
   expect(counts.length).toBeGreaterThanOrEqual((PORTS * PODS) / MOST_OF_A_FLUSH);

@@ -31,7 +31,7 @@ test('changes of a crowded namespace are ready together, their classes made once
   engine.prepare(changes);
   const ahead = chainsMade(() => engine.flush());
   expect(changes.every(change => engine.isPrepared(change))).toBe(true);
-  for (const policy of policies) engine.note(policy);
+  for (const policy of policies) engine.apply(policy);
   engine.prepare([]);
   expect(chainsMade(() => engine.flush())).toBe(0);
   assertExactly(engine.flush(), clusterOf([...events, ...policies]));
@@ -45,7 +45,7 @@ test('a namespace is crowded by what its pods would have if each was in a class 
   const all = [ofAll('x', 81), ofAll('y', 82)];
   const engine = flushedEngineOf([...events.slice(0, PODS.length), ...all], { mostEntries: 15 });
   expect(engine.isCrowded('tenant')).toBe(true);
-  for (const n of PODS.slice(1)) engine.note({ type: 'pod', key: tenantPod('tenant', n).key });
+  for (const n of PODS.slice(1)) engine.apply({ type: 'pod', key: tenantPod('tenant', n).key });
   engine.flush();
   expect([engine.isCrowded('tenant'), engine.isCrowded('other')]).toEqual([false, false]);
 });
@@ -90,7 +90,7 @@ test('what a pod that has come makes of it is found out in a few flushes, beside
   const engine = flushedEngineOf(pods(0, 200), { mostEntries: 0 });
   engine.prepare([changes[0]!]);
   engine.flush();
-  for (const event of pods(200, 201)) engine.note(event);
+  for (const event of pods(200, 201)) engine.apply(event);
   wholeOf(engine.flushing(AWAITED));
   expect(readying(engine, [changes[0]!], AWAITED).length).toBeLessThan(49);
 });

@@ -86,8 +86,8 @@ test('a policy that is noted when it is ready makes no elements of its peers any
   engine.prepare([changeOf(policy)]);
   engine.flush();
   const before = wholeOf(engine.flushing());
-  engine.note(pod(3, 'blue')); // follows meanwhile
-  engine.note(policyEvent(policy));
+  engine.apply(pod(3, 'blue')); // follows meanwhile
+  engine.apply(policyEvent(policy));
   engine.prepare([]);
   const now = wholeOf(engine.flushing());
   expect(newElements(before, now)).toBeLessThan(2 * SELECTORS);
@@ -166,7 +166,7 @@ function merged(name: string, version = 0): Policy {
 /** As the agent does it: in force as soon as it is ready. Answers the most new elements that a flush had. */
 function takeIn(engine: Incremental, change: PolicyChange): number {
   const flushed = [engine.flush(), ...readying(engine, [change])];
-  engine.note(eventOf(change));
+  engine.apply(eventOf(change));
   engine.prepare([]);
   flushed.push(wholeOf(engine.flushing()));
   return Math.max(...flushed.slice(1).map((next, before) => newElements(flushed[before]!, next)));
@@ -202,7 +202,7 @@ describe('of policies that are merged', () => {
     engine.prepare([first, second]);
     engine.flush();
     expect([engine.isPrepared(first), engine.isPrepared(second)]).toEqual([true, true]);
-    engine.note(eventOf(first));
+    engine.apply(eventOf(first));
     engine.prepare([second]);
     wholeOf(engine.flushing());
     expect(engine.isPrepared(second)).toBe(false);
@@ -217,7 +217,7 @@ describe('of policies that are merged', () => {
     do {
       engine.prepare([waiting]);
       engine.flush();
-      engine.note(policyEvent(merged('b', ++version)));
+      engine.apply(policyEvent(merged('b', ++version)));
       wholeOf(engine.flushing());
     } while (!engine.isPrepared(waiting) && version < 20);
     expect(version).toBeGreaterThan(2);
@@ -249,7 +249,7 @@ test('the rules of a large policy are made before it comes, and once', () => {
   engine.prepare([changeOf(edit)]);
   const [ahead, nothing] = [piecesOf(engine), piecesOf(engine)];
   expect(nothing).toBeLessThan(ahead);
-  engine.note(policyEvent(edit));
+  engine.apply(policyEvent(edit));
   expect(piecesOf(engine)).toBeLessThan(ahead / 2);
   assertExactly(engine.flush(), clusterOf([...pods, policyEvent(edit)]));
 });

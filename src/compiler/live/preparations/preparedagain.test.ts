@@ -27,11 +27,11 @@ test('classes that are the same as before are found made', () => {
   const change = changeOf(large.value);
   engine.prepare([change]);
   engine.flush();
-  engine.note(own(1, 81));
+  engine.apply(own(1, 81));
   engine.flush();
   expect(engine.isPrepared(change)).toBe(true);
 
-  engine.note(large);
+  engine.apply(large);
   engine.prepare([]);
   expect(chainsMade(() => engine.flush())).toBe(0);
   assertExactly(engine.flush(), clusterOf([...OWN_CLASSES, own(1, 81), large]));
@@ -52,11 +52,11 @@ test('classes are found made that were made ready again since they are in bundle
   const change = changeOf(all.value);
   engine.prepare([change]);
   engine.flush();
-  for (const event of later) engine.note(event);
+  for (const event of later) engine.apply(event);
   engine.flush();
   expect(engine.isPrepared(change)).toBe(true);
 
-  engine.note(all);
+  engine.apply(all);
   engine.prepare([]);
   expect(chainsMade(() => engine.flush())).toBe(0);
   assertExactly(engine.flush(), clusterOf([...before, ...later, all]));
@@ -74,7 +74,7 @@ test('changes of policies of one class are ready beside each other', () => {
   engine.flush();
   expect(changes.every(change => engine.isPrepared(change))).toBe(true);
 
-  engine.note(policyEvent(changes[1]!.value!));
+  engine.apply(policyEvent(changes[1]!.value!));
   engine.prepare([]);
   expect(chainsMade(() => engine.flush())).toBe(0);
   assertExactly(engine.flush(), clusterOf([...before, admin('y')]));
