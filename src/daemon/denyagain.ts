@@ -1,7 +1,7 @@
 /**
- * An agent starts where another has taken itself for the last one of the node (removal.ts): somebody who was not the
- * API server, or one that refused us for another reason, had said so. What that left open is closed before anything is
- * read, for whoever cannot read the cluster would leave it so for as long.
+ * Denies unknown pods again where the previous agent took itself for the last one of the node (removal.ts), but was
+ * wrong: something else than the API server had answered it, or the server refused it for another reason. This happens
+ * before the cluster is read, because reading may fail for a long time.
  */
 import type { Logger } from 'pino';
 import { denyingUnknownPods } from '../compiler/deniedagain.ts';

@@ -58,7 +58,7 @@ export function attaches({ podNetwork = 'none' }: Pick<AgentCommandOptions, 'pod
   return podNetwork !== 'none';
 }
 
-/** Who links this node's pods with it. */
+/** Whether we or another network plugin link this node's pods. */
 export function podLinksOf({ podNetwork }: Pick<AgentCommandOptions, 'podNetwork'>): PodLinks {
   return podNetwork === 'attach' ? 'ours' : 'others';
 }

@@ -1,7 +1,7 @@
 /**
- * An agent that ends because Sluice is being removed leaves nobody who would ever let a new pod in: where unknown pods
- * are denied, the node would take no pod any more. So the last agent of a node allows them; policy of the pods that it
- * knows stays in force until somebody removes it.
+ * When Sluice is removed, the last agent of a node allows unknown pods: after it no agent would ever allow a new pod,
+ * and where unknown pods are denied the node could run none. Policy of the pods that it knows stays in force until the
+ * rules are removed.
  */
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
@@ -44,10 +44,9 @@ export async function leaveOpenWhereRemoved(wasRead: boolean, log: Logger): Prom
 }
 
 /**
- * Whether the DaemonSet of the agents is gone or going, or its namespace is, whose pods may be told to end before the
- * DaemonSet is. Also where the server does not know us any more (401): the ServiceAccount goes with them. One that has not
- * known us for long, or never did, refuses us for another reason: it has other keys, or our token was not renewed. Whoever
- * may not ask (403) knows nothing.
+ * Whether the agents' DaemonSet is gone or being deleted, or its namespace is, whose pods may be deleted before the
+ * DaemonSet. Also true where the server does not know us any more (401), because the ServiceAccount goes with them; but
+ * not where it has not known us for long: then it has other keys, or our token was not renewed. A 403 says nothing.
  */
 export async function isRemoved(
   api: Api,

@@ -1,4 +1,4 @@
-/** From the packets that wait in the kernel to what they tell: the whole of what is decided about an answer. */
+/** Reads the packets that wait in the kernel, and records the answers in them. */
 import type { PodKey } from '../model/cluster.ts';
 import type { Leases } from './leases.ts';
 import { mostRecordsOf, readAnswer } from './message.ts';
@@ -10,9 +10,9 @@ import { type LeaseChange, lastOfEach } from './subjects.ts';
 export interface ReaderCounts {
   /** Packets. */
   seen: number;
-  /** Messages that told a pod an address that its rules mean. */
+  /** Messages with an address for a name that the pod's rules have. */
   learnt: number;
-  /** Messages that told nothing of that kind: another name, no address, no answer to one question, unreadable. */
+  /** Other messages: another name, no address, not one question, unreadable. */
   passed: number;
   /** Packets that are neither UDP nor TCP, or broken. */
   unread: number;
@@ -54,7 +54,7 @@ export class AnswerReader {
     return { changes, units };
   }
 
-  /** Of others nothing is kept any more. */
+  /** Forgets the connections of all other pods. */
   retainOnly(pods: ReadonlySet<PodKey>): void {
     this.#streams.retainOnly(pods);
   }

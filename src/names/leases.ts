@@ -1,9 +1,9 @@
 /**
- * The book of a node: which pod was told which addresses under which names, until when. It says what has to be done in
+ * The leases of a node: which pod got which addresses for which names, until when. It says what has to be done in
  * the kernel's sets and does nothing itself; time is passed in, in milliseconds of any clock that does not go back:
  * whole ones since a thread began are small numbers, which V8 keeps without a box for each.
  *
- *     told(answer)         ─▶ learn         renewed while the end is later than the kernel's lease
+ *     recordAnswer(answer) ─▶ learn         renewed while the end is later than the kernel's lease
  *     tick()               ─▶ learn, forget
  *     ending(), inUse(…)                    what is connected to goes on
  */
@@ -46,7 +46,7 @@ export interface Recovered {
   readonly leftMs: number;
 }
 
-/** A pod of the node, and whom it was told of. */
+/** A pod of the node, and an address that it got. */
 export interface Pair {
   readonly pod: Address;
   readonly peer: Address;
@@ -81,8 +81,8 @@ export class Leases {
   }
 
   /**
-   * What pods were told since this was last asked; not what was prolonged and had long to go. Whoever takes all news in
-   * every `periodMs` takes nothing for ended that is not.
+   * Records that are new since the last call, without those that were prolonged long before their end. A caller that
+   * drains all of them in every `periodMs` never takes a lease for ended that is not.
    */
   drainUpdates(): DnsRecord[] {
     const records = [...this.#updates].flatMap(([pod, leases]) =>
@@ -115,8 +115,8 @@ export class Leases {
   }
 
   /**
-   * The pods and sets as they are from now on. What a pod was told stays for the names that its rules still have, and
-   * is told to every set that means it: one that was made anew is empty.
+   * Takes the pods and sets as they are from now on. A pod's leases stay for the names that its rules still have, and
+   * are put into every set that has the name, since a set that was made anew is empty.
    */
   configure({ pods, sets }: Subjects, nowMs: number): LeaseChange[] {
     const byName = new Map(sets.map(set => [set.name, set]));
@@ -134,7 +134,7 @@ export class Leases {
     return [...gone.filter(change => byName.has(change.set) && !stays.has(elementOf(change))), ...changes];
   }
 
-  /** What an answer to the pod with this address told it (C41, C42). */
+  /** Records an answer to the pod with this address (C41, C42). */
   recordAnswer(
     podAddress: Address,
     { names, addresses }: DnsAnswer,
@@ -160,9 +160,9 @@ export class Leases {
   }
 
   /**
-   * Elements that were in the kernel before us, of pods that we know: they end with their leases unless told again. What
-   * was told to whoever had a pod's address before it goes, and so does what nobody here has a rule for: an address is
-   * given out again. When a pod was created is NaN where nobody knows.
+   * Takes over elements that were in the kernel before us: they end with their leases unless answered again. Elements of
+   * an earlier pod with the same address go, and so do those that no rule here is about: addresses are
+   * given out again. `createdMs` is NaN where the time is not known.
    */
   recover(found: readonly Recovered[], nowMs: number, createdMs: (pod: NamesPod) => number): LeaseChange[] {
     return found.flatMap(({ set: name, pod: address, peer, leftMs }) => {
@@ -185,12 +185,12 @@ export class Leases {
     return [...this.#pods.values()].flatMap(pod => (pod.dueMs > nowMs ? [] : this.#lookAt(pod, nowMs)));
   }
 
-  /** Pairs whose time is over before then, each once: whoever asks may know that they are in use. */
+  /** Pairs that end before then, each once: the caller may know that they are in use. */
   ending(untilMs: number): Pair[] {
     return [...this.#pods.values()].flatMap(pod => pod.ending(untilMs));
   }
 
-  /** Of these there are open connections: for as long as the floor from now on they are allowed (C41). */
+  /** These pairs have open connections: they stay allowed for the floor's time from now on (C41). */
   inUse(pairs: readonly Pair[], nowMs: number): void {
     const untilMs = nowMs + this.#lifetimes.floorMs;
     const used = new Map<PodLeases, Set<Address>>();
@@ -226,7 +226,7 @@ export class Leases {
     });
   }
 
-  /** In place: most answers tell what is known, and a node has many of them. */
+  /** Changes the lease in place: most of a node's many answers repeat what is known. */
   #renew(pod: PodLeases, lease: Lease, answer: Answer, nowMs: number): LeaseChange[] {
     if (lease.untilMs - nowMs < 2 * periodMs(this.#lifetimes)) this.#markUpdated(pod, lease);
     else lease.isUnreported = true;
@@ -248,7 +248,7 @@ export class Leases {
     return [...evicted, ...this.#makeRoom()];
   }
 
-  /** What one namespace is told takes nothing from those that were told less (C57). */
+  /** Beyond the node's limit the namespace with most leases loses one, never one with fewer (C57). */
   #makeRoom(): LeaseChange[] {
     if (this.#size <= this.#limits.perNode) return [];
     this.#size--;
@@ -295,12 +295,12 @@ export class Leases {
   }
 }
 
-/** Of a pod that is no more, or has other addresses or rules. */
+/** Ends all leases of a pod that is gone, or has other addresses or rules now. */
 function forgetAll(leases: PodLeases): LeaseChange[] {
   return [...leases.leases()].flatMap(lease => leases.end(lease));
 }
 
-/** A lease as the agent is told of it; its times are of a clock whose zero is so many milliseconds after 1970. */
+/** The record of a lease. The zero of the lease's clock is `zeroMs` after 1970. */
 function recordOf(
   { name, address, answeredMs, untilMs, from, sets, recovered }: Lease,
   { pod }: PodLeases,

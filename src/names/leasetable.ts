@@ -1,6 +1,6 @@
 /**
- * The leases of one pod: found by name and address, and in the order in which they were told. There may be thousands
- * for each pod, mostly one for a name: whatever is kept beside each of them counts, so the order is a chain of theirs.
+ * The leases of one pod, by name and address, and in the order of their answers. A pod may have thousands, mostly one
+ * for each name. To save memory their order is a linked list through the leases themselves.
  */
 
 import { getOrMake } from '../lib/collections/getormake.ts';
@@ -13,20 +13,20 @@ import type { LeaseChange, NamesPod, NamesSet } from './subjects.ts';
 export interface Lease {
   readonly name: string;
   readonly address: Address;
-  /** Of the sets in which the address stands for the name. */
+  /** The sets that have the address because of this name. */
   readonly sets: readonly NamesSet[];
   untilMs: number;
   answeredMs: number;
-  /** Who answered, as the packet said; of one that was read back nobody knows. */
+  /** The resolver that answered, by the packet's source; unknown for a lease that was read back from the kernel. */
   from?: Address | undefined;
   /** When the kernel takes it out by itself. */
   kernelUntilMs: number;
-  /** It lasts longer than the agent was told, and that is not urgent. */
+  /** It was prolonged, and the main thread does not know yet, which is not urgent. */
   isUnreported: boolean;
   /** Its place in the table, which alone sets it. */
   older: Lease | undefined;
   newer: Lease | undefined;
-  /** Read back from the kernel: of which of the set's names it is, nobody knows any more. */
+  /** Read back from the kernel, which does not say which of the set's names it belongs to. */
   readonly recovered?: true;
 }
 
@@ -86,7 +86,7 @@ export class LeaseTable {
     return undefined;
   }
 
-  /** Whoever changes the table meanwhile takes a copy first. */
+  /** Copy the result first where the table may change during the iteration. */
   *oldestFirst(): Generator<Lease> {
     for (let at = this.#oldest; at !== undefined; at = at.newer) yield at;
   }
@@ -139,13 +139,13 @@ export class LeaseTable {
 }
 
 /**
- * The addresses that one pod was told: each under the names that lead to it, with its end. What several names lead to
+ * The addresses that one pod got: each under the names that lead to it, with its end. An address of several names
  * stands in a set until the last of them ends.
  */
 export class PodLeases {
   readonly pod: NamesPod;
   readonly namespace: string;
-  /** That its rules look up. */
+  /** The sets that the pod's rules look up. */
   readonly sets: SetsByName;
   /** Nothing has to be done before then for any of its leases that were expected. */
   dueMs = Number.POSITIVE_INFINITY;
@@ -180,7 +180,7 @@ export class PodLeases {
     this.dueMs = Math.min(this.dueMs, leaseDue(lease, lifetimes));
   }
 
-  /** One of its own was told again: the later end counts. */
+  /** A lease of this pod was answered again: the later end counts. */
   renew(lease: Lease, { untilMs, answeredMs, from }: Answer): void {
     lease.untilMs = Math.max(lease.untilMs, untilMs);
     lease.answeredMs = answeredMs;
@@ -188,7 +188,7 @@ export class PodLeases {
     this.#leases.renew(lease);
   }
 
-  /** One that it does not have. Answers what went for it: the limits of a name and of a pod take who was told longest ago. */
+  /** Adds a lease, and returns the changes for leases that had to go: beyond the limits of a name or pod, the oldest. */
   put(lease: Lease, { perName, perPod }: NamesLimits): LeaseChange[] {
     this.#leases.add(lease);
     for (const set of lease.sets) this.#hold(set, lease.address, 1);
@@ -201,7 +201,7 @@ export class PodLeases {
     return [];
   }
 
-  /** Takes a lease away; answers the elements that nobody holds any more. */
+  /** Removes a lease; returns changes for the elements that no other lease holds. */
   end(lease: Lease): LeaseChange[] {
     this.#drop(lease);
     const gone = lease.sets.filter(set => !this.#holds.get(set)?.has(lease.address));
@@ -256,7 +256,7 @@ export class PodLeases {
   }
 }
 
-/** How long a told address is allowed, and how many are kept. Times in milliseconds. */
+/** How long an address is allowed after an answer, and how many are kept. Times in milliseconds. */
 
 export interface Lifetimes {
   /** Beyond the TTL: clients use an answer a little longer than it says. */
@@ -283,14 +283,14 @@ export function periodMs({ floorMs }: Lifetimes): number {
 export interface NamesLimits {
   /** Addresses of one name for one pod. */
   readonly perName: number;
-  /** Of all names of one pod. */
+  /** Leases of one pod, under all names. */
   readonly perPod: number;
   readonly perNode: number;
 }
 
 export const NAMES_LIMITS: NamesLimits = { perName: 1_000, perPod: 4_096, perNode: 32_768 };
 
-/** When an address ends that is told now (C41). */
+/** When an address ends that comes in an answer now (C41). */
 export function leaseEnd(ttlSeconds: number, nowMs: number, { graceMs, floorMs, capMs }: Lifetimes): number {
   return nowMs + Math.min(Math.max(ttlSeconds * 1_000 + graceMs, floorMs), capMs);
 }

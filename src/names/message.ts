@@ -1,6 +1,6 @@
 /**
- * Reads a DNS response: which addresses it tells for which names. Never throws, and takes time in the message's length
- * alone, whatever the bytes: they come from whoever runs the zone.
+ * Reads a DNS response: which addresses it has for which names. Never throws, and takes time in the message's length
+ * alone, whatever the bytes: they come from the zone's owner, who may be hostile.
  */
 
 import { longWord, word } from '../lib/text/words.ts';
@@ -53,7 +53,7 @@ function readQuestion(message: Uint8Array) {
   return { asked: { name: asked.name, start: HEADER, end: asked.end + 4 }, type };
 }
 
-/** The order of the records is nobody's promise: the way is followed, and what is off it does not count. */
+/** Records may come in any order: aliases are followed from the question, and other records do not count. */
 function answerFrom(question: string, { aliases, addresses }: Records): DnsAnswer {
   const names = [question];
   let owner = question;
@@ -74,7 +74,7 @@ function answerFrom(question: string, { aliases, addresses }: Records): DnsAnswe
 }
 
 /**
- * Addresses that are never learnt, whoever tells them (C56): no peer has them, or they are the node's own business, as
+ * Addresses that are never learnt from any answer (C56): no peer has them, or they belong to the node itself, as
  * the clouds' metadata services are. Private ones are learnt: they are what a name inside may mean.
  */
 export function isLearnable(bytes: Uint8Array): boolean {
@@ -113,7 +113,7 @@ function isMetadataV4(bytes: Uint8Array, at: number): boolean {
 
 // A name in a DNS message (RFC 1035 4.1.4): labels, or a pointer to where the rest of them was before.
 
-/** Of a name in its message, every length octet counted. */
+/** The longest name in a message, with its length octets. */
 const MOST_BYTES = 255;
 const MOST_LABEL = 63;
 /** A name has at most 127 labels, and no label needs two: else a few bytes take a message's length each time they are read. */

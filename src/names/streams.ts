@@ -4,14 +4,14 @@ import { largestHolding } from '../lib/fairness/quota.ts';
 import { namespaceOfPod, type PodKey } from '../model/cluster.ts';
 import type { Transport } from './packet.ts';
 
-/** Of one pod, so that none takes the room of another: its oldest goes. */
+/** Connections kept for one pod; beyond it the pod's oldest is dropped, and no other pod's. */
 const MOST_OF_POD = 16;
-/** Bytes of all: whoever has begun a long answer over each connection, and does not take the rest, has most of them. */
+/** Bytes of all connections together; the pod that leaves most answers unfinished loses first. */
 const MOST_KEPT = 8 << 20;
 
 export type TcpSegment = Transport & { readonly tcp: NonNullable<Transport['tcp']> };
 
-/** Of one pod, the oldest first. */
+/** The connections of one pod, the oldest first. */
 class PodStreams {
   readonly namespace: string;
   readonly #streams = new Map<string, AnswerStream>();
@@ -79,7 +79,7 @@ export class AnswerStreams {
     return messages;
   }
 
-  /** A pod that ended may have left connections that nobody closed. */
+  /** A pod that ended may have left open connections behind. */
   retainOnly(pods: ReadonlySet<PodKey>): void {
     for (const [pod, { size }] of this.#pods)
       if (!pods.has(pod)) {

@@ -1,4 +1,4 @@
-/** Who is told what: the pods of a node that have rules by name, and the sets of names that these rules look up. */
+/** For whom DNS answers are read: the node's pods with rules by name, and the sets that these rules look up. */
 import type { Address } from '../model/address.ts';
 import type { PodKey } from '../model/cluster.ts';
 import type { Command } from './control.ts';
@@ -26,7 +26,7 @@ export interface Subjects {
   readonly sets: readonly NamesSet[];
 }
 
-/** Whether the name has been given to another pod: what one was told, its successor was not. */
+/** Whether another pod has the name now, which gets none of the first one's leases. */
 export function isSuccessor(pod: NamesPod, of: NamesPod): boolean {
   return pod.uid !== undefined && of.uid !== undefined && pod.uid !== of.uid;
 }

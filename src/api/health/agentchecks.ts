@@ -1,4 +1,4 @@
-/** Checks of the agent itself: does it hear the cluster, and does the kernel hold what it heard? */
+/** Checks of the agent itself: does it read the cluster, and does the kernel hold what was read? */
 
 import type { Ours } from '../../kernel/host/facts.ts';
 import type { Rate } from '../../lib/fairness/rates.ts';
@@ -77,7 +77,7 @@ export function kernelEqualsDesired(work: Work, nowMs: number): Check {
   return finding.ok(name, waiting.length === 0 ? holds : `${holds}, but for ${waiting.join('; ')}`);
 }
 
-/** What waits for its turn: it keeps no node from being ready, or whoever relabels pods and edits policies all the time would. */
+/** Waiting changes do not make a node unready, or a tenant could do so by editing policies all the time. */
 export function waitingTexts(work: WaitingWork): string[] {
   const { waitingPods, waitingMs, waitingPodNames } = work;
   const { waitingPolicies, waitingPoliciesMs, waitingPolicyNames } = work;
@@ -165,7 +165,7 @@ export function ageText(ms: number): string {
   return `${Math.round(age / 3_600_000)} h`;
 }
 
-/** Checks of what a node needs whose pods we attach ourselves. */
+/** Checks of what a node needs where we attach its pods. */
 const ANOTHERS = 'another plugin attaches the pods';
 const MOST_NAMED = 3;
 
@@ -180,7 +180,7 @@ export function podAddresses({ attached }: Ours): Check {
   );
 }
 
-/** Others may lead there: a router, or routes that somebody made. So it is no failure. */
+/** Not a failure: a router, or routes made by other programs, may lead there. */
 export function nodeRoutes({ attached }: Ours): Check {
   const name = 'node-routes';
   if (attached === undefined) return finding.ok(name, ANOTHERS);
@@ -193,7 +193,7 @@ export function nodeRoutes({ attached }: Ours): Check {
   );
 }
 
-// Whether the pods of the cluster agree on whose their addresses are.
+// Whether two pods of the cluster claim one address.
 
 /** A warning and no failure: what the kubelet of another node writes must not keep pods from this one. */
 export function addressOwnersKnown({ contested = [] }: Pick<Ours, 'contested'>): Check {
@@ -239,7 +239,7 @@ export function kernelFeatures({ release, missingFeatures }: KernelFacts): Check
 
 // The check of denied connections: are they named?
 
-/** Services by whose names denials are told. */
+/** The Services that name denials. */
 export interface ServicesFacts {
   readonly known: number;
   /** Why some have no name. */

@@ -1,4 +1,4 @@
-/** Checks of what leads packets past the rules, or lets them say that they are somebody else's. */
+/** Checks of what leads packets past the rules, or lets them have another's source address. */
 
 import type { Host, Ours, PodRoute } from '../../kernel/host/facts.ts';
 import { firstOf } from '../../lib/text/firstof.ts';

@@ -89,7 +89,7 @@ export function conntrackFill({ conntrack }: Host, { openers }: Pick<Ours, 'open
   return finding.ok(name, reason);
 }
 
-/** Whether somebody should look who opened the connections. */
+/** Whether the table is so full that it matters who opened the connections. */
 export function isNearlyFull({ conntrack }: Pick<Host, 'conntrack'>): boolean {
   if ('unreadable' in conntrack) return false;
   const { count, max } = conntrack.value;

@@ -1,4 +1,4 @@
-/** The check of peers by name: are the answers of DNS heard that the node's pods get? */
+/** The check of peers by name: are the DNS answers of the node's pods read? */
 import { ageText } from './agentchecks.ts';
 import { type Check, finding } from './check.ts';
 
@@ -10,7 +10,7 @@ export interface DnsFacts {
   /** Whether this kernel can have packets wait. */
   readonly canWait: boolean;
   readonly resolvers: readonly string[];
-  /** Why nobody hears. */
+  /** Why answers are not read. */
   readonly error?: string;
   readonly counts?: {
     readonly seen: number;
@@ -22,7 +22,7 @@ export interface DnsFacts {
     readonly addresses: number;
     readonly beating: boolean;
   };
-  /** For how long the thread that hears has said nothing; it does every second. */
+  /** How long the thread has been silent; it sends a message every second. */
   readonly silentMs?: number;
   /** How many addresses the node keeps. */
   readonly most: number;

@@ -23,7 +23,7 @@ const DEADLINE_MS = 10_000;
 export interface AgentClient {
   status(): Promise<StatusResponse>;
   state(): Promise<readonly StateObject[]>;
-  /** What pods were told that holds now; of one address also what held. */
+  /** The DNS records that hold now; for one address also earlier ones. */
   names(address?: Address): Promise<readonly DnsRecord[]>;
   connections(): Promise<readonly OpenConnections[]>;
   /** Those that are recorded, and to `follow` them those that come, which ends with the agent. */
@@ -106,7 +106,7 @@ async function* readFlows(
   open: () => ClientReadableStream<FlowsResponse>,
   end: AbortSignal,
 ): AsyncGenerator<FlowsMessage> {
-  // Whoever listens now would hear of it no more.
+  // A listener that is added now would not be called any more.
   if (end.aborted) return;
   const call = open();
   const cancel = () => call.cancel();

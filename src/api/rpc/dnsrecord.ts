@@ -1,4 +1,4 @@
-/** What a pod was told, as it goes over the socket. */
+/** A DNS record as it goes over the socket. */
 import type { Address } from '../../model/address.ts';
 import type { PodKey } from '../../model/cluster.ts';
 import type { DnsRecord } from '../../names/dnscache.ts';

@@ -1,4 +1,4 @@
-/** /livez, /readyz and /metrics, for the kubelet and for whoever is on the node. */
+/** /livez, /readyz and /metrics, for the kubelet and for programs on the node. */
 import type { ServerResponse } from 'node:http';
 import { createRequire } from 'node:module';
 import type { Registry } from 'prom-client';
@@ -37,7 +37,7 @@ async function answer(
   metrics: Registry,
 ): Promise<void> {
   switch (url.split('?')[0]) {
-    case '/livez': // Whoever answers here has an event loop that turns.
+    case '/livez': // To answer shows that the event loop runs.
       return sendText(response, 200, 'ok\n');
     case '/readyz': {
       const { ready, checks } = await view.health();

@@ -1,4 +1,4 @@
-/** A server of HTTP that waits for nobody: whatever reaches its address may connect. */
+/** An HTTP server with limits against slow callers: whatever reaches its address may connect. */
 import type { Server, ServerOptions } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 

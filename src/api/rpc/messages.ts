@@ -72,7 +72,7 @@ export interface StateObject {
   readonly type: string;
   readonly key: string;
   readonly json: string;
-  /** Of a pod with a change that is not in force: what the rules in force have of it. Empty or absent: the same. */
+  /** The pod as the rules in force have it; empty or absent where that is `json`. */
   readonly in_force?: string;
   /** Where those have another namespace of the pod: its number, which the first with it says what it is. */
   readonly namespace_before?: number;

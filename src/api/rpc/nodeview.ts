@@ -106,14 +106,14 @@ function contestedText({ address, pods: [owner, ...others] }: ContestedAddress):
   return `${address}: ${text(owner!)}, and not ${named}${rest > 0 ? ` or ${rest} more` : ''}`;
 }
 
-// Who opened the connections that the kernel tracks: asked only where its table is nearly full, since all of it is read.
+// The pods that opened the connections in the kernel's table. All of it has to be read, so only when it is nearly full.
 
 // A full table of 262,144 entries takes 0.3 s of CPU to read.
 const OPENERS_FRESH_MS = 30_000;
 
 /**
  * What the last reading found, for as long as the table is nearly full; a new one begins where that is too old. Nobody
- * waits for it: whoever probes the agent has less time than a reading takes on a node that is busy with connections.
+ * waits for it: a probe has less time than reading takes on a node with many connections.
  */
 export function latestOpeners(
   read: () => Promise<Reading<Openers>>,

@@ -6,7 +6,7 @@ import type { CountsView } from './view.ts';
 
 export function addPolicies(registry: Registry, counts: CountsView): void {
   const series = new PolicySeries();
-  /** Of the scrape under way: what comes after it in the registry tells of the same. */
+  /** The sample of the current scrape: the metrics after this one in the registry use the same. */
   let sampled: Promise<readonly PolicySample[]> = Promise.resolve([]);
   new Counter({
     name: 'sluice_policy_packets_total',

@@ -24,7 +24,7 @@ export class PolicySeries {
   readonly #most: number;
   #own: ReadonlySet<string> = new Set();
   #leftOut: ReadonlyMap<string, number> = new Map();
-  /** Of each total what was there when it was looked at last. */
+  /** The value of each total at the last look. */
   #before = new Map<string, number>();
   readonly #others = new Sums();
 
@@ -32,7 +32,7 @@ export class PolicySeries {
     this.#most = most;
   }
 
-  /** Of each namespace how many policies in force have no series; of policies of the whole cluster under no name. */
+  /** By namespace, how many policies in force have no series; under '' those of the whole cluster. */
   get leftOut(): ReadonlyMap<string, number> {
     return this.#leftOut;
   }
@@ -55,7 +55,7 @@ export class PolicySeries {
     return [...own.samples(), ...this.#others.samples()];
   }
 
-  /** Who is gone keeps its series until somebody who is in force needs its place: the oldest gives way first. */
+  /** A deleted policy keeps its series until one in force needs the place; the oldest is dropped first. */
   #share(sources: ReadonlySet<string>): void {
     const inForce = new Set([...sources].filter(policy => policy !== OTHERS));
     const chosen = this.#chosen(inForce);

@@ -1,4 +1,4 @@
-/** A counter of what somebody else counts, for the time of a scrape alone. */
+/** A counter whose total is counted elsewhere, and read at each scrape. */
 import { Counter, type Registry } from 'prom-client';
 
 export function addCounter(

@@ -1,5 +1,5 @@
 /**
- * /metrics for a Prometheus elsewhere: over TLS, for whoever has the token. Certificate and token are files that may
+ * /metrics for a Prometheus elsewhere: over TLS, for callers with the token. Certificate and token are files that may
  * change while we serve, as mounted Secrets do.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
@@ -16,7 +16,7 @@ import { HTTP_LIMITS, type HttpLimits, type HttpServer, listenHttp, timeouts } f
 // As in http.ts.
 const { createServer }: typeof import('node:https') = createRequire(import.meta.url)('node:https');
 
-/** Who may scrape, and how they know us. */
+/** The files with the token of scrapers and with our certificate. */
 export interface ScrapeFiles {
   /** A folder with `tls.crt` and `tls.key`, as Secrets of type kubernetes.io/tls have them. */
   readonly tlsDir: string;

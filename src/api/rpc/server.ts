@@ -23,7 +23,7 @@ export interface RpcServer {
   close(): Promise<void>;
 }
 
-/** A pod's labels and annotations may have 256 KiB; nobody has a reason to send more than this. */
+/** A pod's labels and annotations may have 256 KiB; no request needs more than this. */
 const LARGEST_MESSAGE = 1024 * 1024;
 
 /** Serves KNI, health and the command's questions on a unix socket. Throws SocketInUse where an agent is alive. */

@@ -101,7 +101,7 @@ async function send<T>(call: ServerWritableStream<object, T>, objects: Iterable<
   call.end();
 }
 
-/** Of one moment, however slowly it is read. */
+/** The state of one moment, however slowly the caller reads it. */
 function stateObjects({ status, agent }: AgentView): Iterable<StateObject> {
   const events = clusterEvents(status.cluster);
   const inForce = agent.podsInForce;

@@ -161,7 +161,7 @@ export function sendFlows(call: FlowsCall, { denials, flows }: AgentView): void 
   };
   call.once('cancelled', end);
   call.once('close', end);
-  // Behind the first who asks: the facts say whether the kernel tells.
+  // After the first follower has opened the source: the facts say whether the kernel reports connections.
   call.write({ ...NO_FLOWS, facts: JSON.stringify(flows.facts()) });
 }
 

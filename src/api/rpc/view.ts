@@ -77,7 +77,7 @@ export interface Identity {
   readonly cutsConnections: boolean;
 }
 
-/** What is read of the machine when somebody asks. */
+/** What is read of the machine on request. */
 export interface NodeView {
   readonly identity: Identity;
   health(): Promise<Health>;

@@ -1,4 +1,7 @@
-/** What the answer thread does in each of its turns. Its clock does not go back. */
+/**
+ * The work of the answer thread: reads waiting answers, puts their addresses into the kernel's sets, and lets them go
+ * on; besides it sends heartbeats, renews leases and reports to the main thread. Its clock does not go back.
+ */
 import { giveMemoryBack } from '../../kernel/host/memory.ts';
 import { Turns } from '../../lib/fairness/turns.ts';
 import { WorkBudget } from '../../lib/fairness/workbudget.ts';
@@ -21,7 +24,7 @@ import {
 } from './messages.ts';
 import type { QueueSocket, WaitingPacket } from './queuesocket.ts';
 
-/** The switch is of no pod. */
+/** The addresses in the packets that switch the waiting of answers on and off, which concern no pod. */
 const LOOPBACKS = ['127.0.0.1' as Address, '::1' as Address];
 /** Answers that are read before the beat, the clock and the agent have their turn. */
 const MOST_AT_ONCE = 64;
@@ -100,7 +103,7 @@ export class DnsAnswerHandler {
     return performance.now() - this.#answeredMs < BUSY_MS;
   }
 
-  /** What is there, and what is due. `waits`: a moment for the next answer, if there is none. */
+  /** Handles the answers that are there, and what is due. `waits`: first waits a moment if there is no answer. */
   work(waits: boolean): void {
     const isFirst = waits && this.#turns.isEmpty;
     for (let turn = 0; turn < MOST_AT_ONCE; turn++) {
@@ -116,7 +119,7 @@ export class DnsAnswerHandler {
     if (nowMs - this.#reportMs >= REPORT_MS) this.#report(nowMs);
   }
 
-  /** What need not wait, or may not, goes on at once: it is read by nobody, and nothing is learnt from it. */
+  /** Packets that need not wait, or may not, go on at once without being read. */
   readonly #arrive = ({ id, bytes }: WaitingPacket): void => {
     const packet = this.#reader.read(bytes);
     const pod = packet && this.#leases.podAt(packet.to);
@@ -129,7 +132,7 @@ export class DnsAnswerHandler {
     this.#queue.accept(id);
   };
 
-  /** The addresses first, and then the answer: that is all there is to it. */
+  /** Puts the addresses of an answer into the sets, and only then lets the answer go on. */
   #answer(pod: PodKey, { id, packet, sinceMs }: WaitingAnswer): void {
     try {
       const nowMs = now();
@@ -143,7 +146,7 @@ export class DnsAnswerHandler {
     }
   }
 
-  /** Answers false where it is to end. */
+  /** Returns false where the thread is to end. */
   obey(message: ToThread): boolean {
     switch (message.kind) {
       case 'subjects':
@@ -207,7 +210,7 @@ export class DnsAnswerHandler {
     return taken.includes(true);
   }
 
-  /** Who knows the node's connections says which of these are in use; and knows what is not about to end. */
+  /** Asks the main thread which pairs that end soon still have connections. */
   #ask(nowMs: number): void {
     this.#askedMs = nowMs;
     const pairs = this.#leases.ending(nowMs + 2 * this.#periodMs);

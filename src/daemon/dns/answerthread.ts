@@ -13,7 +13,7 @@ export interface AnswerThreadEvents {
   resolved(records: readonly DnsRecord[]): void;
   /** The time of these pairs is over soon; `inUse` says which of them are connected. */
   ending(pairs: readonly Pair[]): void;
-  /** The thread has ended, although nobody asked it to. */
+  /** The thread has ended by itself. */
   lost(error: string): void;
 }
 
@@ -30,7 +30,7 @@ export class AnswerThread {
   #heardMs = 0;
   #ended = false;
 
-  /** Hears in the network namespace of this thread. */
+  /** Starts a thread that reads answers in the network namespace of this thread. */
   constructor(orders: Omit<AnswerThreadOptions, 'wake'>, events: AnswerThreadEvents) {
     const file = join(import.meta.dirname, `thread${extname(import.meta.filename)}`);
     const workerData: AnswerThreadOptions = { ...orders, wake: this.#wake };
@@ -50,7 +50,7 @@ export class AnswerThread {
     return this.#counts;
   }
 
-  /** For how long the thread, which says something every second while it has pods to hear for, has said nothing. */
+  /** How long the thread has been silent; while it has pods it sends a message every second. */
   silentMs(): number {
     return performance.now() - this.#heardMs;
   }
@@ -65,7 +65,7 @@ export class AnswerThread {
     if (!this.#ended) this.#send({ kind: 'inUse', pairs });
   }
 
-  /** Until all has been reported that was told before this call. */
+  /** Settles when all answers before this call have been reported. */
   async synced(): Promise<void> {
     if (this.#ended) return;
     const id = ++this.#lastSync;

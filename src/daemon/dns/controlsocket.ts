@@ -43,7 +43,7 @@ const LOOPBACK = { ip: addressBytes('127.0.0.1' as Address), ip6: addressBytes('
 export class ControlSocket {
   readonly #ways: { readonly ip: Way; readonly ip6: Way };
 
-  /** Of the network namespace of this thread. Throws where CAP_NET_RAW or CAP_NET_ADMIN is missing. */
+  /** Opens sockets in the network namespace of this thread. Throws where CAP_NET_RAW or CAP_NET_ADMIN is missing. */
   constructor() {
     this.#ways = { ip: openV4(), ip6: openV6() };
   }

@@ -1,4 +1,4 @@
-/** What the agent and its answer thread tell each other. */
+/** The messages between the main thread and the answer thread. */
 
 import type { DnsRecord } from '../../names/dnscache.ts';
 import type { Pair, Recovered } from '../../names/leases.ts';
@@ -7,7 +7,7 @@ import type { Subjects } from '../../names/subjects.ts';
 
 /** What the thread is given at its start. */
 export interface AnswerThreadOptions {
-  /** An eventfd: whoever has posted a message counts it up. */
+  /** An eventfd that is counted up after each message to the thread. */
   readonly wake: number;
   readonly queue: number;
   /** From which resolvers answer. */
@@ -20,7 +20,7 @@ export interface AnswerThreadOptions {
 export type ToThread =
   /** The rules for these are in force; `renewed`: sets of names were made anew, and are empty. */
   | { readonly kind: 'subjects'; readonly subjects: Subjects; readonly renewed: boolean }
-  /** Answer with all facts that are due, and this number. */
+  /** Asks for all records that are due, and for this number. */
   | { readonly kind: 'sync'; readonly id: number }
   /** Between these there are open connections. */
   | { readonly kind: 'inUse'; readonly pairs: readonly Pair[] }
@@ -36,12 +36,12 @@ export interface DnsCounts {
   /** Control packets that no rule took. */
   readonly untaken: number;
   readonly evicted: number;
-  /** How often answers went on because nobody read them in time. */
+  /** How often answers went on because they were not read in time. */
   readonly overruns: number;
-  /** Of answers, by how long they waited since the thread fetched them: `WAIT_BUCKETS_US`, and longer. */
+  /** How many answers waited how long after the thread had fetched them: for each of `WAIT_BUCKETS_US`, and longer. */
   readonly waits: readonly number[];
   readonly waitedUs: number;
-  /** Grows about once a second, for as long as the thread has pods to hear for. */
+  /** Grows about once a second while the thread has pods to read answers for. */
   readonly turns: number;
   /** Addresses that stand. */
   readonly addresses: number;

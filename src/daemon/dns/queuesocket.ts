@@ -57,10 +57,10 @@ export class QueueSocket {
   #verdictId = 0;
   /** What came while the queue was being set up. */
   readonly #early: WaitingPacket[] = [];
-  /** How often the kernel had to let packets go on because nobody read them. */
+  /** How often the kernel let packets go on because they were not read in time. */
   overruns = 0;
 
-  /** Of the network namespace of this thread. Throws where another program listens at the number. */
+  /** Opens the queue in the network namespace of this thread. Throws where another program reads this number. */
   constructor(number: number) {
     this.#number = number;
     this.fd = check('netlink socket', socket(AF_NETLINK, RAW, NETLINK_NETFILTER));

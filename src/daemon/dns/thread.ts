@@ -1,6 +1,6 @@
 /**
- * The answer thread: reads what waits, has the addresses stand, lets it go on. It never comes back to its event loop, so
- * that nothing is between a packet and its verdict; the agent's messages are fetched when their eventfd says so.
+ * The answer thread: a loop around DnsAnswerHandler. It never returns to its event loop, so that nothing delays the
+ * verdict of a packet; messages of the main thread are fetched when their eventfd is readable.
  */
 import { readSync } from 'node:fs';
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';

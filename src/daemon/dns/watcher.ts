@@ -1,6 +1,6 @@
 /**
- * Hears what pods are told by DNS, while any of the node's pods has a rule by name: a thread of its own, begun with the
- * first commit that has such a pod, and begun again if it ends. Never in the way of the rules.
+ * Reads the DNS answers of pods, while any of the node's pods has a rule by name: in a thread of its own, begun with the
+ * first commit that has such a pod, and begun again if it ends. No commit ever waits for it.
  */
 
 import { readFileSync } from 'node:fs';
@@ -53,7 +53,7 @@ export class DnsWatcher implements NamesKnown {
   #starting: Promise<void> | undefined;
   #retry: NodeJS.Timeout | undefined;
   #error: string | undefined;
-  /** Since it was heard last. */
+  /** Failed starts since the thread last ran. */
   #failures = 0;
   #restarts = 0;
   #closed = false;
@@ -79,7 +79,7 @@ export class DnsWatcher implements NamesKnown {
     await this.#thread?.synced();
   }
 
-  /** With all that has been heard by now; of a thread that does not say so in time, what it has said. */
+  /** With all answers until now; where the thread does not respond in time, with those that it has reported. */
   async latest(): Promise<DnsCache | undefined> {
     await settledWithin(LATEST_MS, this.synced());
     return this.#cache;
@@ -102,13 +102,13 @@ export class DnsWatcher implements NamesKnown {
     };
   }
 
-  /** Of the thread that runs now, and how many ended before it. */
+  /** The counts of the thread that runs now, and how many threads ended before it. */
   totals(): DnsTotals {
     const counts = this.#thread?.counts;
     return { restarts: this.#restarts, waitBucketsUs: WAIT_BUCKETS_US, ...(counts && { counts }) };
   }
 
-  /** The rules are in force: whoever they are about is heard from now on. Never waits. */
+  /** The rules are in force: from now on the answers of their pods are read. Never waits. */
   committed({ ops, ruleset }: Pick<Committed, 'ops' | 'ruleset'>): void {
     const subjects = this.#options.subjects();
     this.#before ??= takenOver(programmedBefore(subjects, ops, NAMES_PODS), ruleset);
@@ -129,7 +129,7 @@ export class DnsWatcher implements NamesKnown {
     this.#conntrack?.close();
   }
 
-  /** Where somebody is to be heard for, and nobody hears. */
+  /** Starts the thread where there are pods with rules by name and no thread. */
   #start(): void {
     const { queue } = this.#options;
     if (queue === undefined || !this.#isMissing) return;
@@ -156,7 +156,7 @@ export class DnsWatcher implements NamesKnown {
 
   async #open(queue: DnsQueue): Promise<void> {
     try {
-      // Loaded where somebody has a rule by name: few nodes ever do.
+      // Loaded only where a pod has a rule by name: few nodes ever have one.
       const [{ AnswerThread }, { DnsCache }] = await Promise.all([
         import('./answerthread.ts'),
         import('../../names/dnscache.ts'),
@@ -185,7 +185,7 @@ export class DnsWatcher implements NamesKnown {
     }
   }
 
-  /** What is open from before is no reason not to hear. */
+  /** Answers are read also where open connections cannot be. */
   async #takeOverOpen(thread: AnswerThread, cache: DnsCache): Promise<void> {
     try {
       await thread.synced(); // what is in the sets is known now
@@ -246,7 +246,7 @@ type Before = Pick<Parameters<typeof openByName>[0], 'inherited' | 'ruleset'>;
 
 const NOTHING_BEFORE: Before = { inherited: NO_SUBJECTS, ruleset: { tables: new Map() } };
 
-/** Rules of a first commit are not held for nobody. */
+/** Keeps no rules of the first commit where no pod needs them. */
 function takenOver(inherited: Subjects, ruleset: Before['ruleset']): Before {
   return inherited.pods.length === 0 ? NOTHING_BEFORE : { inherited, ruleset };
 }
@@ -263,9 +263,9 @@ async function readRecovered(): Promise<Recovered[]> {
   );
 }
 
-// Which addresses that pods were told they are connected to.
+// Which of the addresses that pods got from DNS have open connections.
 
-/** A TCP connection that nobody has answered is none; of other protocols an end may be silent. */
+/** An unanswered TCP connection does not count; in other protocols one end may be silent. */
 export async function connectedPairs(conntrack: Conntrack, pairs: readonly Pair[]): Promise<Pair[]> {
   const asked = new Map(pairs.map(pair => [keyOf(pair.pod, pair.peer), pair]));
   const found = new Set<Pair>();
@@ -283,7 +283,7 @@ function keyOf(pod: Address, peer: Address): string {
   return `${pod} ${peer}`;
 }
 
-// The resolvers that the node's pods ask: those that the kubelet gives to us as to them, and what is named beside.
+// The resolvers that the node's pods ask: those that the kubelet gives to pods and to us, and those of the options.
 
 /** The `nameserver` lines of resolv.conf(5); a resolver on loopback is no pod's. */
 export function resolversIn(resolvConf: string): Address[] {

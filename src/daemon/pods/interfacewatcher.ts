@@ -1,8 +1,8 @@
 /**
- * Which of this node's interfaces lead to pods, which out of the node, and which are ends of tunnels: read from the
- * kernel, and merged into the agent's own Node as if the API server had reported it. What changes is found within some seconds: a bridge is made
- * with the first pod, and an uplink while a machine boots. A port that comes to a bridge is looked at as soon as the kernel
- * says so, and again soon until it is known whose it is: its pod has its address a moment later.
+ * Which of this node's interfaces lead to pods, which lead out of the node, and which are ends of tunnels: read from the
+ * kernel, and merged into the agent's own Node as if the API server had reported it. Changes are found within some
+ * seconds: a bridge is made with the first pod, an uplink while a machine boots. A new port of a bridge is read as soon
+ * as the kernel reports it, and again soon until its pod is known, which gets its address a moment later.
  */
 import type { Logger } from 'pino';
 import { PortWatch } from '../../kernel/netlink/route/routewatch.ts';
@@ -32,7 +32,7 @@ import { devicesTo } from './podroutes.ts';
 const EVERY_MS = 5_000;
 /** How often the kernel's notices are read: a call that takes microseconds. */
 const NOTICES_MS = 50;
-/** Between looks at ports that nobody knows. Whoever is behind one can make notices without end, and a look takes some milliseconds. */
+/** The wait between looks at unknown ports: a pod can cause notices without end, and a look takes milliseconds. */
 const UNKNOWN: Backoff = { firstMs: 200, mostMs: EVERY_MS };
 
 export interface InterfaceWatcherOptions {
@@ -60,7 +60,7 @@ export class InterfaceWatcher {
   #before: readonly PodPort[];
   #watch: PortWatch | undefined;
   #timer: NodeJS.Timeout | undefined;
-  /** When it is looked next, and how often it was since the ports that nobody knows are others. */
+  /** When the next look is due, and how many there were since the unknown ports changed. */
   #dueMs = 0;
   #looked = { atMs: 0, unknown: '', times: 0 };
   #failed = false;
@@ -91,7 +91,7 @@ export class InterfaceWatcher {
     this.#timer = setInterval(() => this.#turn(), NOTICES_MS).unref();
   }
 
-  /** Reads them now; somebody waits for the rules where it is `urgent`. Never throws. */
+  /** Reads the interfaces now. `urgent`: a pod waits for the rules. Never throws. */
   look(urgent = false): Promise<void> {
     return this.#looks.ask(urgent);
   }
@@ -119,7 +119,7 @@ export class InterfaceWatcher {
     void this.look();
   }
 
-  /** The sooner the next look, the newer are the ports that nobody knows. */
+  /** The newer the unknown ports are, the sooner is the next look. */
   #plan(): void {
     const unknown = this.#own?.links.bridgePorts?.unknown.join() ?? '';
     const times = unknown === this.#looked.unknown ? this.#looked.times + 1 : 1;
@@ -168,7 +168,7 @@ export class InterfaceWatcher {
     return own;
   }
 
-  /** Once for each bridge: nobody who sets it back means that by accident. */
+  /** Once for each bridge: if it is set back, that is deliberate. */
   async #askOfLldp(bridges: readonly number[]): Promise<void> {
     if (bridges.every(index => this.#asked.has(index))) return;
     const { log } = this.#needs;
@@ -215,7 +215,7 @@ const LINK_LOCAL = parseCidr('fe80::/10')!;
 
 /** Addresses for documentation (RFC 5737, RFC 3849): the way there is the way to everybody. */
 const ANYBODY = ['192.0.2.1', '2001:db8::1'].map(text => parseAddress(text)!);
-/** A few tell what all would: nodes are behind the same interfaces. */
+/** A few are enough, because nodes are reached by the same interfaces. */
 const MOST_ASKED = 16;
 
 export async function readOwnInterfaces(
@@ -269,7 +269,7 @@ export interface LinkFacts {
   readonly own: readonly Address[];
   /** Indices of the interfaces by which other nodes and the rest of the world are reached. */
   readonly waysOut: readonly number[];
-  /** Of those by which pods are whose addresses are in none of the pod networks. */
+  /** Likewise for pods whose addresses are in none of the pod networks. */
   readonly waysToPods: readonly number[];
 }
 
@@ -295,7 +295,7 @@ export function nodeLinksOf(facts: LinkFacts): NodeLinks {
   };
 }
 
-/** Each is asked of what pods send: nobody listens to so many ports. */
+/** Packets of pods are compared with each of them; real nodes have far fewer. */
 const MOST_PORTS = 256;
 
 function tunnelsOf(all: readonly Tunnels[]): Tunnels {
@@ -306,7 +306,7 @@ function tunnelsOf(all: readonly Tunnels[]): Tunnels {
   };
 }
 
-/** Each is asked of what pods send: nobody gives a bridge so many networks. */
+/** Packets of pods are compared with each of them; real bridges have far fewer networks. */
 const MOST_BROADCASTS = 16;
 
 /** A bridge's network may be another than the node's pod networks, as one of the whole cluster. */
@@ -333,10 +333,10 @@ function isIn(cidrs: readonly Cidr[], address: Address): boolean {
 }
 
 // Frames to 01:80:c2:00:00:0e, the address of LLDP. A bridge hands them to the node by the port that they come by, and asks
-// no hook (br_handle_frame): whatever is in them reaches connection tracking as if nobody had to be asked, so that a pod
+// no hook (br_handle_frame): their contents reach connection tracking without passing the port's rules, so that a pod
 // could make what it sends an answer, and its bridge learns from them. A bridge that forwards them asks its hooks of them
-// as of any other frame, and the rules of its ports drop them (podports.ts). Whoever listens for LLDP on an interface of
-// the node hears it before the bridge does.
+// as of any other frame, and the rules of its ports drop them (podports.ts). A program that reads LLDP on an interface of
+// the node gets the frame before the bridge does.
 
 /** The bit of 01:80:c2:00:00:0e. */
 const LLDP = 1 << 0x0e;

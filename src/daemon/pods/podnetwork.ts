@@ -34,13 +34,13 @@ export interface PodNetworkNeeds {
   readonly agent: Pick<Agent, 'apply' | 'cluster' | 'observe'>;
   readonly status: StatusKeeper;
   readonly barrier: Pick<CommitBarrier, 'programmed'>;
-  /** Hears what keeps the node from taking further pods, and when nothing does any more. */
+  /** Called with what keeps the node from taking further pods, and with undefined when nothing does. */
   readonly onNetworkUnavailable: (unavailable: NetworkError | undefined) => void;
   readonly staleConntrack: StaleConntrack;
   readonly log: Logger;
 }
 
-/** `chained`: another plugin attaches the pods, and its result tells us of them. */
+/** `chained`: another plugin attaches the pods, and we get its result. */
 export function openPodNetwork(
   how: 'attach' | 'chained',
   node: string,

@@ -18,7 +18,7 @@ export interface PortFacts {
   readonly index: number;
   readonly namespace: NamespaceId;
   readonly mac: Mac;
-  /** Of all interfaces of that namespace. */
+  /** The addresses of all interfaces of that namespace. */
   readonly addresses: readonly Address[];
 }
 
@@ -27,9 +27,9 @@ export interface PodPortFacts {
   readonly podCidrs: readonly Cidr[];
   /** The same, and those of the bridges of pods. */
   readonly networks: readonly Cidr[];
-  /** Of the pods that are known to run here. */
+  /** The addresses of the pods that are known to run here. */
   readonly podAddresses: ReadonlySet<Address>;
-  /** Of the node's own interfaces: nobody else's. */
+  /** The addresses of the node's own interfaces, which no pod may use. */
   readonly ownAddresses: ReadonlySet<Address>;
   /** What was known at the last look. */
   readonly before: readonly PodPort[];
@@ -56,7 +56,7 @@ export function podPortsOf(facts: PodPortFacts): PodPort[] {
   });
 }
 
-/** What led to a pod still does: also a port whose pod has taken its own address away. */
+/** A port that led to a pod still does, even if the pod has removed its own address. */
 function leadingToPods({ ports, podCidrs, podAddresses, ownAddresses, before }: PodPortFacts): PortFacts[] {
   const known = new Set(before.map(({ index }) => index));
   const isOfPods = (address: Address) => podAddresses.has(address) || isIn(podCidrs, address);
@@ -69,8 +69,8 @@ function leadingToPods({ ports, podCidrs, podAddresses, ownAddresses, before }: 
 }
 
 /**
- * A pod that is known has no other address of a network of pods than it is known by: it would send as nobody, whom no
- * policy isolates. It is known by an address that it has `left`, too.
+ * A known pod may only use its known addresses in pod networks: with another one it would send as an unknown pod, which
+ * no policy isolates. Addresses that it has `left` count as known, too.
  */
 function withoutFree(
   own: readonly Address[],
@@ -153,7 +153,7 @@ export function bridgePortsOf(
   };
 }
 
-/** What is behind each port of these bridges. A port whose other end cannot be read, or is gone, is left out. */
+/** Reads what is behind each port of these bridges. A port whose other end cannot be read, or is gone, is left out. */
 export async function readBridgePorts(
   socket: RtnetlinkSocket,
   interfaces: readonly Link[],

@@ -43,7 +43,7 @@ export async function listPodRoutes(
   });
 }
 
-// By which interfaces the kernel would send to addresses.
+// The interfaces by which the kernel would send to addresses.
 
 /** Their indices, in the order of the addresses; undefined where none leads there, or the address is the node's own. */
 export async function devicesTo(

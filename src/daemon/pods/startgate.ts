@@ -31,7 +31,7 @@ export interface StartGateConfig {
   readonly gate: { readonly on: true } | GateOff;
 }
 
-/** `missed`: nobody wanted it off, and nothing else makes rules before a pod starts. */
+/** `missed`: it was not turned off, and nothing else makes rules before a pod starts. */
 interface GateOff {
   readonly on: false;
   readonly why: string;

@@ -23,7 +23,7 @@ export interface AgentSource {
   close(): Promise<void>;
 }
 
-/** Who else wants to know how the source is. */
+/** What else is informed about the source. */
 export interface SourceWatcher {
   onProblems(problems: readonly Problem[]): void;
   onSource(status: SourceStatus): void;
@@ -40,7 +40,7 @@ export interface SourceNeeds {
   readonly log: Logger;
 }
 
-// Problems of what was read: a line of the log for each that is new, and all of them for the status.
+// Problems of objects: each new one is a line of the log, and the status has all of them.
 
 export function reportToBoth(watcher: SourceWatcher, log: Logger): (problems: readonly Problem[]) => void {
   let logged = new Set<string>();

@@ -6,7 +6,7 @@
  *     namespaces, nodes, and policies of the     are waited for where rules in force were made from them; else what
  *     whole cluster                              asks for them allows nothing, and denies all the same (N68)
  *
- * Nobody waits for a source that is still being read as if it were lost: it is lost when it says so, for some seconds.
+ * A source that is still being read is not lost: it is lost when it has reported so for some seconds.
  */
 import type { Logger } from 'pino';
 import { unknownPodsIn } from '../../compiler/unknownpods.ts';
@@ -114,7 +114,7 @@ export function missingKinds(
   return areLost && unread.length > 0 ? unread.map(([kind]) => kind) : undefined;
 }
 
-// What the rules in the kernel were made from, as far as they tell: before an agent replaces them.
+// What the rules in the kernel were made from, read before an agent replaces them.
 
 export async function readRulesInForce(): Promise<Ruleset> {
   const kernel = await openNftKernel();
@@ -154,7 +154,7 @@ function asksForNamespaces({ tables }: Ruleset): boolean {
 
 const LONG_COMMENT = 100;
 
-/** Of rules, and of what maps decide by themselves, as by the port alone. */
+/** Comments of rules, and of elements of verdict maps, which decide some packets alone. */
 function* commentsOf({ tables }: Ruleset): Generator<string> {
   for (const { chains, sets } of tables.values()) {
     for (const { rules } of chains.values()) for (const { comment = '' } of rules) yield comment;

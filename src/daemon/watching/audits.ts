@@ -1,6 +1,6 @@
 /**
- * Audited policies, judged on the connections that this node sees: counted for metrics, and told to their authors now and then.
- * While nobody audits, nothing is listened to.
+ * Audited policies, judged on the connections of this node: counted for metrics, and sometimes reported to their authors.
+ * Where no policy is audited, no connection is followed.
  */
 
 import type { Log } from '../../agent/log.ts';

@@ -61,7 +61,7 @@ const WITHIN_MS = 20;
 const RETRY_MS = 10_000;
 
 export class Denials {
-  /** Where nothing is named, nobody needs them. */
+  /** Absent where denials are not named. */
   readonly services: KnownServices | undefined;
   readonly #options: DenialsOptions;
   /** What the agent knows, as the reference looks at it. */
@@ -71,7 +71,7 @@ export class Denials {
   readonly #totals = new RunningTotals(countersOfDenials);
   readonly #sinceMs = Date.now();
   #socket: LogSocket | undefined;
-  /** Of the sockets before. */
+  /** The counts of earlier sockets. */
   #before: LogCounts = { read: 0, lost: 0, garbled: 0 };
   /** Packets that had no name for a fault of ours, and the latest fault. */
   #unnamed = 0;
@@ -244,7 +244,7 @@ export class RunningTotals {
     this.#readCounters = readCounters;
   }
 
-  /** Since the first call: what was counted before is somebody else's. What cannot be read has not changed. */
+  /** Since the first call, since earlier counts belong to a previous agent. What cannot be read counts as unchanged. */
   async read(): Promise<readonly number[]> {
     if (performance.now() - this.#readMs > FRESH_MS)
       this.#reading ??= this.#look().finally(() => {
@@ -270,7 +270,7 @@ function risen(before: number, now: number): number {
   return now >= before ? now - before : now;
 }
 
-// The Services that denials are named by, and why they are not where they are not.
+// The Services that name denials, and why they are missing where they are.
 
 export class KnownServices {
   readonly #names = new ServiceNames();

@@ -1,6 +1,6 @@
 /**
- * New connections by name, while somebody asks: read some twenty times a second, named by what the agent knows, and told
- * to all who ask. Whatever comes, no more than a share of a core is given to it: what is beyond is lost, and counted.
+ * New connections by name, while they have followers: read some twenty times a second, named by the agent, and given
+ * to each of them. It takes a share of one core at most: connections beyond that are lost, and counted.
  */
 import type { Log } from '../../agent/log.ts';
 import { whyNoConntrackEvents } from '../../kernel/host/read.ts';
@@ -13,10 +13,10 @@ import type { SeenFlow } from '../../observe/flows/seenflow.ts';
 import type { FlowBatch, FlowSource, FlowsFacts } from '../../observe/flows/source.ts';
 
 const EVERY_MS = 40;
-/** Of each turn; the clock is looked at behind every so many. */
+/** How long a turn may take; the clock is read once in so many connections. */
 const TURN_MS = 6;
 const LOOK_EVERY = 64;
-/** Of each turn, also where the machine is so busy that its time is over before it has begun. */
+/** Read in each turn at least, even where the machine is so busy that the time is over at once. */
 const LEAST_AT_ONCE = 256;
 /** A node with many pods has many interfaces, and they are seldom others. */
 const OWN_MS = 10_000;
@@ -41,7 +41,7 @@ export class FlowReader implements FlowSource {
   #own: { readonly atMs: number; readonly addresses: ReadonlySet<Address> } | undefined;
   #seen = 0;
   #others = 0;
-  /** Of all sockets, and of this one until the turn before. */
+  /** Lost at all sockets so far, and at this one until the previous turn. */
   #lost = 0;
   #lostHere = 0;
   /** For a fault of ours, since this socket was opened. */

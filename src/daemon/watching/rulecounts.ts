@@ -69,7 +69,7 @@ export class RuleCounts {
     this.totals.take(counts ?? []);
     if (this.#reading !== undefined) this.#meanwhile.push(...(counts ?? []));
     this.totals.unreadChains += counts === undefined ? going.length : going.length - read.length;
-    // Where nobody scrapes, rules that have gone would be remembered for ever.
+    // Without scrapes, rules that have gone would never be forgotten.
     if (this.totals.remembered > MOST_REMEMBERED) void this.read();
   }
 }
@@ -93,7 +93,7 @@ function goingIn(ops: readonly Op[]): ChainOf[] {
   );
 }
 
-// Totals of what rules have counted, by policy rule: they only rise, whatever becomes of the rules. Bounded.
+// Totals of rule counters by policy rule. They only rise, also when rules are made anew, and their number is bounded.
 
 export interface RuleTotal extends CountedRule {
   packets: number;
@@ -105,7 +105,7 @@ export interface RuleTotal extends CountedRule {
 const MOST = 20_000;
 
 export class RuleTotals {
-  /** Of chains that went before they could be read. */
+  /** How many chains were deleted before their counters could be read. */
   unreadChains = 0;
   readonly #most: number;
   readonly #totals = new Map<string, RuleTotal>();
@@ -116,7 +116,7 @@ export class RuleTotals {
     this.#most = most;
   }
 
-  /** Rules whose counts are remembered: those that have gone are among them until all are read. */
+  /** How many rules' counts are remembered; deleted rules are among them until all rules are read. */
   get remembered(): number {
     return this.#last.size;
   }
@@ -158,7 +158,7 @@ export class RuleTotals {
     return key;
   }
 
-  /** Of the namespaces with most of them, the oldest: whose rules come and go takes no total of another's. */
+  /** Drops the oldest totals of the namespaces that have most, so that no namespace displaces another's. */
   #forgetGone(present: ReadonlySet<string>): void {
     const gone = [...this.#totals.keys()].filter(key => !present.has(key));
     const ofNamespaces = [...Map.groupBy(gone, key => namespaceOf(this.#totals.get(key)!)).values()];
@@ -169,12 +169,12 @@ export class RuleTotals {
   }
 }
 
-/** Of a rule that several policies share, that of the first. */
+/** The namespace of the rule's policy; of the first one where several share the rule. */
 function namespaceOf({ source }: CountedRule): string {
   return namespaceOfLabel(policiesIn(source)[0] ?? '');
 }
 
-/** As many as each may keep where `excess` of all are to go, and nobody keeps more than who loses some. */
+/** How many each list may keep so that `excess` entries go, all of them from the longest lists. */
 function levelOf(lists: readonly (readonly unknown[])[], excess: number): number {
   const beyond = (kept: number) => lists.reduce((sum, { length }) => sum + Math.max(0, length - kept), 0);
   let low = 0;

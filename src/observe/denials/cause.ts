@@ -79,7 +79,7 @@ const OPENING_MASK = 0x17; // FIN, SYN, RST, ACK
 const SYN = 2;
 const SCTP_INIT = 1;
 
-/** Of the protocols in which it can be told. */
+/** Whether the packet is of an open connection, in the protocols that show it. */
 function isOfTheMiddle({ tcp, sctp }: PacketHead): boolean {
   if (tcp !== undefined) return (tcp.flags & OPENING_MASK) !== SYN;
   return sctp !== undefined && sctp.chunk !== SCTP_INIT;

@@ -11,7 +11,7 @@ export interface Denial {
   /** Rises with each, as long as the agent lives. */
   readonly number: number;
   readonly atMs: number;
-  /** Of the last packet of the same attempt. */
+  /** When the last packet of the attempt came. */
   readonly lastMs: number;
   /** Packets of the attempt that were handed over: the first, and those that were sent again. */
   readonly times: number;
@@ -73,12 +73,12 @@ export function deniersOf({ policy, policies }: Cause): readonly PolicyId[] {
   return policies ?? (policy === undefined ? [] : [policy]);
 }
 
-// A pod as policy saw it when somebody told of it: told with the connection, since the pod may have changed a second later.
+// A pod as policy saw it at the time of the connection: it may have changed a second later.
 
 export interface PodFacts {
   /** Where the pod runs. */
   readonly nodeName?: string;
-  /** Of the pod; absent where they and its ports are longer than 4 KB of text. */
+  /** The pod's labels; absent where they and its ports are longer than 4 KB of text. */
   readonly labels?: Labels;
   /** Its named ports; absent where it has none, and where `labels` are. */
   readonly ports?: readonly ContainerPort[];

@@ -82,7 +82,7 @@ function isWithin(ms: number, then: number, now: number): boolean {
   return Math.abs(now - then) <= ms;
 }
 
-// Which packets belong to one attempt, and whose it is: nobody has his attempt counted with another's.
+// Which packets belong to one attempt, and to which source, so that no two sources share one.
 
 export interface DeniedAttempt extends Origin {
   /** The same for all its packets. */
@@ -104,7 +104,7 @@ function groupOf({ isOfLink, iif }: DeniedPacket, sender: Pod | undefined, node:
   return sender?.node === node ? `pod ${sender.key}` : 'outside';
 }
 
-/** Who has the address, or had it until a moment ago. */
+/** The pod that has the address, or had it until a minute ago. */
 function podWith(address: Address, view: ModelView): Pod | undefined {
   return view.ownerOf(address) ?? view.formerOwnerOf(address)?.pod;
 }

@@ -20,7 +20,7 @@ export function connectionText(
   return `${endText(from)} -> ${target}${at}/${protocol}${through}${error}`;
 }
 
-/** Of what has no name of its own. An address may have been told under many. */
+/** The text of an end that is no pod and no node. DNS may have given its address for many names. */
 function resolvedText({ address, pod, node }: DenialEnd, names: readonly string[] = []): string | undefined {
   const [first, ...others] = names;
   if (first === undefined || (pod ?? node) !== undefined) return undefined;
@@ -58,7 +58,7 @@ export function logFields(denial: Denial): object {
 
 const AGAIN_MS = 60_000;
 const MOST_KINDS = 4_096;
-/** Of all sources together. */
+/** The rate of all sources together. */
 const IN_ALL: Rate = { burst: 20, perSecond: 1 };
 /** A scan of ports is as many kinds as there are ports: nobody has the lines of others. */
 const PER_SOURCE: Rate = { burst: 5, perSecond: 1 / 12 };
@@ -89,7 +89,7 @@ export class Sampler {
   }
 }
 
-/** Who forges an address takes no lines of whose it is. */
+/** Packets with a forged address use up no lines of the address's owner. */
 function sourceOf({ from, cause: { kind } }: Denial): string {
   return kind === 'link' ? 'link' : (from.pod ?? from.address);
 }

@@ -111,7 +111,7 @@ export class ModelView implements View {
     return owner;
   }
 
-  /** Who had the address until a moment ago, and nobody has it since. */
+  /** The pod that had the address until a minute ago, while no other pod has it. */
   formerOwnerOf(address: Address): FormerPod | undefined {
     const former = this.#former.get(address);
     if (former === undefined) return undefined;

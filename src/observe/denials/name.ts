@@ -47,7 +47,7 @@ export function dialledService(
   return { ...asked, name };
 }
 
-/** Who has the address, or had it until a moment ago. */
+/** The pod that has the address, or had it until a minute ago. */
 export function namedEnd(address: Address, view: ModelView): DenialEnd {
   const pod = view.ownerOf(address);
   if (pod !== undefined) return { address, pod: pod.key, ...podFacts(pod) };

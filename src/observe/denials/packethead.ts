@@ -14,7 +14,7 @@ export interface PacketHead {
   readonly from: Address;
   readonly to: Address;
   readonly protocol: FlowProtocol;
-  /** Of TCP, UDP and SCTP, where they were in the bytes. */
+  /** In TCP, UDP and SCTP, as far as the bytes have them. */
   readonly sourcePort?: number;
   readonly port?: number;
   readonly tcp?: { readonly flags: number; readonly sequence: number };
@@ -23,7 +23,7 @@ export interface PacketHead {
   readonly icmp?: {
     readonly type: number;
     readonly code: number;
-    /** Of an echo. */
+    /** In an echo. */
     readonly id?: number;
     /** The packet that an error is about. */
     readonly about?: PacketHead;

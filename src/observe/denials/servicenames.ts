@@ -44,7 +44,7 @@ export class ServiceNames {
     return this.#unnamed.size > 0;
   }
 
-  /** Of all that were put and are not deleted, named or not. */
+  /** The keys of all Services that are there, whether they name an address or not. */
   keys(): Iterable<ServiceKey> {
     return [...this.#keys.keys(), ...this.#unnamed];
   }

@@ -104,14 +104,14 @@ function knownEnd(address: Address, view: ModelView): KnownEnd {
   return { end, isHere, family: familyOf(address) };
 }
 
-/** Of the networks that this node gives to pods, though nobody knows of one that has it. */
+/** Whether the address is in this node's pod networks, also where no known pod has it. */
 function isOfOurPods(address: Address, view: ModelView): boolean {
   const own = podCidrsOf(view.cluster.nodes.get(view.node));
   return view.nodeWith(address) === undefined && own.some(cidr => cidrContains(cidr, address));
 }
 
-// Whose pod a pod is, by the labels that controllers give to theirs: the agent keeps no owners. Whoever makes pods may
-// write the same labels, and so name a pod of his own namespace as he likes.
+// The workload of a pod, by the labels that controllers give to their pods: the agent keeps no owners. A tenant may
+// write the same labels, and so give any workload's name to a pod of its own namespace.
 
 /** Undefined where no controller's label is there, or the pod's name is not made as that controller makes it. */
 export function workloadByLabels(pod: Pick<Pod, 'namespace' | 'name' | 'labels'>): WorkloadId | undefined {

@@ -10,9 +10,9 @@ export interface SeenFlow {
   readonly number: number;
   /** When the agent read of it, some 40 ms behind its first packet. */
   readonly atMs: number;
-  /** Who opened it. */
+  /** The end that opened it. */
   readonly from: FlowEnd;
-  /** Who answers: behind any translation. */
+  /** The end that answers, after any address translation. */
   readonly to: FlowEnd;
   readonly protocol: FlowProtocol;
   readonly sourcePort?: number;

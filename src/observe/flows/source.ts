@@ -1,4 +1,4 @@
-/** Who tells of new connections, for as long as somebody asks. */
+/** The source of new connections, which is read as long as it has followers. */
 import type { SeenFlow } from './seenflow.ts';
 
 /** What was read at once. */

@@ -8,9 +8,9 @@ import { concerns, viewWith } from '../../semantics/audit.ts';
 import { judgeDirection } from '../../semantics/evaluate.ts';
 import type { View } from '../../semantics/view.ts';
 
-/** Of each namespace in turn those whose names come first are judged: nobody looks at more. */
+/** So many policies are judged, from each namespace in turn those whose names come first. */
 export const MOST_AUDITED = 50;
-/** Of all policies together: connections beyond are not judged, and counted. */
+/** The time for all policies together: connections beyond it are not judged, but counted. */
 const JUDGING_MS = 4;
 const OF_EACH_MS = 40;
 /** A process that was stopped in the midst of a judgement does not pay for all of that. */
@@ -56,7 +56,7 @@ export class AuditTally {
   /** Below zero where one judgement took more than was left: those that come wait until it is made up for. */
   #leftMs = JUDGING_MS;
   #atMs: number;
-  /** Who is judged first: who would have been next when the time was over. */
+  /** Where to begin: the policy that was next when the time was over. */
   #first = 0;
 
   /** `now`: milliseconds with fractions, of a clock that is never set. */

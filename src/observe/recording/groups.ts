@@ -20,10 +20,10 @@ export interface FlowGroup {
   readonly verdict: 'allow' | 'deny';
   /** They were let pass by the other end, and the node of the end that denies them was not recorded: nobody knows what it did. */
   readonly unseen?: true;
-  /** Who decides, where a policy does. */
+  /** The policy that decides, if one does. */
   readonly policy?: PolicyId;
   readonly rule?: string;
-  /** Of the first of them. */
+  /** The reason of the first of them. */
   readonly reason: string;
   readonly firstMs: number;
   readonly lastMs: number;

@@ -18,7 +18,7 @@ export function mergeRecordings(recordings: readonly Recording[]): Recording {
   return merged.recording();
 }
 
-/** Of each kind, however many recordings there are: nobody reads a file that has more. */
+/** The most objects of each kind in a merged recording: a larger file could not be read. */
 const MOST_OBJECTS = 100_000;
 
 /** Grows as recordings come, within the limits of one. Labels of namespaces and nodes are those of the latest that came. */
@@ -53,7 +53,7 @@ export class MergedRecording {
     if (recording.isCut) this.#isCut = true;
   }
 
-  /** Of the node a part is missing. */
+  /** Marks the node as having a gap. */
   miss(node: string): void {
     this.#missedOn.add(node);
   }

@@ -7,7 +7,7 @@ import { podText } from './recording.ts';
 /** Pods by their names, as far as somebody knows them. */
 export type Pods = Pick<ReadonlyMap<PodKey, Pod>, 'get'>;
 
-/** Of more states of pods some have several objects: that takes room, and nothing else. */
+/** Beyond this some states of pods have several objects, which costs memory and nothing else. */
 const MOST_SHARED = 50_000;
 
 export class PodVersions {

@@ -17,7 +17,7 @@ import {
 } from './readparts.ts';
 import type { RecordedEnd, RecordedFlow, Recording, SilentPods } from './recording.ts';
 
-/** Nobody records more; a file of somebody else's may not fill the memory. */
+/** Recordings never have more; a foreign file must not fill the memory. */
 const MOST = { flows: 500_000, ends: 1_000_000, others: 200_000, characters: 400_000_000 };
 /** What a value takes in memory, beside its characters: of many short ones that is most of it. */
 export const VALUE_CHARACTERS = 48;
@@ -168,7 +168,7 @@ function keysIn(line: string): number {
   return count;
 }
 
-/** Of all objects in it, however deep. */
+/** Counts the keys of all objects in the value, however deep. */
 function keysOf(value: unknown): number {
   let count = 0;
   const left: unknown[] = [value];

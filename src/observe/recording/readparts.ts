@@ -37,7 +37,7 @@ export function readHeader(value: Values): Omit<Recording, 'namespaces' | 'nodes
   };
 }
 
-/** Of a namespace, as Kubernetes has it: a line that has a thousand is no longer than a line may be. */
+/** The longest name of a namespace in Kubernetes: a line with a thousand of them is no longer than a line may be. */
 const LONGEST_NAME = 63;
 /** The last that a Date can say. */
 const LATEST_MS = 8.64e15;
@@ -161,7 +161,7 @@ function readProtocol(value: unknown): FlowProtocol {
 
 const PROTOCOLS = ['TCP', 'UDP', 'SCTP', 'ICMP'] as const;
 
-// The values of a line, each as it must be.
+// Readers of the values of a line, each of which throws where the value is not valid.
 
 export class LineError extends Error {
   override readonly name = 'LineError';

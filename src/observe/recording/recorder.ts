@@ -78,7 +78,7 @@ export class Recorder {
     }));
   }
 
-  /** Of very many namespaces, those that come late are counted together. */
+  /** Beyond a number of namespaces, further ones are counted together. */
   leaveOut(namespace: string, count: number): void {
     const key = this.#leftOut.has(namespace) || this.#leftOut.size < MOST_NAMED ? namespace : '';
     this.#leftOut.set(key, sum(this.#leftOut.get(key) ?? 0, count));

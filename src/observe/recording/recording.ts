@@ -22,7 +22,7 @@ export interface RecordedFlow {
   readonly protocol: FlowProtocol;
   readonly port?: number;
   readonly viaService?: true;
-  /** Of an address outside: names, or patterns of names, under which the source had been told it by DNS. */
+  /** For an address outside: the names, or patterns of names, for which DNS had given it to the source. */
   readonly names?: readonly string[];
   /** Whether it was let pass then. */
   readonly was: 'allow' | 'deny';
@@ -44,7 +44,7 @@ export interface Recording {
   readonly toMs: number;
   /** Whose agents told. */
   readonly recordedOn: readonly string[];
-  /** Of these nodes a part is missing: their agents were away for a while. */
+  /** Nodes with a gap, because their agents were away for a while. */
   readonly missedOn?: readonly string[];
   readonly unknownPods: UnknownPods;
   /** New connections of which nobody knows more. */
@@ -82,13 +82,13 @@ export function policyFlow({ from, to, protocol, port, viaService }: RecordedFlo
 
 const texts = new WeakMap<Pod, string>();
 
-/** Of two pods the same where policy cannot tell them apart, and people would not. */
+/** Equal for two pods where policy cannot distinguish them, and people would not. */
 export function podText(pod: Pod): string {
   const { key, labels, partial = false, node, ports, hostNetwork } = pod;
   return getOrMake(texts, pod, () => JSON.stringify([key, labels, partial, node, ports, hostNetwork]));
 }
 
-/** Of two flows the same where they are one. */
+/** Equal for two flows where they count as one. */
 export function recordedFlowKey({
   from,
   to,

@@ -10,7 +10,7 @@ import { flowOfDenial } from '../denials/flowofdenial.ts';
 import type { SeenFlow } from '../flows/seenflow.ts';
 import type { RecordedEnd, RecordedFlow } from './recording.ts';
 
-/** Who an end was. */
+/** Finds the pod that an end was. */
 export type PodOf = (end: DenialEnd) => Pod | undefined;
 
 export function ofSeen(

@@ -9,7 +9,7 @@ import { strangerFinder } from '../../semantics/unknownpods.ts';
 import type { RecordedEnd, RecordedFlow, Recording, SilentPods } from './recording.ts';
 import { stableLabels } from './stablelabels.ts';
 
-/** Of a cluster of very many, the rest is not there: a selector may mean more than a suggestion knows. */
+/** Further pods of a very large cluster are left out: a selector may then mean more pods than a suggestion knows. */
 const MOST_SILENT = 20_000;
 
 export function surroundingsOf(

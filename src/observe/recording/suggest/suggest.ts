@@ -175,7 +175,7 @@ function portsOf(texts: ReadonlySet<string>): PortObject[] {
   }));
 }
 
-// Selectors that mean the pods of one set of labels, and of what is recorded nobody else.
+// Selectors that select the pods with one set of labels, and no other recorded pod.
 
 export interface SelectorObject {
   readonly matchLabels?: Labels;
@@ -192,14 +192,14 @@ interface OfNamespace {
   readonly sets: Map<string, Labels>;
   /** Those that have a label, by its key and value. */
   readonly having: Map<string, Labels[]>;
-  /** Of the sets that were asked about. */
+  /** The selectors found, by set of labels. */
   readonly selectors: Map<string, SelectorObject>;
 }
 
 export class LabelSets {
   readonly #namespaces = new Map<string, OfNamespace>();
 
-  /** Of all pods that the recording knows, silent ones too. */
+  /** Takes all pods of the recording, also those without connections. */
   constructor({ flows, silent }: Pick<Recording, 'flows' | 'silent'>) {
     for (const { namespace, labels } of silent) add(this.#of(namespace), labels);
     for (const { from, to } of flows)
