@@ -56,6 +56,8 @@ export async function openPipeline(options: AgentCommandOptions, log: Logger) {
   const gate = new PodGate(gateConfig, { ...needs, onLate: late => source.report(lateStartSpec(late)) });
   const podNetwork = await openPods(options, {
     ...needs,
+    // A pod that we attach is behind no port of a bridge: to read all interfaces would take longer than its commit.
+    ...(options.podNetwork === 'attach' && { barrier: enforcement.barrier }),
     status: enforcement.status,
     onNetworkUnavailable: unavailable => source.reportNode(networkCondition(unavailable)),
   });
