@@ -1,5 +1,5 @@
 /**
- * The loop: events are noted as they come; when the scheduler says so, the desired state is compared with the actual
+ * The loop: events are applied as they come. When the scheduler says so, the desired state is compared with the actual
  * one, and the difference is committed as one batch. One commit is in flight. A failed one leaves the old rules in
  * force, and the next attempt reads the kernel first.
  *
@@ -62,7 +62,7 @@ export class Agent {
   #startMs = 0;
   #failures = 0;
   #engineUnproven = false;
-  /** Somebody changed our tables since the last commit. */
+  /** Another process changed our tables since the last commit. */
   #drifted = false;
   #quarantineText = '[]';
 
@@ -83,7 +83,7 @@ export class Agent {
     this.#desired = new DesiredState({ makeEngine, passes, follower, node, timing });
   }
 
-  /** One more who watches from now on. */
+  /** Adds an observer, which hears of everything from now on. */
   observe(observer: Partial<Observer>): void {
     this.#observers.push(observer);
   }
@@ -100,7 +100,7 @@ export class Agent {
 
   /**
    * Takes changes of the cluster in; pods, namespaces and nodes of one call become part of the same batch, policies
-   * when it is their turn. Never waits. Somebody waits for what is urgent: its batch may be ahead of the budget.
+   * when it is their turn. Never waits. What is urgent may go beyond the budget of commits.
    */
   apply(events: readonly ClusterEvent[], { urgent = false } = {}): void {
     if (events.length === 0) return;
@@ -116,7 +116,7 @@ export class Agent {
   }
 
   /**
-   * Reconciles the kernel with the noted state until the signal; the rules outlive it. Throws, with the rules in
+   * Reconciles the kernel with the applied state until the signal; the rules outlive it. Throws, with the rules in
    * force as they are, KernelError where nftables cannot be used or another agent is at work, and whatever breaks
    * twice in a row although it started from scratch.
    */

@@ -162,7 +162,8 @@ export class DesiredState {
     const nowMs = this.#timing.now();
     const isReady = (change: PolicyChange) => this.#engine.isPrepared(change);
     const changes = this.#admission.take(this.cluster.policies, nowMs, all, isReady);
-    this.#takeIn(changes);
+    this.#applyPolicies(changes);
+    this.#recordTaken(changes);
     this.#engine.prepare(this.#admission.toPrepare(nowMs, isReady));
     return changes;
   }
@@ -176,11 +177,6 @@ export class DesiredState {
   /** Some of what is noted waits for the next flush. */
   get isBehind(): boolean {
     return this.#waitingPods.size > 0;
-  }
-
-  #takeIn(changes: readonly PolicyChange[]): void {
-    this.#applyPolicies(changes);
-    this.#recordTaken(changes);
   }
 
   #recordTaken(changes: readonly PolicyChange[]): void {

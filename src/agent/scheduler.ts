@@ -151,21 +151,16 @@ export type RoundDecision =
   | { readonly kind: 'wait'; readonly ms: number };
 
 export function decide(situation: Situation): RoundDecision {
-  const { nowMs, retry, lookAtMs, waiting } = situation;
+  const { nowMs, retry, lookAtMs, waiting, level, limits } = situation;
   if (retry !== undefined) return startOrWait(retry.cause, retry.atMs - nowMs);
   const ready = waiting.filter(({ atMs }) => atMs <= nowMs);
-  if (ready.length > 0)
-    return startOrWait('change', Math.min(...ready.map(change => budgetMs(situation, change))));
+  if (ready.length > 0) {
+    const waits = ready.map(({ sinceMs, priority }) => waitMs(level, priority, nowMs - sinceMs, limits));
+    return startOrWait('change', Math.min(...waits));
+  }
   const nextMs = Math.min(lookAtMs, ...waiting.map(({ atMs }) => atMs));
   if (nowMs < nextMs) return { kind: 'wait', ms: nextMs - nowMs };
-  return startOrWait('look', budgetMs(situation, { sinceMs: lookAtMs, priority: 'normal' }));
-}
-
-function budgetMs(
-  { nowMs, level, limits }: Situation,
-  { sinceMs, priority }: Pick<WaitingChange, 'sinceMs' | 'priority'>,
-): number {
-  return waitMs(level, priority, nowMs - sinceMs, limits);
+  return startOrWait('look', waitMs(level, 'normal', nowMs - lookAtMs, limits));
 }
 
 function startOrWait(cause: RoundCause, ms: number): RoundDecision {
