@@ -53,21 +53,21 @@ function logCommit(log: Log, { cause, names, ops, tookMs, cluster, unknownBefore
   const { pods, policies } = cluster;
   const fields = { ops: ops.length, tookMs: Math.round(tookMs), pods: pods.size, policies: policies.size };
   const said = { cause, names, ops, unknownBefore };
-  const level = cause === 'change' && (ops.length === 0 || isNobodys(said)) ? 'debug' : 'info';
+  const level = cause === 'change' && (ops.length === 0 || isBackground(said)) ? 'debug' : 'info';
   log[level](fields, commitText(said));
 }
 
 type Said = Pick<Committed, 'cause' | 'names' | 'ops' | 'unknownBefore'>;
 
-/** Of a change that nobody has just asked for. */
-function isNobodys({ cause, names, unknownBefore }: Said): boolean {
+/** Whether the round only went on with what was left or prepared: no event of this moment asked for it. */
+function isBackground({ cause, names, unknownBefore }: Said): boolean {
   return cause === 'change' && names.length === 0 && !unknownBefore;
 }
 
 function commitText(said: Said): string {
   const { cause, names, ops } = said;
   if (cause === 'start') return startText(ops);
-  if (isNobodys(said)) return 'rules follow what takes turns, or is made ready';
+  if (isBackground(said)) return 'rules follow what takes turns, or is made ready';
   if (names.length === 0) return 'rules repaired';
   return ops.length === 0 ? `nothing to change for ${namesText(names)}` : `rules follow ${namesText(names)}`;
 }

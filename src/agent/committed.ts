@@ -21,9 +21,9 @@ export interface Committed {
   readonly ops: readonly Op[];
   /** What of the cluster has changed in it. */
   readonly names: readonly string[];
-  /** Others may have changed what was programmed before: nobody knows what was allowed. */
+  /** Others may have changed what was programmed before: it is not known what was allowed. */
   readonly unknownBefore: boolean;
-  /** The tables were dumped, or nobody has written to them since they were: not taken from the cache. */
+  /** The tables were dumped, or not written to since the last dump: they are not taken from the cache. */
   readonly dumped: boolean;
   readonly tookMs: number;
 }

@@ -54,7 +54,7 @@ export class DesiredState {
   /** As of the last flush that came to its end. */
   #waitingPods: ReadonlyMap<PodKey, PodInForce | undefined> = new Map();
   #engine: Engine;
-  /** Somebody has come since the flush under way began, and need not wait but for its end. */
+  /** A change came since the flush under way began that waits for nothing but its end. */
   #isAwaited = false;
 
   constructor({ makeEngine, passes = [], follower, node, timing }: DesiredStateOptions) {
@@ -292,7 +292,7 @@ export class PodsInForce {
 
   /** A flush begins. */
   take(): void {
-    // Whoever has been taken and is not in force yet is in force as it was before that.
+    // A pod that was taken before and is not in force yet is in force as it was before that.
     for (const [key, before] of this.#recorded) if (!this.#taken.has(key)) this.#taken.set(key, before);
     this.#recorded = new Map();
   }

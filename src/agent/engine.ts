@@ -24,7 +24,7 @@ export interface Engine {
   /**
    * Makes the desired state of what was noted until now, in pieces: what is noted between two of them is for the next
    * flush. What did not change since the last one is the same object as then. What can wait is left for later flushes
-   * as soon as somebody waits for the next one.
+   * as soon as a change waits for the next one.
    */
   flushing(leisure?: Leisure): Pieces<Ruleset>;
   /**

@@ -17,7 +17,7 @@ export interface RoundFailure {
 export type Recovery =
   /** There is none: the error ends the agent, with the rules in force. */
   | { readonly kind: 'give up' }
-  /** Somebody else owns the tables, for a moment perhaps. */
+  /** Another process owns the tables, for a moment perhaps. */
   | { readonly kind: 'wait for owner'; readonly afterMs: number }
   /** A broken invariant: what we know may be wrong, so nothing of it is kept but the cluster itself. */
   | { readonly kind: 'start from scratch' }
@@ -80,7 +80,7 @@ const STATE: ReadonlySet<string> = new Set([
   'ENOMEM',
   'ENOSPC',
 ]);
-/** Somebody else has the tables. */
+/** Another process owns the tables. */
 const OWNED = 'EPERM';
 /** By then the tables were dumped, the engine was made anew and another socket was opened. */
 const DOUBTS = 3;
@@ -98,7 +98,7 @@ export function isPolicyFault({
   return isOfContent(error) && (isCertain || failuresBefore >= 1);
 }
 
-/** The kernel knows more reasons to refuse a step than anybody lists: whoever is behind it must not stop all others. */
+/** The kernel has more reasons to refuse a step than are listed here: the policy behind it must not stop all others. */
 function isOfContent({ code, op }: KernelError): boolean {
   return CONTENT.has(code) || (op !== undefined && code !== OWNED);
 }

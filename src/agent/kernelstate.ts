@@ -1,5 +1,5 @@
 /**
- * The actual state of the kernel. Dumped once, then carried on from commit to commit, as long as nobody else can have
+ * The actual state of the kernel. Dumped once, then carried on from commit to commit, as long as no other process can have
  * changed it: either the generation has not moved since, or the tables are ours alone. Then a neighbour who
  * commits all day costs us two look-ups of microseconds, and no dump. From time to time it is verified: dumped again, if
  * we have committed since the last dump.
@@ -19,7 +19,7 @@ import { denialsFirst } from './denialsfirst.ts';
 export interface KernelStateOptions {
   /** Opens the kernel; again when its socket is of no use any more. */
   readonly open: () => Promise<Kernel>;
-  /** Hears what must be put right when somebody changed our tables. */
+  /** Is told what must be put right when another process changed our tables. */
   readonly onDrift: (repair: readonly Op[]) => void;
   readonly now: () => number;
   /** Waited for before each batch. */
@@ -29,7 +29,7 @@ export interface KernelStateOptions {
 }
 
 /**
- * What to take for the actual state, where nobody else can have changed what we know: that; or that only if we have not
+ * What to take for the actual state, where no other process can have changed what we know: that; or that only if we have not
  * written either since it was dumped, when another dump would say the same; or a dump in any case.
  */
 export type ReadMode = 'cached' | 'verified' | 'dump';
@@ -71,7 +71,7 @@ export class KernelState {
   #known: Known | undefined;
   #ours = false;
   #dumpMs = 0;
-  /** What was committed of attempts that were not finished: whoever follows commits must hear of it too. */
+  /** What was committed of attempts that were not finished: observers of commits must hear of it too. */
   #unreported: Op[] = [];
 
   constructor(options: KernelStateOptions) {
@@ -101,7 +101,7 @@ export class KernelState {
     const owner = await kernel.owner();
     this.#ours = owner === 'us';
     if (owner !== 'nobody') return reconciled;
-    // Whoever put up tables without an owner left them open to everybody, and they cannot be adopted.
+    // Tables without an owner are open to every process, and cannot be adopted.
     const { ops, desired } = reconciled;
     return { ops: [...ops, ...(await this.#remake(kernel, desired))], desired };
   }
@@ -148,7 +148,7 @@ export class KernelState {
     let generation = await this.#commitStage(kernel, first!, expected);
     for (const stage of others) {
       this.forget(); // if it is refused, those before it are in force
-      // Nobody else changes tables that have become ours.
+      // No other process can change tables that have become ours.
       const isSafe = expected === undefined || (await kernel.owner()) === 'us';
       generation = await this.#commitStage(kernel, stage, isSafe ? undefined : generation);
     }
@@ -171,14 +171,14 @@ export class KernelState {
     const isEnough = mode === 'cached' || (mode === 'verified' && this.#known?.verified === true);
     if (cached !== undefined && isEnough) return cached;
     return this.#dump(kernel).catch(error => {
-      // Others write so often that no dump ends; what nobody could change need not be dumped.
+      // Others write so often that no dump ends; what they cannot change need not be dumped.
       if (cached !== undefined && isInterrupted(error)) return cached;
       throw error;
     });
   }
 
   /**
-   * What we know, if nobody else can have changed it. Tables that are ours now were ours since our last commit:
+   * What we know, if no other process can have changed it. Tables that are ours now were ours since our last commit:
    * nothing but a commit makes them ours, and nothing but closing the socket ends it.
    */
   async #cached(kernel: Kernel): Promise<Basis | undefined> {

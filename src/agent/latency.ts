@@ -82,7 +82,7 @@ export class Backlog {
     return ages.filter(hasEvents);
   }
 
-  /** Age of the oldest event that is on its way, and waits for nobody's turn; 0 where there is none. */
+  /** Age of the oldest event that is on its way, and does not wait for a turn; 0 where there is none. */
   lagMs(nowMs: number): number {
     return oldestMs([...this.#underWay, ...this.#pending], nowMs);
   }

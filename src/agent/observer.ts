@@ -14,7 +14,7 @@ export interface Observer {
   committing(waiting: readonly WaitingPolicy[]): void;
   committed(committed: Committed): void;
   failed(error: unknown): void;
-  /** Somebody else changed our tables; `repair` puts them right. */
+  /** Another process changed our tables; `repair` puts them right. */
   drifted(repair: readonly Op[]): void;
   /** All policies in quarantine, whenever there are others than before. */
   quarantined(policies: readonly QuarantinedPolicy[]): void;

@@ -31,7 +31,7 @@ export class Scheduler {
     this.#retry = { cause: 'start', atMs: timing.now() };
   }
 
-  /** A change is pending; somebody waits for what is urgent. */
+  /** A change is pending; a pod's start waits for an urgent one. */
   pending(urgent: boolean): void {
     this.#pendingSinceMs ??= this.#timing.now();
     this.#urgent ||= urgent;
@@ -167,16 +167,16 @@ function startOrWait(cause: RoundCause, ms: number): RoundDecision {
   return ms > 0 ? { kind: 'wait', ms } : { kind: 'start', cause };
 }
 
-// A budget of commits. At more than about ten a second, sustained, nobody else on the node can list the ruleset
+// A budget of commits. At more than about ten a second, sustained, no other process of the node can list the ruleset
 // any more (measured: their dump restarts whenever the generation moves), so bursts are served at once and then
 // the rate is held.
 //
 //     level  5 ┬ a commit costs 1, ten come back each second
-//            0 ┼ below it, only what somebody waits for goes at once, and what has waited for long
+//            0 ┼ below it, only urgent changes go at once, and what has waited for long
 //           -5 ┼ below it, only policies that tighten, of namespaces that have done so seldom
 //          -10 ┴ below it nothing goes: so there is never a debt of more than a second
 //
-// Whatever goes takes everything along that is pending, so that nobody starves by those who may go further.
+// A commit takes everything along that is pending, so that changes that may go further starve no others.
 
 /** How far beyond the budget a change may go: not at all, as far as a pod that waits, or as what tightens. */
 export type Priority = 'normal' | 'urgent' | 'tightening';
@@ -204,7 +204,7 @@ export function waitMs(level: number, priority: Priority, ageMs: number, limits:
 
 /** What one round takes in: policies once, however often its batch is made anew because others write meanwhile. */
 export class BatchScope {
-  /** Of the agent: nobody is to wait for anybody's turn. */
+  /** The first batch of the agent: no policy waits for its turn. */
   readonly isFirst: boolean;
   /** Hooks and unknown pods alone: on a fresh kernel they come first, whatever becomes of policies. */
   isBase = false;

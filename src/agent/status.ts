@@ -66,7 +66,7 @@ export interface CommitRecord {
   readonly operations: number;
   readonly tookMs: number;
   readonly names: readonly string[];
-  /** It put right what somebody else may have changed, or an attempt that failed may have left. */
+  /** It put right what another process may have changed, or an attempt that failed may have left. */
   readonly repairs: boolean;
 }
 
@@ -286,7 +286,7 @@ export class StatusKeeper implements Observer {
     this.#totals.operations += commit.operations;
   }
 
-  // Nobody may ever ask for them: then the newest are kept.
+  // They may never be asked for: then the newest are kept.
   #keepAges(ages: readonly Age[]): void {
     this.#ages = [...this.#ages, ...ages].slice(-MOST_UNREAD_AGES);
   }

@@ -129,8 +129,8 @@ export class Admission {
   }
 
   /**
-   * The kernel refused the batch. Answers what is to be in force instead of those who may be to blame; nothing where
-   * nobody is left.
+   * The kernel refused the batch. Answers what is to be in force instead of those that may be to blame; nothing where
+   * none is left.
    */
   refused(
     { reason, named }: RefusalCause,

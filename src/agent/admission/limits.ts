@@ -1,4 +1,4 @@
-/** What the changes of policies may weigh and how long they wait, so that no change waits for somebody else's large one. */
+/** What the changes of policies may weigh and how long they wait, so that no change waits for another namespace's large one. */
 export const FAIRNESS = {
   /** What a change may weigh to go at once: some milliseconds of work. */
   small: 300,
@@ -16,6 +16,6 @@ export const FAIRNESS = {
   overdueMs: 60_000,
   /** What can wait is left for later flushes when a flush has taken so long. */
   leisureMs: 10,
-  /** For so long a flush does what can wait although somebody waits for the next one. */
+  /** For so long a flush does what can wait although a change waits for the next one. */
   momentMs: 4,
 } as const;

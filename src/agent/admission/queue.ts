@@ -1,5 +1,5 @@
 /**
- * Changes of policies that are not in a batch yet. No change waits for somebody else's large one:
+ * Changes of policies that are not in a batch yet. No change waits for another namespace's large one:
  *
  *     small ──────────────────────────────▶ each batch takes as many as a namespace may have at once, the least first
  *     large, by namespace ─ in turns ─────▶ a batch takes some of one namespace, in half of the time at most

@@ -18,7 +18,7 @@ import {
   type Table,
 } from '../../nft/ruleset.ts';
 
-/** What the judge of open connections asks of whoever hears answers. */
+/** What is asked of the reader of DNS answers in order to judge open connections. */
 export interface NamesKnown {
   readonly subjects: Subjects;
   /** Absent until it is known what was told before. */

@@ -1,4 +1,4 @@
-/** The connections that a node's pods have open, for whoever asks. */
+/** The open connections of a node's pods. */
 import type { Address } from '../../model/address.ts';
 import { type CountedFlow, FlowCounts } from '../../model/countedflows.ts';
 import type { Flow } from '../../model/flow.ts';

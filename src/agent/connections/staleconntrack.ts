@@ -1,5 +1,5 @@
 /**
- * Connections of those who had an address, or a port of the node, before. The kernel knows them by addresses alone: what
+ * Connections of pods that had an address, or a port of the node, before. The kernel knows them by addresses alone: what
  * they said goes on, accepted before any rule is asked, to whoever comes next. To find them it walks its whole table,
  * some milliseconds even where that is empty: so that is done when somebody leaves, and not when the next one waits.
  */
@@ -26,7 +26,7 @@ export class StaleConntrack {
   readonly #swept = Promise.withResolvers<void>();
   #sweeping: Promise<void> = this.#swept.promise;
 
-  /** `isVacant` is asked at a sweep whether an address of this node's pods belongs to nobody at that moment. */
+  /** `isVacant` is asked at a sweep whether no pod has an address of this node's pods at that moment. */
   constructor(
     conntrack: Conntrack,
     isVacant: () => (address: Address) => boolean,
@@ -37,7 +37,7 @@ export class StaleConntrack {
     this.#log = log;
   }
 
-  /** Nobody has these addresses any more. Never waits. */
+  /** No pod has these addresses any more. Never waits. */
   released(addresses: readonly Address[]): void {
     if (addresses.length === 0) return;
     const round = this.#vacated ?? this.#nextRound();
@@ -61,7 +61,7 @@ export class StaleConntrack {
     return round;
   }
 
-  /** Perhaps nobody reported who has left. Never waits. */
+  /** Pods may have left without a report. Never waits. */
   sweep(): void {
     const vacant = this.#isVacant();
     const wanted: Wanted = ({ from, to }) => vacant(from) || vacant(to);
