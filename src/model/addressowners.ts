@@ -32,7 +32,7 @@ export function addressOwners(
   return owners;
 }
 
-/** What pods and nodes of the cluster have, and nobody else may. */
+/** The addresses of the cluster's pods and nodes, which nothing else may have. */
 export function takenAddresses(
   cluster: Cluster,
   owners: ReadonlyMap<Address, Pod> = addressOwners(cluster),

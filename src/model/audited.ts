@@ -24,7 +24,7 @@ export function withEnforced(cluster: Cluster, ids?: Iterable<PolicyId>): Cluste
 
 const MOST_NAMED = 5;
 
-/** A sentence for whoever is answered as if these policies did not exist. */
+/** A sentence beside an answer that is given as if these policies did not exist. */
 export function auditedNote({ audited }: Cluster): readonly string[] {
   const ids = [...(audited?.keys() ?? [])].sort();
   if (ids.length === 0) return [];

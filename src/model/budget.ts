@@ -1,5 +1,5 @@
 /**
- * What one policy may cost everybody. Whoever may write policies may write 1.5 MB of them, and all nodes pay for it: in
+ * What one policy may cost all nodes. An author of policies may write 1.5 MB of them, and all nodes pay for it: in
  * memory, in time of the agent that others wait for, in time of the kernel for each packet. A policy beyond its budget
  * isolates what it selects and allows nothing (docs/decisions/0012 has the limits, docs/performance.md what was measured).
  */

@@ -50,7 +50,7 @@ export interface Node extends Labelled {
   /** All of status.addresses that parse as an IP (4.22). */
   readonly addresses: readonly Address[];
   readonly podCidrs: readonly string[];
-  /** What its interfaces have beside, as a bridge has an address of the pod network: whoever runs there can say it, and its agent does. */
+  /** Addresses of its interfaces that status.addresses lacks, as of a bridge in the pod network; known to its own agent alone. */
   readonly interfaceAddresses?: readonly Address[];
   /** Known of the agent's own node alone, once it has looked. */
   readonly links?: NodeLinks;
@@ -84,7 +84,7 @@ export interface NodeLinks {
 export interface BridgePorts {
   /** Indices of veths that are ports of other bridges. */
   readonly others: readonly number[];
-  /** Names of veths that are ports of pods' bridges, and nobody knows whose. */
+  /** Names of veths that are ports of pods' bridges, and whose pods are not known. */
   readonly unknown: readonly string[];
   /** Hardware addresses of all ports of pods' bridges, at the node's end: the bridge takes what is sent there for the node. */
   readonly macs: readonly Mac[];
@@ -103,7 +103,7 @@ export interface PodPort {
   readonly index: number;
   /** Of the pod's end. */
   readonly mac: Mac;
-  /** That the pod may send from: of its interfaces, and nobody else's. In one order. */
+  /** The addresses of its own interfaces, from which the pod may send. In one order. */
   readonly addresses: readonly Address[];
 }
 
@@ -130,7 +130,7 @@ export interface Cluster {
   readonly audited?: ReadonlyMap<PolicyId, Policy>;
   /** The DNS answers that pods got; absent where no answers are read: then no address has a name. */
   readonly resolved?: Resolved;
-  /** The node whose agent says all this: it knows its own pods better than others do (N49). Absent where nobody is asked. */
+  /** The node whose agent says all this: it knows its own pods better than others do (N49). Absent where no agent is asked. */
   readonly seenBy?: string;
   /** Of the pods that this node's agent has attached; no policy sees them. By `hostPortKey`. */
   readonly hostPorts?: ReadonlyMap<string, HostPortMapping>;
@@ -165,7 +165,7 @@ export class ClusterState implements Cluster {
         put(this.nodes, event.key, event.value);
         break;
       case 'policy':
-        // One object is in force or audited, never both: whoever reads policies never meets an audited one.
+        // One object is in force or audited, never both: readers of policies never meet an audited one.
         put(this.policies, event.key, event.value?.audited ? undefined : event.value);
         put(this.audited, event.key, event.value?.audited ? event.value : undefined);
         break;
@@ -220,7 +220,7 @@ export function knowsNode({ nodes, pods }: Cluster, name: string): boolean {
   return isRead || [...pods.values()].some(({ node }) => node === name);
 }
 
-/** The same cluster; where nobody has said by which interfaces the node's pods are linked, these are. */
+/** The same cluster; these are the interfaces of the node's pods, if none are known. */
 export function withNodeLinks(cluster: Cluster, name: string, links: NodeLinks): Cluster {
   const node = cluster.nodes.get(name);
   if (node === undefined || node.links !== undefined) return cluster;

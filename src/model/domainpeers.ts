@@ -14,7 +14,7 @@ export function patternsOfPolicy(policy: Policy): readonly string[] {
 
 const PATTERNS = new WeakMap<Policy, readonly string[]>();
 
-/** Whether it has a rule by name, whoever it selects. */
+/** Whether it has a rule by name, whatever pods it selects. */
 export function hasDomainPeers(policy: Policy): boolean {
   return patternsOfPolicy(policy).length > 0;
 }

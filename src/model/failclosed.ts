@@ -1,5 +1,5 @@
 /**
- * The one place where a part that nobody can read is given a meaning. Nothing that is unknown ever opens
+ * The one place where a part that cannot be read is given a meaning. Nothing that is unknown ever opens
  * traffic: an accept with a bad part matches nothing, a deny or pass with a bad part denies (C22, C23, 4.10).
  */
 import type { DecodedRule, Direction, Peer, Policy, PortMatch, Rule, Tier, Unknown } from './policy.ts';
@@ -9,7 +9,7 @@ export function failClosed(rule: DecodedRule, tier: Tier): Rule {
 }
 
 /**
- * What a policy says to a pod of which nobody knows whether it is selected (N68): a NetworkPolicy isolates it and
+ * What a policy says to a pod of which it is not known whether it is selected (N68): a NetworkPolicy isolates it and
  * allows nothing; of a cluster policy, what denies counts, and to pass by may be to pass by a denial, so it denies.
  * The same object for the same policy.
  */

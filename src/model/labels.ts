@@ -13,7 +13,7 @@ export interface Requirement {
 /** All requirements hold (N55). No requirement at all selects everything (N58). */
 export interface LabelSelector {
   readonly requirements: readonly Requirement[];
-  /** There is more to it than the requirements, and nobody can read what: only the subject of a policy has this. */
+  /** There is more to it than the requirements, which cannot be read: only the subject of a policy has this. */
   readonly unreadable?: true;
 }
 

@@ -20,7 +20,7 @@ export interface Room {
 }
 
 const ROOM: Room = { policies: 2_000, entries: 25_000, selectors: 1_000 };
-/** Nobody reads more problems of one kind. */
+/** More problems of one kind are counted, not listed. */
 const MOST_PROBLEMS = 200;
 
 type PolicyEvent = Extract<ClusterEvent, { type: 'policy' }>;
@@ -126,8 +126,8 @@ export class NamespaceBudget {
 }
 
 /**
- * Refused is for what there is no room after all that come before it by name and have found some; nobody, where the room
- * has no end. One pass, which keeps nothing: a tenant may have ten thousand policies, and edit one of them all the time.
+ * A policy is refused if there is no room for it after all that come before it by name and have found room; none is refused
+ * without a limit. One pass, which keeps nothing: a tenant may have ten thousand policies, and edit one of them all the time.
  */
 function decidedOtherwise(inOrder: readonly Entry[], room: Room | undefined): Entry[] {
   if (room === undefined) return inOrder.filter(({ isRefused }) => isRefused);
@@ -194,7 +194,7 @@ function newNamespace(): NamespacePolicies {
   return { inOrder: [], entries: 0, selectors: new Map(), refused: 0 };
 }
 
-/** Nobody is told of each of them. */
+/** They are counted, not listed. */
 function furtherOnes(refused: readonly Entry[]): Problem {
   const namespace = namespaceOfPolicy(refused[0]!.id);
   return {
@@ -204,7 +204,7 @@ function furtherOnes(refused: readonly Entry[]): Problem {
   };
 }
 
-/** It changes with the policy alone, so that nobody is told of all of them again whenever another one is edited. */
+/** The text changes with the policy alone, so that an edit of one policy does not repeat the problems of all. */
 function problemOf({ id, entries, selectors }: Entry, room: Room): Problem {
   const [namespace, name] = id.slice(id.indexOf(' ') + 1).split('/') as [string, string];
   return {

@@ -46,7 +46,7 @@ export interface Policy {
   /** Priority within the tier, lower first (C11); 0 where the kind has none. */
   readonly order: number;
   readonly subject: PodSelector;
-  /** Only what holds although nobody knows whether the subject means the pod in question: see `whereUnsure`. */
+  /** Only what holds although it is not known whether the subject means the pod: see `whereUnsure`. */
   readonly unsure?: true;
   /** Absent where its rules are its author's. */
   readonly isolateOnly?: IsolateOnly;

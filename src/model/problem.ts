@@ -33,7 +33,7 @@ export type WarningCode = (typeof WARNING_CODES)[number];
 /** What is wrong with an object that a source read, and what happens now. */
 export interface Problem {
   readonly severity: 'error' | 'warning';
-  /** Which kind of warning it is, for whoever accepts it: `empty-subject`. */
+  /** Which kind of warning it is, so that it can be accepted: `empty-subject`. */
   readonly code?: WarningCode;
   /** Where the object was read from, if it was a file. */
   readonly file?: string;
@@ -59,7 +59,7 @@ export function problemText(problem: Problem): string {
   return `${boundedText(where)}${where === '' ? '' : ': '}${problemNote(problem)}`;
 }
 
-/** The same for somebody who knows which object is meant. */
+/** The same where it is known which object is meant. */
 export function problemNote({ field, message, effect }: Problem): string {
   return `${boundedText(field === undefined ? message : `${field} ${message}`)}; ${boundedText(effect)}`;
 }

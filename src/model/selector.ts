@@ -79,7 +79,7 @@ export function matchPod(
   return match === 'yes' ? own : own === 'no' ? 'no' : 'unknown';
 }
 
-/** Whether a policy with this subject selects a pod; where policies only isolate the pod, it is as if nobody knew. */
+/** Whether a policy with this subject selects a pod; where policies only isolate the pod, the answer is unknown. */
 export function matchSubject(
   subject: PodSelector,
   pod: Labelled & { readonly namespace: string; readonly isolateOnly?: true },

@@ -30,7 +30,7 @@ export interface Service {
   readonly keepsSource?: true;
   readonly headless: boolean;
   readonly externalName?: string;
-  /** Without a selector somebody else writes its endpoints. */
+  /** Without a selector its endpoints are written by others. */
   readonly selector?: Labels;
   readonly ports: readonly ServicePort[];
 }

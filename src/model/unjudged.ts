@@ -1,7 +1,7 @@
 /** Addresses of which policy says nothing that would be so: no pod has one, and what rules do with them is no policy's. */
 import { type Address, cidrContains, isLoopback, parseCidr } from './address.ts';
 
-/** Why nobody can say what policy decides for an address; undefined where one can. */
+/** Why it cannot be said what policy decides for an address; undefined where it can. */
 export function whyUnjudged(address: Address): string | undefined {
   if (isLoopback(address)) return NEVER_LEAVES;
   return UNJUDGED.find(({ network }) => cidrContains(network, address))?.why;

@@ -14,7 +14,7 @@ export class EventLoopYield {
   async rest(): Promise<void> {
     const began = performance.now();
     await nextTurn();
-    // Somebody else had a long turn: what comes with ours in one pass of the loop would hold those who wait for a timer.
+    // Another task had a long turn: what comes with ours in one pass of the loop would hold those who wait for a timer.
     if (performance.now() - began > SLICE_MS) await nextTurn();
     this.#began = performance.now();
   }

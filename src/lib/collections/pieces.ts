@@ -1,4 +1,4 @@
-/** Work that stops now and then, so that whoever does it can let others go on; not done before its end. */
+/** Work that stops now and then, so that its caller can let others go on; not done before its end. */
 export type Pieces<T> = Generator<void, T>;
 
 /** All of it in one go. */

@@ -9,7 +9,7 @@ export class InTurns<Name extends string> {
   readonly #namespaceOf: (name: Name) => string;
   /** Of each namespace, in order. */
   readonly #ofNamespaces = new Map<string, Name[]>();
-  /** Of each turn, in order; turns beyond the first `most` are nobody's. */
+  /** Of each turn, in order; turns beyond the first `most` are not kept. */
   readonly #turns: readonly Name[][];
 
   /** `most`: how many are asked for at most. */

@@ -6,7 +6,7 @@ export interface Rate {
   readonly perSecond: number;
 }
 
-/** Full at first. Whoever takes more than there is leaves a debt. */
+/** Full at first. To take more than there is leaves a debt. */
 export class TokenBucket {
   readonly #rate: Rate;
   #level: number;
@@ -30,7 +30,7 @@ export class TokenBucket {
   }
 }
 
-/** A rate for each key, so that whoever comes too often takes nothing of others. */
+/** A rate for each key, so that a key that comes too often takes nothing from others. */
 export class KeyedRates {
   readonly #rate: Rate;
   readonly #most: number;
@@ -47,7 +47,7 @@ export class KeyedRates {
     return this.#buckets.size;
   }
 
-  /** What the key has left: its burst, where it is not known. To ask forgets nobody. */
+  /** What the key has left: its burst, where it is not known. To ask forgets no key. */
   level(key: string, nowMs: number): number {
     return this.#buckets.has(key) ? this.#bucketOf(key).level(nowMs) : this.#rate.burst;
   }

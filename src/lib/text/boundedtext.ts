@@ -1,4 +1,4 @@
-/** What people read of somebody's text: nobody keeps a name from being a megabyte, and nobody reads one. */
+/** What people read of an author's text: a name may have a megabyte, which is not read. */
 const LONGEST_WORD = 300;
 const SHOWN_OF_IT = 200;
 const LONGEST = 4_000;
