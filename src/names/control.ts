@@ -22,7 +22,7 @@ export const stopWaiting = (port: number): Command => (2 << 16) | port;
 
 /** Answers wait only while the agent says so again: a hung one costs no more than that. */
 export const SWITCH_MS = 2_000;
-export const BEAT_INTERVAL_MS = 400;
+export const HEARTBEAT_INTERVAL_MS = 400;
 
 /** A pod's answers beyond this rate do not wait. */
 export const MOST_ANSWERS = { perSecond: 1_000, burst: 2_000 } as const;

@@ -260,7 +260,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'names: the switch is beaten only when the agent speaks',
-    find: '    if (nowMs - this.#beatMs >= BEAT_INTERVAL_MS) this.#beat(nowMs);\n',
+    find: '    if (nowMs - this.#heartbeatMs >= HEARTBEAT_INTERVAL_MS) this.#heartbeat(nowMs);\n',
     replace: '',
     test: 'failures.test.ts',
   },

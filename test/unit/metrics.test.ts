@@ -27,7 +27,7 @@ const NAMES: DnsTotals = {
     evicted: 4,
     overruns: 6,
     addresses: 9,
-    beating: true,
+    isQueueing: true,
     waits: [7, 2, 1],
     waitedUs: 2_500_000,
   },

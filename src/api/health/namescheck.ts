@@ -20,7 +20,7 @@ export interface DnsFacts {
     readonly evicted: number;
     readonly overruns: number;
     readonly addresses: number;
-    readonly beating: boolean;
+    readonly isQueueing: boolean;
   };
   /** How long the thread has been silent; it sends a message every second. */
   readonly silentMs?: number;
@@ -63,7 +63,7 @@ function cannotHear({ resolvers }: DnsFacts): Wrong | undefined {
 function doesNotHear({ error, counts, silentMs = 0 }: DnsFacts): Wrong | undefined {
   if (error !== undefined)
     return [`answers are not heard (${error}): ${NOTHING} that is not known already`, remedyOf(error)];
-  if (counts === undefined || !counts.beating)
+  if (counts === undefined || !counts.isQueueing)
     return [`answers do not wait, and are not learnt: ${NOTHING} new`, "see the agent's log"];
   if (silentMs > SILENT_MS)
     return [

@@ -20,7 +20,7 @@ interface DnsCounts {
   readonly evicted: number;
   readonly overruns: number;
   readonly addresses: number;
-  readonly beating: boolean;
+  readonly isQueueing: boolean;
   /** How many waited at most as long as each of `waitBucketsUs`, and at last those that waited longer. */
   readonly waits: readonly number[];
   readonly waitedUs: number;
@@ -50,7 +50,7 @@ export function addNames(registry: Registry, totals: () => DnsTotals): void {
   addGauge(registry, 'addresses', 'Addresses that are allowed by name.', () =>
     of(({ addresses }) => addresses),
   );
-  addGauge(registry, 'hearing', '1 while answers wait.', () => of(({ beating }) => Number(beating)));
+  addGauge(registry, 'hearing', '1 while answers wait.', () => of(({ isQueueing }) => Number(isQueueing)));
   registry.registerMetric(waitHistogram(totals) as unknown as Metric<string>);
 }
 

@@ -8,7 +8,13 @@ import { WorkBudget } from '../../lib/fairness/workbudget.ts';
 import type { Address } from '../../model/address.ts';
 import { namespaceOfPod, type PodKey } from '../../model/cluster.ts';
 import { AnswerReader } from '../../names/answerreader.ts';
-import { BEAT_INTERVAL_MS, type Command, startWaiting, stopWaiting, toForget } from '../../names/control.ts';
+import {
+  type Command,
+  HEARTBEAT_INTERVAL_MS,
+  startWaiting,
+  stopWaiting,
+  toForget,
+} from '../../names/control.ts';
 import type { DnsRecord } from '../../names/dnscache.ts';
 import { Leases, type Recovered } from '../../names/leases.ts';
 import { LIFETIMES, NAMES_LIMITS, periodMs } from '../../names/leasetable.ts';
@@ -26,7 +32,7 @@ import type { QueueSocket, WaitingPacket } from './queuesocket.ts';
 
 /** The addresses in the packets that switch the waiting of answers on and off, which concern no pod. */
 const LOOPBACKS = ['127.0.0.1' as Address, '::1' as Address];
-/** Answers that are read before the beat, the clock and the agent have their turn. */
+/** Answers that are read before the heartbeat, the clock and the main thread have their turn. */
 const MOST_AT_ONCE = 64;
 /** As often as that, of them, what has come meanwhile is fetched, so that the kernel's queue has room. */
 const FETCH_EVERY = 8;
@@ -70,9 +76,9 @@ export class DnsAnswerHandler {
   readonly #waits = new Array<number>(WAIT_BUCKETS_US.length + 1).fill(0);
   #waitedUs = 0;
   #turnCount = 0;
-  #beating = false;
+  #isQueueing = false;
   #answeredMs = Number.NEGATIVE_INFINITY;
-  #beatMs = 0;
+  #heartbeatMs = 0;
   #tickMs = 0;
   #reportMs = 0;
   #askedMs = 0;
@@ -95,7 +101,7 @@ export class DnsAnswerHandler {
   /** How long nothing is due. */
   dueInMs(): number {
     if (!this.#turns.isEmpty) return 0;
-    return Math.max(0, Math.ceil(this.#beatMs + BEAT_INTERVAL_MS - now()));
+    return Math.max(0, Math.ceil(this.#heartbeatMs + HEARTBEAT_INTERVAL_MS - now()));
   }
 
   /** Whether answers come so fast after one another that the next is worth a short wait. */
@@ -113,7 +119,7 @@ export class DnsAnswerHandler {
       this.#answer(next.pod, next.item);
     }
     const nowMs = now();
-    if (nowMs - this.#beatMs >= BEAT_INTERVAL_MS) this.#beat(nowMs);
+    if (nowMs - this.#heartbeatMs >= HEARTBEAT_INTERVAL_MS) this.#heartbeat(nowMs);
     if (nowMs - this.#tickMs >= TICK_MS) this.#tick(nowMs);
     if (nowMs - this.#askedMs >= this.#periodMs) this.#ask(nowMs);
     if (nowMs - this.#reportMs >= REPORT_MS) this.#report(nowMs);
@@ -188,18 +194,18 @@ export class DnsAnswerHandler {
     const pods = new Set(subjects.pods.map(({ key }) => key));
     this.#budget.retainOnly(pods);
     this.#reader.retainOnly(pods);
-    this.#beat(nowMs);
+    this.#heartbeat(nowMs);
     this.#report(nowMs);
   }
 
   /** A kernel without the rules takes none of it, and costs a system call. */
-  #beat(nowMs: number): void {
-    this.#beatMs = nowMs;
+  #heartbeat(nowMs: number): void {
+    this.#heartbeatMs = nowMs;
     if (this.#subjects.pods.length === 0) {
-      this.#beating = false;
+      this.#isQueueing = false;
       return;
     }
-    this.#beating = this.#switch(startWaiting);
+    this.#isQueueing = this.#switch(startWaiting);
   }
 
   /** Whether the kernel took any of it: it has a switch for each port of resolvers, in each family. */
@@ -276,7 +282,7 @@ export class DnsAnswerHandler {
       waitedUs: this.#waitedUs,
       turns: this.#turnCount,
       addresses: this.#leases.size,
-      beating: this.#beating,
+      isQueueing: this.#isQueueing,
     };
   }
 }

@@ -45,8 +45,8 @@ export interface DnsCounts {
   readonly turns: number;
   /** Addresses that stand. */
   readonly addresses: number;
-  /** Whether answers wait: the switch was taken at the last beat. */
-  readonly beating: boolean;
+  /** Whether the kernel queues answers: it took the last heartbeat. */
+  readonly isQueueing: boolean;
 }
 
 export const WAIT_BUCKETS_US = [25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 50_000] as const;
