@@ -6,7 +6,7 @@ import { benchCommand } from './command.ts';
 import { SUITES } from './suites.ts';
 
 const HELP = `
-Exit code 0: all budgets are kept; 1: one is missed; 2: trouble, as where nothing was measured.
+Exit code 0: all budgets are kept; 1: one is missed; 2: error, as where nothing was measured.
 
   npm run bench -- explain matrix
   npm run --silent bench -- packets new -o json  the rows of a suite that have a word in their names`;

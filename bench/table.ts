@@ -1,5 +1,5 @@
 import Table from 'cli-table3';
-import { versioned } from '../src/cli/schema.ts';
+import { versioned } from '../src/answers/schema.ts';
 import pc from '../src/terminal/colours.ts';
 import type { BenchRow } from './row.ts';
 

@@ -5,7 +5,7 @@ import { run } from '../../src/cli/program/run.ts';
 import { type DemoOptions, demoCommand } from './demo.ts';
 
 const HELP = `
-Exit code 0: everything was as expected; 2: it was not, or there was trouble.
+Exit code 0: everything was as expected; 2: it was not, or there was an error.
 
   scripts/demo
   scripts/demo --keep     leaves it running, for edits of its manifests

@@ -1,13 +1,13 @@
 import { lintNames } from '../answers/questions/lintnames.ts';
+import { versioned } from '../answers/schema.ts';
 import { checkManifests } from '../inputs/files/load.ts';
+import { plural } from '../lib/text/plural.ts';
 import { type Problem, problemText, WARNING_CODES } from '../model/problem.ts';
 import pc from '../terminal/colours.ts';
 import { CommandError } from '../terminal/commanderror.ts';
 import { isData, writeData } from '../terminal/data.ts';
 import { HANG } from '../terminal/hang.ts';
 import { type OutputOptions, writeLine } from '../terminal/output.ts';
-import { plural } from '../terminal/plural.ts';
-import { versioned } from './schema.ts';
 import { holdsNothing, nothingIn, requireReadable } from './sources/files.ts';
 
 export interface CheckOptions extends OutputOptions {

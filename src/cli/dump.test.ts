@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { readDump } from './sources/dump.ts';
+import { readDump } from './sources/agent.ts';
 
 let folder: string;
 let file: string;

@@ -1,13 +1,13 @@
 /** The state of an agent and of its kernel in one file: for whoever looks into it later, or elsewhere. */
 
+import { versioned } from '../answers/schema.ts';
 import type { AgentClient } from '../api/rpc/client.ts';
 import { formatRuleset } from '../nft/format/format.ts';
 import { CommandError } from '../terminal/commanderror.ts';
 import { writeJson } from '../terminal/output.ts';
 import { readKernel } from './readkernel.ts';
-import { versioned } from './schema.ts';
+import type { AgentDump, Dump } from './sources/agent.ts';
 import { askAgent } from './sources/askagent.ts';
-import type { AgentDump, Dump } from './sources/dump.ts';
 
 /** `sluice inspect dump`: one line of JSON. Throws CommandError where neither agent nor kernel answers. */
 export async function dumpCommand({ socket }: { readonly socket: string }): Promise<void> {

@@ -1,18 +1,16 @@
 import { inDoubt, type Question } from '../answers/questions/answer.ts';
-import type { NamedEnd } from '../answers/questions/endname.ts';
-import { parseEnd, shortServiceName } from '../answers/questions/endname.ts';
+import { type Asked, ask, parseQuestions, type Unreadable } from '../answers/questions/ask.ts';
+import { type NamedEnd, parseEnd, shortServiceName } from '../answers/questions/endname.ts';
+import { answerObject, fixOf } from '../answers/questions/explanation.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
+import { FlowTextError } from '../semantics/flowtext.ts';
 import { CommandError } from '../terminal/commanderror.ts';
 import { isData, writeData } from '../terminal/data.ts';
 import { type OutputOptions, writeLines } from '../terminal/output.ts';
-import { type Asked, ask, exitCodeOf, worldOf } from './asked.ts';
-import { answerObject } from './explainjson.ts';
-import { answerLine, answerLines } from './explaintext.ts';
-import { fixLines, fixOf } from './fixtext.ts';
-import { HIDDEN, lacksOf, noteState } from './notestate.ts';
-import { readQuestions, type Unreadable } from './questions.ts';
-import type { QuestionNeeds, SourceOptions } from './sources/options.ts';
-import { readState } from './sources/readstate.ts';
+import { answerLine, answerLines, fixLines } from './explaintext.ts';
+import { readText } from './sources/files.ts';
+import { HIDDEN, lacksOf, noteState, readState } from './sources/readstate.ts';
+import { type QuestionNeeds, type SourceOptions, worldOf } from './sources/state.ts';
 
 export type ExplainOptions = OutputOptions &
   SourceOptions & { readonly flows?: string; readonly fix?: boolean; readonly unknownPods?: UnknownPods };
@@ -96,4 +94,40 @@ function endsOf({ from, to }: Question): NamedEnd[] {
       return [];
     }
   });
+}
+
+/** Throws CommandError where the arguments do not fit one another, or the file cannot be read. */
+async function readQuestions(
+  from: string | undefined,
+  to: string | undefined,
+  file: string | undefined,
+): Promise<readonly (Question | Unreadable)[]> {
+  if (file === undefined) {
+    if (from !== undefined && to !== undefined) return [{ from, to }];
+    throw new CommandError('explain needs FROM and TO, or --flows FILE');
+  }
+  if (from !== undefined) throw new CommandError('explain takes either FROM and TO or --flows, not both');
+  const content = await readText(file);
+  const questions = questionsIn(content, file);
+  // Nothing was denied of what somebody failed to write.
+  if (questions.length === 0)
+    throw new CommandError(`${file === '-' ? 'standard input' : file} holds no flow`);
+  return questions;
+}
+
+function questionsIn(content: string, file: string): readonly (Question | Unreadable)[] {
+  try {
+    return parseQuestions(content);
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof FlowTextError)
+      throw new CommandError(`${file}: ${error.message}`);
+    throw error;
+  }
+}
+
+const CODES = { allow: 0, deny: 1, undecided: 2 } as const;
+
+/** 0 where all is allowed, 1 where something is denied, 2 where something could not be said. */
+function exitCodeOf(asked: readonly Asked[]): number {
+  return Math.max(0, ...asked.map(each => ('error' in each ? 2 : CODES[each.answer.verdict])));
 }

@@ -1,18 +1,25 @@
 /** The answers of `sluice explain` for people, as lines. */
 
-import type { Answer } from '../answers/questions/answer.ts';
-import { type CaseGroup, groupsOf } from '../answers/questions/groups.ts';
+import {
+  type Answer,
+  type CaseGroup,
+  type Difference,
+  groupsOf,
+  type Verdict,
+} from '../answers/questions/answer.ts';
+import type { Asked } from '../answers/questions/ask.ts';
+import { nearMissesOf } from '../answers/questions/explanation.ts';
+import type { Fix, Flip } from '../answers/questions/fix/fix.ts';
 import { type Case, withNames } from '../answers/questions/judge.ts';
-import type { Difference, Verdict } from '../answers/questions/verdicts.ts';
+import type { NearMiss } from '../answers/questions/nearmiss.ts';
+import { plural } from '../lib/text/plural.ts';
 import { FAMILY_NAME, type Family } from '../model/address.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import { type DirectionWalk, type Stop, type Walk, walk } from '../semantics/explain.ts';
 import { flowText } from '../semantics/flowtext.ts';
 import pc from '../terminal/colours.ts';
 import { HANG } from '../terminal/hang.ts';
-import { plural } from '../terminal/plural.ts';
-import type { Asked } from './asked.ts';
-import { nearMissesOf, nearMissLine } from './fixtext.ts';
+import { yamlText } from '../terminal/yamltext.ts';
 
 /** One line of many: the verdict and the reason that matters most. */
 export function answerLine(asked: Asked): string {
@@ -175,4 +182,43 @@ const WORDS: Record<Verdict, string> = {
 
 function verdictWord(verdict: Verdict): string {
   return WORDS[verdict];
+}
+
+function nearMissLine({ policy, rule, needs }: NearMiss): string {
+  return `  ${pc.cyan('nearly')}        ${HANG}${policy} ${rule} would match if ${needs.join(', and ')}`;
+}
+
+const MOST_FLIPS = 10;
+
+export function fixLines(fix: Fix | string): string[] {
+  if (typeof fix === 'string') return ['', `${pc.yellow('no fix')}: ${HANG}${fix}`];
+  const yaml = fix.objects.map(object => yamlText(object).trimEnd()).join('\n---\n');
+  return [
+    '',
+    `${pc.bold(`to ${fix.verdict} it`)}, ${HANG}apply this (judged again: it does)`,
+    '',
+    ...yaml.split('\n'),
+    '',
+    ...flipLines(fix),
+  ];
+}
+
+function flipLines({ flips, verdict, allPorts }: Fix): string[] {
+  const also = verdict === 'allow' ? 'opens' : 'closes';
+  const ports = allPorts
+    ? [`It is about every port and protocol between these ends, not only what was asked.`]
+    : [];
+  const later = `Pods that get the same labels later are meant too.`;
+  if (flips.length === 0) return [...ports, `It ${also} nothing else of what is there now. ${later}`];
+  const rest = flips.length - MOST_FLIPS;
+  return [
+    ...ports,
+    `It also ${also} ${plural(flips.length, 'connection')}: ${later}`,
+    ...flips.slice(0, MOST_FLIPS).map(flipText),
+    ...(rest > 0 ? [`  … and ${rest} more (-o json has them all)`] : []),
+  ];
+}
+
+function flipText({ from, to, flow: { protocol, port } }: Flip): string {
+  return `  ${from} -> ${to}${port === undefined ? '' : `:${port}`}/${protocol}`;
 }

@@ -9,10 +9,9 @@ import type { UnknownPods } from '../model/podcidrs.ts';
 import type { DnsSnapshot } from '../names/dnscache.ts';
 import { CommandError } from '../terminal/commanderror.ts';
 import { addInterfaces, clusterInForce, knownOf, unknownPodsOf, withKnown } from './sources/agent.ts';
-import { askAgent } from './sources/askagent.ts';
+import { askAgent, waitingOf } from './sources/askagent.ts';
 import { readFiles } from './sources/files.ts';
-import { DEFAULT_SOCKET } from './sources/options.ts';
-import { waitingOf } from './waitingof.ts';
+import { DEFAULT_SOCKET } from './sources/state.ts';
 
 /**
  * Where there are no manifests the agent is asked. `node` says as which node of them this one is judged; the agent

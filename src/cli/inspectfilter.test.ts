@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { world } from '../../test/support/questions/world.ts';
-import type { DirectionInspection, Inspection } from '../answers/readback/inspection.ts';
+import type { DirectionInspection, Inspection } from '../answers/readback/inspect.ts';
 import { onlyAbout } from './inspect.ts';
 
 const direction = (...sources: string[]): DirectionInspection => ({

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { Inspection, RuleInspection } from '../answers/readback/inspection.ts';
-import { inspectionLines } from './inspecttext.ts';
+import type { Inspection, RuleInspection } from '../answers/readback/inspect.ts';
+import { inspectionLines } from './inspect.ts';
 
 function lineOf(counted: Pick<RuleInspection, 'matched' | 'lastMatchedMsAgo'>): string {
   const rules: RuleInspection[] = [{ verdict: 'accept', source: 'shop/web ingress[0]', ...counted }];

@@ -1,14 +1,13 @@
+import { versioned } from '../answers/schema.ts';
 import { ageText, waitingTexts } from '../api/health/agentchecks.ts';
 import type { Check, CheckState } from '../api/health/check.ts';
 import type { StatusResponse } from '../api/rpc/messages.ts';
+import { plural } from '../lib/text/plural.ts';
 import pc from '../terminal/colours.ts';
 import { isData, writeData } from '../terminal/data.ts';
 import { HANG } from '../terminal/hang.ts';
 import { type OutputOptions, writeLines } from '../terminal/output.ts';
-import { plural } from '../terminal/plural.ts';
-import { versioned } from './schema.ts';
-import { askAgent } from './sources/askagent.ts';
-import { waitingOf } from './waitingof.ts';
+import { askAgent, waitingOf } from './sources/askagent.ts';
 
 export interface StatusOptions extends OutputOptions {
   readonly socket: string;

@@ -1,14 +1,14 @@
-import { undecidedDenial } from '../answers/questions/elsewhere.ts';
-import { maybeNode } from '../answers/questions/maybenode.ts';
+import { maybeNode, undecidedDenial } from '../answers/questions/maybenode.ts';
 import {
   demanded,
   enforcementPoints,
+  natNote,
   outcomeOf,
   podLinkFinder,
 } from '../answers/readback/enforcementpoints.ts';
 import { type KernelWalk, namedPods, type WalkEnd, walkKernel } from '../answers/readback/kernelwalk.ts';
-import { natNote } from '../answers/readback/natnote.ts';
 import { resolvedInKernel } from '../answers/readback/resolvedinkernel.ts';
+import { versioned } from '../answers/schema.ts';
 import { waitingTexts } from '../api/health/agentchecks.ts';
 import { unknownPodsIn } from '../compiler/unknownpods.ts';
 import { ownAddresses } from '../kernel/host/read.ts';
@@ -28,7 +28,6 @@ import { isData, writeData } from '../terminal/data.ts';
 import { type OutputOptions, writeLines, writeNote } from '../terminal/output.ts';
 import { type AgentProgress, type Expected, findExpected, type NodeOptions } from './findexpected.ts';
 import { readKernel } from './readkernel.ts';
-import { versioned } from './schema.ts';
 import { type TraceEnd, traceEnd } from './traceend.ts';
 import { type ExpectedPath, traceLines } from './tracetext.ts';
 

@@ -1,7 +1,7 @@
+import { SCHEMA_VERSION, versioned } from '../answers/schema.ts';
 import { isData, writeData } from '../terminal/data.ts';
 import { type OutputOptions, writeLine } from '../terminal/output.ts';
 import { VERSION } from './program/version.ts';
-import { SCHEMA_VERSION, versioned } from './schema.ts';
 
 /** `sluice version`: of the program, of Node.js, and of the JSON that it prints. */
 export async function versionCommand({ output }: OutputOptions): Promise<void> {

@@ -2,8 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type Change, changesOf } from '../../src/answers/reach/diff/changes.ts';
-import { type Side, sidesOf } from '../../src/answers/reach/diff/side.ts';
-import type { Unit } from '../../src/answers/reach/diff/units.ts';
+import { type Side, sidesOf, type Unit } from '../../src/answers/reach/diff/units.ts';
 import { type Address, familyOf } from '../../src/model/address.ts';
 import type { Cluster } from '../../src/model/cluster.ts';
 import type { Flow } from '../../src/model/flow.ts';

@@ -6,12 +6,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type Change, changesOf } from '../../src/answers/reach/diff/changes.ts';
-import { type Side, sidesOf } from '../../src/answers/reach/diff/side.ts';
-import type { Unit } from '../../src/answers/reach/diff/units.ts';
-import { type Matrix, matrixOf } from '../../src/answers/reach/matrix.ts';
-import { networkText } from '../../src/answers/reach/networktext.ts';
+import { type Side, sidesOf, type Unit } from '../../src/answers/reach/diff/units.ts';
 import { type Reach, reachOf } from '../../src/answers/reach/reach.ts';
-import { domainTexts } from '../../src/answers/reach/view.ts';
+import { domainTexts, type Matrix, matrixOf, networkText } from '../../src/answers/reach/view.ts';
 import { type Address, familyOf } from '../../src/model/address.ts';
 import { addressOwners } from '../../src/model/addressowners.ts';
 import type { Cluster, Pod } from '../../src/model/cluster.ts';

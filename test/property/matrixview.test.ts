@@ -1,9 +1,8 @@
 /** What `sluice matrix -o json` prints is what `evaluate` says: by whoever has only the names that it prints. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { matrixObject, rowsOf } from '../../src/answers/reach/rows.ts';
 import { matrixViewOf } from '../../src/answers/reach/view.ts';
-import { matrixObject } from '../../src/cli/matrix/matrix.ts';
-import { rowsOf } from '../../src/cli/matrix/rows.ts';
 import { type Address, cidrContains, familyOf } from '../../src/model/address.ts';
 import { addressOwners } from '../../src/model/addressowners.ts';
 import type { Cluster } from '../../src/model/cluster.ts';

@@ -16,7 +16,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   compiler: ['lib', 'model', 'nft', 'names'],
   kernel: ['lib', 'model', 'nft'],
   observe: ['lib', 'model', 'semantics'],
-  answers: ['lib', 'model', 'semantics', 'nft', 'names', 'compiler'],
+  answers: ['lib', 'model', 'semantics', 'nft', 'names', 'inputs', 'compiler'],
   agent: ['lib', 'model', 'semantics', 'nft', 'names', 'compiler'],
   network: ['lib', 'model', 'kernel'],
   api: ['lib', 'model', 'terminal', 'nft', 'names', 'compiler', 'kernel', 'observe', 'agent', 'network'],
@@ -68,6 +68,9 @@ const PURE_MAY_USE: Record<string, readonly string[]> = {
   'api/health': [],
 };
 
+/** A time that is given may be written as a date. */
+const READS_THE_WORLD = /\b(?:process|console|setTimeout|performance)\b[.(]|\bDate\.now\b|\bDate\(\)/;
+
 /** The pure part that a file belongs to, if any. */
 function pureFolderOf(file: string): string | undefined {
   return Object.keys(PURE_MAY_USE).find(folder => file.startsWith(`${folder}/`));
@@ -98,8 +101,21 @@ test('the pure parts use no clock, no logger, no environment and no IO', () => {
   expect(wrong).toEqual([]);
   const reaching = files
     .filter(file => pureFolderOf(file) !== undefined)
-    .filter(file => /\b(process|console|setTimeout|Date|performance)\b[.(]/.test(withoutComments(file)));
+    .filter(file => READS_THE_WORLD.test(withoutComments(file)));
   expect(reaching).toEqual([]);
+});
+
+test('a browser can load what answers questions of manifests', () => {
+  const needed = [
+    'answers/questions/explanation.ts',
+    'answers/questions/ask.ts',
+    'answers/reach/documents.ts',
+  ];
+  const all = new Set(
+    [...needed, 'answers/reach/diff/difftext.ts', 'answers/reach/rows.ts'].flatMap(loadedBy),
+  );
+  const beyond = imports.filter(({ from, to, loads }) => loads && all.has(from) && /^node:/.test(to));
+  expect(beyond).toEqual([]);
 });
 
 test('the agent reaches the world only through what it is given', () => {

@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { world } from '../../../test/support/questions/world.ts';
 import { NO_INVENTORY } from '../../model/inventory.ts';
-import { answer } from './answer.ts';
-import { groupsOf } from './groups.ts';
+import { answer, groupsOf } from './answer.ts';
 
 const shop = world(readFileSync(join(import.meta.dirname, '../../../test/fixtures/questions.yaml'), 'utf8'));
 const ask = (text: string, known = shop) => {

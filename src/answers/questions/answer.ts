@@ -1,5 +1,5 @@
 /** What a question about one connection comes to: one verdict, and where it is not the same for all that is meant. */
-import { FAMILY_NAME, type Family } from '../../model/address.ts';
+import { type Address, type AddressRange, FAMILIES, FAMILY_NAME, type Family } from '../../model/address.ts';
 import { enforced } from '../../model/audited.ts';
 import type { Cluster } from '../../model/cluster.ts';
 import type { Flow } from '../../model/flow.ts';
@@ -11,16 +11,14 @@ import type { DirectionVerdict, FlowVerdict } from '../../semantics/evaluate.ts'
 import { FlowTextError } from '../../semantics/flowtext.ts';
 import { viewOf } from '../../semantics/view.ts';
 import { namesNotes, resolvedFor } from './byname.ts';
-import { undecidedDenials } from './elsewhere.ts';
 import { type NamedEnd, parseEnd } from './endname.ts';
-import { type Case, judge, withNames } from './judge.ts';
-import { maybeNode } from './maybenode.ts';
+import { type Case, judge, MOST_PIECES, withNames } from './judge.ts';
+import { maybeNode, undecidedDenials } from './maybenode.ts';
 import type { Place, Targets, World } from './place.ts';
 import { placesOf } from './places.ts';
-import { MOST_PIECES } from './settle.ts';
+import { rangesText } from './ranges.ts';
 import { shortNameOf, targetsOf } from './targets.ts';
 import { type GivenQuestion, withGiven } from './traffic.ts';
-import { type Difference, differencesIn, type Verdict, verdictOfCase, verdictsByFamily } from './verdicts.ts';
 
 /** A connection as it was asked for; `given` is what was said of the cluster beside. */
 export type Question = GivenQuestion;
@@ -150,7 +148,7 @@ function decisiveOf(cases: readonly Case[]): Case | undefined {
 }
 
 /** The direction whose reason matters most: the one that denies, else the one that a policy decided. */
-export function decisiveDirection({ egress, ingress }: FlowVerdict): DirectionVerdict {
+function decisiveDirection({ egress, ingress }: FlowVerdict): DirectionVerdict {
   if (egress.verdict === 'deny') return egress;
   if (ingress.verdict === 'deny' || ingress.policy !== undefined) return ingress;
   return egress.policy === undefined ? ingress : egress;
@@ -196,4 +194,117 @@ function auditNotes(cluster: Cluster, flow: Flow, unknownPods: UnknownPods): rea
       ? []
       : [`all ${asked.length} audited policies on it together would ${together} this`]),
   ];
+}
+
+// Of many connections that a question means: the verdict that counts, and by what it can be told.
+
+export type Verdict = 'allow' | 'deny' | 'undecided';
+
+export type Difference = 'family' | 'source' | 'destination' | 'address';
+
+export function verdictOfCase({ verdict, undecided }: Case): Verdict {
+  return undecided === undefined ? verdict.verdict : 'undecided';
+}
+
+/** The stricter one of each family. */
+function verdictsByFamily(cases: readonly Case[]): Partial<Record<Family, Verdict>> {
+  const found: Partial<Record<Family, Verdict>> = {};
+  for (const each of cases) found[each.family] = stricter(found[each.family], verdictOfCase(each));
+  return found;
+}
+
+/** A denial that is known counts before what nobody can say. */
+const STRICTEST: readonly Verdict[] = ['deny', 'undecided', 'allow'];
+
+function stricter(known: Verdict | undefined, other: Verdict): Verdict {
+  return STRICTEST.find(each => each === known || each === other)!;
+}
+
+/** By what the verdict can be told: whatever two values of it give two verdicts while nothing else changes does not matter. */
+function differencesIn(cases: readonly Case[]): Difference[] {
+  const keys: Record<Difference, (each: Case) => unknown> = {
+    family: ({ family }) => family,
+    source: ({ from }) => from,
+    destination: ({ to, viaNode }) => `${to.place.name}:${to.port} ${viaNode ?? ''}`,
+    address: ({ fromRange, toRange }) => (fromRange ?? toRange) && `${fromRange?.first} ${toRange?.first}`,
+  };
+  if (new Set(cases.map(verdictOfCase)).size < 2) return [];
+  const { family, ...others } = keys;
+  const ofEach = FAMILIES.map(each => cases.filter(({ family }) => family === each));
+  return [
+    ...(separates(cases, family) ? (['family'] as const) : []),
+    ...(Object.keys(others) as (keyof typeof others)[]).filter(difference =>
+      ofEach.some(found => separates(found, others[difference])),
+    ),
+  ];
+}
+
+/** Whether the stricter verdict of each value is not the same for all values. */
+function separates(cases: readonly Case[], keyOf: (each: Case) => unknown): boolean {
+  const strictest = new Map<unknown, Verdict>();
+  for (const each of cases) {
+    const key = keyOf(each);
+    strictest.set(key, stricter(strictest.get(key), verdictOfCase(each)));
+  }
+  return new Set(strictest.values()).size > 1;
+}
+
+// Cases of which the same is to be said, together: two families, a thousand addresses.
+
+export interface CaseGroup {
+  readonly from: string;
+  readonly to: string;
+  readonly port?: number;
+  readonly viaNode?: Address;
+  readonly verdict: Verdict;
+  readonly families: readonly Family[];
+  /** Of those whose address is not known: for which ones this holds. */
+  readonly addresses?: string;
+  readonly reason: string;
+}
+
+/** Denials first, then what nobody can say. */
+export function groupsOf(cases: readonly Case[]): readonly CaseGroup[] {
+  const groups = new Map<string, Case[]>();
+  for (const each of cases) {
+    const { from, to, viaNode, verdict } = each;
+    const { policy, rule } = decisiveDirection(verdict);
+    const key = JSON.stringify([
+      from.name,
+      to.place.name,
+      to.port,
+      viaNode,
+      verdictOfCase(each),
+      policy,
+      rule,
+    ]);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [each]);
+    else group.push(each);
+  }
+  const found = [...groups.values()].map(groupOf);
+  return [
+    ...found.filter(({ verdict }) => verdict === 'deny'),
+    ...found.filter(({ verdict }) => verdict === 'undecided'),
+    ...found.filter(({ verdict }) => verdict === 'allow'),
+  ];
+}
+
+function groupOf(cases: readonly Case[]): CaseGroup {
+  const { from, to, viaNode } = cases[0]!;
+  const ranges = cases.flatMap(({ fromRange, toRange }) => fromRange ?? toRange ?? []);
+  return {
+    from: from.name,
+    to: to.place.name,
+    ...(to.port !== undefined && { port: to.port }),
+    ...(viaNode && { viaNode }),
+    verdict: verdictOfCase(cases[0]!),
+    families: [...new Set(cases.map(({ family }) => family))],
+    ...(ranges.length > 0 && { addresses: rangesText(distinct(ranges)) }),
+    reason: reasonOf(cases[0]!),
+  };
+}
+
+function distinct(ranges: readonly AddressRange[]): readonly AddressRange[] {
+  return [...new Map(ranges.map(range => [`${range.family} ${range.first}`, range])).values()];
 }

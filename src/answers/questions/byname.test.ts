@@ -1,12 +1,11 @@
 /** A name of the DNS as a destination, and addresses that a name allows: what is said of them, and what it rests on. */
 import { describe, expect, test } from 'vitest';
 import { world } from '../../../test/support/questions/world.ts';
-import { fixOf } from '../../cli/fixtext.ts';
+import { spanText } from '../../lib/text/spantext.ts';
 import type { Address } from '../../model/address.ts';
 import { DnsCache, type DnsRecord } from '../../names/dnscache.ts';
-import { answer } from './answer.ts';
-import { spanText } from './byname.ts';
-import { groupsOf } from './groups.ts';
+import { answer, groupsOf } from './answer.ts';
+import { fixOf } from './explanation.ts';
 
 const shop = world(`
 { apiVersion: v1, kind: Pod, metadata: { name: web, namespace: shop }, spec: { nodeName: n1 },

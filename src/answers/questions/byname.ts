@@ -2,16 +2,16 @@
  * What DNS has to do with a connection: the name by which an address is allowed, and what an answer would change.
  * Whoever asks of manifests alone knows no answers; the agent of the node knows those that its pods got.
  */
+import { spanText } from '../../lib/text/spantext.ts';
 import { type Address, familyOf } from '../../model/address.ts';
 import type { Cluster, PodKey } from '../../model/cluster.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { DnsRecord, DnsSnapshot } from '../../names/dnscache.ts';
 import { evaluator } from '../../semantics/evaluate.ts';
-import { resolvedElsewhere } from './elsewhere.ts';
 import type { EndName, NamedEnd } from './endname.ts';
 import type { Case, Judged } from './judge.ts';
-import type { Place, World } from './place.ts';
-import { podOf } from './ports.ts';
+import { resolvedElsewhere } from './maybenode.ts';
+import { type Place, podOf, type World } from './place.ts';
 
 const MOST_PODS = 3;
 const MOST_SHOWN = 5;
@@ -139,16 +139,6 @@ function heldText({ from, toldMs, untilMs, oneOf }: DnsRecord, nowMs: number): s
   const left = `it holds for ${spanText(untilMs - nowMs)} more`;
   if (oneOf !== undefined) return `it was told before the agent started, and ${left}`;
   return `${from ?? 'DNS'} told it ${spanText(nowMs - toldMs)} ago, and ${left}`;
-}
-
-/** `45 s`, `2 min 5 s`, `3 h 10 min`. */
-export function spanText(ms: number): string {
-  const seconds = Math.max(0, Math.round(ms / 1_000));
-  if (seconds < 60) return `${seconds} s`;
-  const [minutes, hours] = [Math.floor(seconds / 60), Math.floor(seconds / 3_600)];
-  const [big, small] =
-    hours > 0 ? [`${hours} h`, `${minutes % 60} min`] : [`${minutes} min`, `${seconds % 60} s`];
-  return small.startsWith('0 ') ? big : `${big} ${small}`;
 }
 
 // The addresses of a name that a pod was told and may connect to now.

@@ -4,9 +4,9 @@ import type { Cluster, Node, Pod } from '../../model/cluster.ts';
 import type { FlowProtocol } from '../../model/flow.ts';
 import type { Inventory } from '../../model/inventory.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
+import type { Protocol } from '../../model/policy.ts';
 import type { Service } from '../../model/service.ts';
 import type { DnsSnapshot } from '../../names/dnscache.ts';
-
 import type { PolicyIndex } from '../../semantics/policyindex.ts';
 
 /** What ends are looked up in. */
@@ -71,4 +71,14 @@ export interface Targets {
   readonly notes: readonly string[];
   /** Why no verdict can be given, although the question is one. */
   readonly undecided?: string;
+}
+
+/** The pod that is at a place, or will be. */
+export function podOf({ pod, unplaced }: Place): Pod | undefined {
+  return pod ?? unplaced?.pod;
+}
+
+/** What the name means in this pod. */
+export function namedPort(pod: Pod | undefined, name: string, protocol: Protocol): number | undefined {
+  return pod?.ports.find(port => port.name === name && port.protocol === protocol)?.port;
 }

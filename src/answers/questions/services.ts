@@ -9,11 +9,9 @@ import { type Labels, matchesLabels } from '../../model/selector.ts';
 import type { EndpointSlice, Service, ServiceKey, ServicePort } from '../../model/service.ts';
 import { topWorkloads } from '../../model/workloadof.ts';
 import { FlowTextError } from '../../semantics/flowtext.ts';
-import type { NamedEnd } from './endname.ts';
-import { parseEnd } from './endname.ts';
-import type { Place, Target, Targets, World } from './place.ts';
+import { type NamedEnd, parseEnd } from './endname.ts';
+import { namedPort, type Place, podOf, type Target, type Targets, type World } from './place.ts';
 import { absent, elsewhere, placesOf, podPlace, templatePlaces } from './places.ts';
-import { namedPort, podOf } from './ports.ts';
 
 /** Throws FlowTextError where there is none of that name. */
 export function serviceNamed(

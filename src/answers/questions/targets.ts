@@ -6,9 +6,8 @@ import { podCidrsOf } from '../../model/podcidrs.ts';
 import type { Protocol } from '../../model/policy.ts';
 import { FlowTextError, parseProtocol } from '../../semantics/flowtext.ts';
 import { type NamedEnd, type ServiceName, shortServiceName } from './endname.ts';
-import type { Place, Target, Targets, World } from './place.ts';
+import { namedPort, type Place, podOf, type Target, type Targets, type World } from './place.ts';
 import { placesOf, podPlace } from './places.ts';
-import { namedPort, podOf } from './ports.ts';
 import { contains, PRIVATE } from './ranges.ts';
 import {
   atEndpoint,

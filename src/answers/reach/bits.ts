@@ -1,5 +1,4 @@
 /** Sets of small numbers, of a fixed size, as words of bits. Whoever has one does not change it, but by `add`. */
-import { textOfWords } from './words.ts';
 
 export class Bits {
   readonly size: number;
@@ -72,3 +71,14 @@ export class Bits {
     return result;
   }
 }
+
+/** The same text for the same words, and for no others. */
+export function textOfWords(words: Uint32Array<ArrayBuffer>): string {
+  const units = new Uint16Array(words.buffer);
+  let text = '';
+  for (let at = 0; at < units.length; at += MOST_ARGUMENTS)
+    text += String.fromCharCode(...units.subarray(at, at + MOST_ARGUMENTS));
+  return text;
+}
+
+const MOST_ARGUMENTS = 8_192;

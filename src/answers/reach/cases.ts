@@ -18,9 +18,8 @@ import {
 import { means, mergePorts, type NumberedPort } from '../../model/ports.ts';
 import { Bits } from './bits.ts';
 import type { ConnectionPool, Connections } from './connections.ts';
-import type { FamilyEnds } from './familyends.ts';
+import type { FamilyEnds, PeerSets } from './familyends.ts';
 import type { Landscape, Selected } from './landscape.ts';
-import type { PeerSets } from './peersets.ts';
 import { togglesOf } from './regions.ts';
 
 /** The policies on each template, in order of precedence; what is left of those that may not select it (N68). */

@@ -1,8 +1,7 @@
 /** Sets of connections in words: `TCP 80,443; UDP 53`, `all but TCP 22`. */
 import { PROTOCOLS } from '../../model/policy.ts';
-import type { ConnectionPool, Connections } from './connections.ts';
-import { ICMP } from './connections.ts';
-import type { Cell } from './place.ts';
+import { type ConnectionPool, type Connections, ICMP } from './connections.ts';
+import type { Cell } from './places.ts';
 import { combine, DIFFERENCE, type Toggles, toggleRanges } from './regions.ts';
 
 /** The shorter of what is in it and what is not. */

@@ -7,8 +7,7 @@ import { getOrMake } from '../../lib/collections/getormake.ts';
 import { type Family, parseCidr } from '../../model/address.ts';
 import { METADATA_SERVICES } from '../../model/metadataservices.ts';
 import type { FamilyEnds } from './familyends.ts';
-import { familiesOf, type ReachPlace } from './place.ts';
-import { outsideRegions } from './places.ts';
+import { familiesOf, outsideRegions, type ReachPlace } from './places.ts';
 import type { Reach } from './reach.ts';
 import { combine, DIFFERENCE, networkAddresses, type Region, togglesOf } from './regions.ts';
 

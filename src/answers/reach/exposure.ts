@@ -14,7 +14,7 @@ import {
   type PodSelector,
 } from '../../model/selector.ts';
 import type { ImaginedPod } from './landscape.ts';
-import { type Cell, cellOf, type Ends, type Member, type ReachPlace } from './place.ts';
+import { type Cell, cellOf, type Ends, type Member, type ReachPlace } from './places.ts';
 import type { Reach } from './reach.ts';
 
 export interface Exposure {

@@ -13,6 +13,7 @@ import {
   namespaceOf,
   type Pod,
 } from '../../model/cluster.ts';
+import { patternsOfPolicy, patternsOfRule } from '../../model/domainpeers.ts';
 import type { Labelled, LabelSelector } from '../../model/labels.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import { comparePolicies, type NetworkPeer, type Policy, type Rule, rulesOf } from '../../model/policy.ts';
@@ -28,7 +29,6 @@ import { type TunnelFinders, type TunnelLinks, tunnelFinders } from '../../seman
 import { unknownPodFinders } from '../../semantics/unknownpods.ts';
 import { nodeFinder } from '../../semantics/view.ts';
 import { Bits } from './bits.ts';
-import { type NameClass, nameClassesOf } from './nameclasses.ts';
 
 /** A pod that is not there: of a workload that has none, or one that somebody may make. */
 export interface ImaginedPod extends PodLike {
@@ -271,4 +271,54 @@ function addRule(words: Words, { peers, ports }: Rule): void {
 
 function addKeys(keys: Set<string>, { pods }: PodSelector): void {
   for (const { key } of pods.requirements) keys.add(key);
+}
+
+// Names of the DNS as policies tell them apart. A name is meant by itself and by each wildcard above it, so the
+// narrowest pattern that means it says which others do, too:
+//
+//     *.io, *.kubernetes.io, kubernetes.io       www.kubernetes.io: the first two    kubernetes.io: the first and the last
+//
+// Those that the same rules mean are one class, however many patterns they are written in.
+
+interface NameClass {
+  /** The narrowest patterns of its names, as policies write them. */
+  readonly patterns: readonly string[];
+  /** Of a name of the first of these, all patterns that mean it: rules make no difference between it and the others. */
+  readonly meaning: ReadonlySet<string>;
+}
+
+/** Those of clusters that are compared are made together. */
+function nameClassesOf(policies: Iterable<Policy>): NameClass[] {
+  const rules = rulesByPattern(policies);
+  const found = new Map<string, NameClass & { patterns: string[] }>();
+  for (const pattern of [...rules.keys()].sort()) {
+    const meaning = new Set(meaningOf(pattern, rules));
+    const key = [...new Set([...meaning].flatMap(each => rules.get(each)!))].sort().join();
+    getOrMake(found, key, () => ({ patterns: [], meaning })).patterns.push(pattern);
+  }
+  return [...found.values()];
+}
+
+/** Whether a policy's egress has a rule by one of these patterns. */
+export function hasRuleByName(policy: Policy, meaning: ReadonlySet<string>): boolean {
+  return patternsOfPolicy(policy).some(pattern => meaning.has(pattern));
+}
+
+/** The numbers of the rules that have each. */
+function rulesByPattern(policies: Iterable<Policy>): Map<string, number[]> {
+  const found = new Map<string, number[]>();
+  let number = 0;
+  for (const { egress = [] } of policies)
+    for (const rule of egress) {
+      for (const pattern of new Set(patternsOfRule(rule))) getOrMake(found, pattern, () => []).push(number);
+      number++;
+    }
+  return found;
+}
+
+/** Itself, and the wildcards above it. */
+function meaningOf(pattern: string, all: ReadonlyMap<string, unknown>): string[] {
+  const name = pattern.replace(/^\*\./, '');
+  const above = [...name.matchAll(/\./g)].map(({ index }) => `*${name.slice(index)}`);
+  return [pattern, ...above.filter(wildcard => all.has(wildcard))];
 }

@@ -1,10 +1,15 @@
 /** Who reaches whom in a cluster, over both families: exact, and computed from the policies alone. */
-import type { Family } from '../../model/address.ts';
-import type { Cluster } from '../../model/cluster.ts';
+
+import { getOrMake } from '../../lib/collections/getormake.ts';
+import type { Address, Family } from '../../model/address.ts';
+import { type Cluster, isNodeItself, type PodKey } from '../../model/cluster.ts';
+import { patternsOfPolicy } from '../../model/domainpeers.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
-import { ConnectionPool } from './connections.ts';
-import { FamilyReach } from './family.ts';
-import { type ImaginedPod, type Landscape, landscapeOf } from './landscape.ts';
+import type { Direction, Policy } from '../../model/policy.ts';
+import { allowedOf, Cases, type JudgedPeers, judgePeers, policiesByTemplate } from './cases.ts';
+import { ConnectionPool, type Connections } from './connections.ts';
+import { type End, type FamilyEnds, familyEndsOf, PeerSets } from './familyends.ts';
+import { hasRuleByName, type ImaginedPod, type Landscape, landscapeOf } from './landscape.ts';
 
 export interface Reach {
   readonly pool: ConnectionPool;
@@ -25,4 +30,205 @@ export function reachOf(cluster: Cluster, options: ReachOptions): Reach {
   const landscape = landscapeOf(cluster, unknownPods, imagined, alongside);
   const family = (name: Family) => new FamilyReach(name, pool, landscape);
   return { pool, landscape, families: { ip: family('ip'), ip6: family('ip6') } };
+}
+
+// Who reaches whom over one family: for each pair of ends the exact set of connections that may pass.
+
+/** What the policies on one subject say, by the index of the peer. */
+interface Judgement {
+  readonly groups: readonly JudgedPeers[];
+  /** Ids of the connections that are allowed. */
+  readonly allowed: Uint32Array;
+}
+
+class FamilyReach {
+  readonly family: Family;
+  readonly ends: FamilyEnds;
+  readonly #pool: ConnectionPool;
+  readonly #landscape: Landscape;
+  readonly #cases: Cases;
+  readonly #everybody;
+  readonly #policies: readonly Policy[][];
+  readonly #resolving: readonly ReadonlySet<number>[];
+  readonly #judgements = new Map<string, Judgement>();
+  /** Of egress to a name: by the index of the end whose policies are asked, with the class of the name. */
+  readonly #byName = new Map<number, Judgement>();
+  /** By direction, and the index of the end whose policies are asked. */
+  readonly #byEnd: Record<Direction, (Judgement | undefined)[]>;
+
+  constructor(family: Family, pool: ConnectionPool, landscape: Landscape) {
+    this.family = family;
+    this.#pool = pool;
+    this.#landscape = landscape;
+    this.ends = familyEndsOf(family, landscape);
+    const peers = new PeerSets(landscape, this.ends);
+    this.#everybody = peers.everybody.yes;
+    this.#cases = new Cases(pool, landscape, this.ends, peers);
+    this.#policies = policiesByTemplate(landscape);
+    this.#resolving = this.#endsResolving();
+    const judged = (direction: Direction) => this.ends.all.map(end => this.#judge(direction, end));
+    this.#byEnd = { egress: judged('egress'), ingress: judged('ingress') };
+  }
+
+  /**
+   * Between two different pods, or whatever else the ends are; of a pod and its own node, what policy alone says. `to`
+   * may be an end that is named: to whoever has no rule by such a name it is one without.
+   */
+  connections(from: number, to: number): Connections {
+    const out = this.allowed('egress', from, to);
+    return out === this.#pool.none ? out : this.#pool.and(out, this.allowed('ingress', to, from));
+  }
+
+  /** What one direction lets pass: `own` is the end that is asked, the source of egress. */
+  allowed(direction: Direction, own: number, peer: number): Connections {
+    const pool = this.#pool;
+    const judgement = this.#judgement(direction, own, peer);
+    if (judgement === undefined) {
+      const { isUnknownPod, isOutside } = this.ends.all[this.ends.bare(own)]!;
+      if (isUnknownPod) return pool.none;
+      const leaves = direction === 'egress' && !isOutside && this.ends.all[this.ends.bare(peer)]!.isOutside;
+      return leaves ? this.#withoutOwnTunnels(pool.all) : pool.all;
+    }
+    return this.#allowedBy(judgement, direction, this.ends.bare(peer));
+  }
+
+  /** Who decides what, where a policy has a say. */
+  group(direction: Direction, own: number, peer: number): JudgedPeers | undefined {
+    const bare = this.ends.bare(peer);
+    return this.#judgement(direction, own, peer)?.groups.find(({ peers }) => peers.has(bare));
+  }
+
+  /** Whether the end is one of pods with a rule by a name of the class: others are told none. */
+  mayResolve(end: number, nameClass: number): boolean {
+    return this.#resolving[nameClass]!.has(end);
+  }
+
+  /** The ends of which that is so. */
+  endsResolving(nameClass: number): readonly number[] {
+    return [...this.#resolving[nameClass]!];
+  }
+
+  /** Between two addresses, with all that policy has no say in. */
+  between(from: Address, to: Address, viaService = false): Connections {
+    const pool = this.#pool;
+    const out = this.#side('egress', from, to, viaService);
+    const found = pool.and(out, this.#side('ingress', to, from, viaService));
+    if (from === to && !viaService) return found; // N40
+    return this.#tunnels(from, to).reduce((left, tunnels) => pool.minus(left, tunnels), found);
+  }
+
+  /** N72: what is denied of connections from one address to another, by the sender's node and by the receiver. */
+  #tunnels(from: Address, to: Address): Connections[] {
+    const pool = this.#pool;
+    const { owners, cluster, strangerOf, nodeWith, tunnels } = this.#landscape;
+    const pod = owners.get(from);
+    const sender = pod === undefined ? strangerOf(from) : cluster.nodes.get(pod.node);
+    const denied: Connections[] = [];
+    const links = tunnels.linksOf(sender);
+    if ((pod !== undefined || sender !== undefined) && links.podTunnels !== 'allow') {
+      const ofSender = pool.tunnelsOf(links.tunnels);
+      if (isNodeItself(sender, to) || tunnels.endAt(to) !== undefined) denied.push(pool.tunnels, ofSender);
+      else if (sender !== undefined && !tunnels.isInPodNetworks(to)) denied.push(ofSender);
+    }
+    const receiver = nodeWith(to);
+    const isOfPod = tunnels.isInPodNetworks(from) && !tunnels.isListed(from);
+    const { tunnels: ofReceiver, podTunnels } = tunnels.linksOf(receiver);
+    if (receiver !== undefined && !isNodeItself(receiver, from) && isOfPod && podTunnels !== 'allow')
+      denied.push(pool.tunnels, pool.tunnelsOf(ofReceiver));
+    return denied;
+  }
+
+  #side(direction: Direction, own: Address, peer: Address, viaService: boolean): Connections {
+    const pool = this.#pool;
+    const { owners, cluster, unknownPodOf } = this.#landscape;
+    const subject = owners.get(own);
+    if (subject === undefined) {
+      const near = unknownPodOf(own);
+      const exempt = (own === peer && !viaService) || (direction === 'ingress' && isNodeItself(near, peer));
+      return near !== undefined && !exempt ? pool.none : pool.all;
+    }
+    if (subject === owners.get(peer) && !viaService) return pool.all;
+    if (direction === 'ingress' && isNodeItself(cluster.nodes.get(subject.node), peer)) return pool.all;
+    const end = this.ends.at(own);
+    const resolved = direction === 'egress' ? this.#patternsResolved(end, subject.key, peer) : NOTHING;
+    const judgement = this.#judge(direction, this.ends.all[end]!, resolved)!;
+    return this.#allowedBy(judgement, direction, this.ends.at(peer));
+  }
+
+  #allowedBy({ allowed }: Judgement, direction: Direction, peer: number): Connections {
+    const pool = this.#pool;
+    const found = pool.byId(allowed[peer]!);
+    if (direction === 'ingress') return found;
+    const { isTunnelEnd, isOutside } = this.ends.all[peer]!;
+    const left = isTunnelEnd ? pool.minus(found, pool.tunnels) : found;
+    return isTunnelEnd || isOutside ? this.#withoutOwnTunnels(left) : left;
+  }
+
+  #withoutOwnTunnels(found: Connections): Connections {
+    const { tunnels, podTunnels } = this.#landscape.tunnelLinks;
+    return podTunnels === 'allow' ? found : this.#pool.minus(found, this.#pool.tunnelsOf(tunnels));
+  }
+
+  /** Of the patterns in the policies of a pod those under which it was told an address. */
+  #patternsResolved(end: number, pod: PodKey, peer: Address): ReadonlySet<string> {
+    const { resolved } = this.#landscape.cluster;
+    if (resolved === undefined) return NOTHING;
+    const patterns = this.#policies[this.ends.all[end]!.template!]!.flatMap(patternsOfPolicy);
+    return new Set(patterns.filter(pattern => resolved.has(pod, peer, pattern)));
+  }
+
+  #judgement(direction: Direction, own: number, peer: number): Judgement | undefined {
+    const end = this.ends.bare(own);
+    const nameClass = direction === 'egress' ? this.ends.nameClassOf(peer) : undefined;
+    if (nameClass === undefined || !this.mayResolve(end, nameClass)) return this.#byEnd[direction][end];
+    const { meaning } = this.#landscape.names[nameClass]!;
+    return getOrMake(
+      this.#byName,
+      this.ends.named(end, nameClass),
+      () => this.#judge(direction, this.ends.all[end]!, meaning)!,
+    );
+  }
+
+  /** By class of names, the ends of pods with a rule by such a name. */
+  #endsResolving(): ReadonlySet<number>[] {
+    return this.#landscape.names.map(({ meaning }) => {
+      const templates = this.#policies.map(policies =>
+        policies.some(policy => hasRuleByName(policy, meaning)),
+      );
+      const hasName = ({ template }: End) => template !== undefined && templates[template]!;
+      return new Set(this.ends.all.flatMap((end, i) => (hasName(end) ? [i] : [])));
+    });
+  }
+
+  /** `told` are the patterns that mean the name under which it was told its peer. */
+  #judge(
+    direction: Direction,
+    { template }: End,
+    resolved: ReadonlySet<string> = NOTHING,
+  ): Judgement | undefined {
+    if (template === undefined) return undefined;
+    const { portsText } = this.#landscape.templates.all[template]!;
+    const policies = this.#policies[template]!.filter(policy => policy[direction] !== undefined);
+    const names = policies.map(({ id, unsure }) => `${id}${unsure ? '?' : ''}`);
+    const key = JSON.stringify([direction, direction === 'ingress' && portsText, names, ...resolved]);
+    return getOrMake(this.#judgements, key, () => {
+      const groups = judgePeers(
+        this.#pool,
+        this.#cases.of(policies, direction, portsText, resolved),
+        this.#everybody,
+      );
+      return { groups, allowed: rowOf(this.#pool, groups, this.ends.all.length) };
+    });
+  }
+}
+
+const NOTHING: ReadonlySet<string> = new Set();
+
+function rowOf(pool: ConnectionPool, groups: readonly JudgedPeers[], size: number): Uint32Array {
+  const row = new Uint32Array(size);
+  for (const group of groups) {
+    const { id } = allowedOf(pool, group);
+    for (const peer of group.peers) row[peer] = id;
+  }
+  return row;
 }

@@ -1,12 +1,13 @@
 /** Where a connection is judged: each direction is enforced on the node of its pod, and nowhere else. */
 
-import type { Address } from '../../model/address.ts';
+import { type Address, cidrContains, parseAddress } from '../../model/address.ts';
 import { addressOwners } from '../../model/addressowners.ts';
 import type { Cluster } from '../../model/cluster.ts';
 import type { Flow } from '../../model/flow.ts';
-import type { UnknownPods } from '../../model/podcidrs.ts';
+import { podCidrsOf, type UnknownPods } from '../../model/podcidrs.ts';
 import type { Direction } from '../../model/policy.ts';
 import type { FlowVerdict } from '../../semantics/evaluate.ts';
+import { endName } from '../../semantics/flowtext.ts';
 import { strangerFinder, unknownPodFinders } from '../../semantics/unknownpods.ts';
 import { nodeFinder } from '../../semantics/view.ts';
 import type { Hook } from './kernelwalk.ts';
@@ -78,4 +79,17 @@ export function outcomeOf(
   if (others.length === 0) return 'accept';
   if (others.length === points.length) return 'not-judged-here';
   return others.some(({ verdict }) => verdict === 'deny') ? 'denied-elsewhere' : 'accept';
+}
+
+// What whoever asked for an address must know: NAT may lead it to a pod, and we know no Services and no host ports.
+
+/** `asked` is how the destination was written; undefined where it names a pod, or the address can only be a pod's. */
+export function natNote(cluster: Cluster, asked: string, { to, port }: Flow): string | undefined {
+  if (port === undefined || parseAddress(endName(asked)) === undefined) return undefined;
+  if (addressOwners(cluster).has(to)) return undefined;
+  const nodes = [...cluster.nodes.values()];
+  const isNode = nodes.some(({ addresses }) => addresses.includes(to));
+  const isInPodNetwork = nodes.flatMap(podCidrsOf).some(cidr => cidrContains(cidr, to));
+  if (isInPodNetwork && !isNode) return undefined;
+  return `NAT is not followed: where a Service or a host port leads from ${to} port ${port} to a pod, ask for that pod`;
 }

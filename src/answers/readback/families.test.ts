@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Family } from '../../model/address.ts';
-import { newReadings, podInspection } from './inspect.ts';
-import type { RuleInspection } from './inspection.ts';
+import { newReadings, podInspection, type RuleInspection } from './inspect.ts';
 
 const rule = fc.record({
   verdict: fc.constantFrom('accept' as const, 'drop' as const),

@@ -1,14 +1,17 @@
 /** What is programmed, in the words of pods and policies: read from the rules themselves. */
 
 import { podMap } from '../../compiler/base.ts';
+import { countedRule, countKey } from '../../compiler/countedrule.ts';
 import { isDenial, isDenialChain } from '../../compiler/denied.ts';
 import { COMMENT_BYTES } from '../../compiler/names.ts';
 import { INGRESS_CHAIN } from '../../compiler/program.ts';
 import { classChain, unknownPodsIn } from '../../compiler/unknownpods.ts';
 import { getOrMake } from '../../lib/collections/getormake.ts';
 import { FAMILIES, type Family } from '../../model/address.ts';
+import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { Direction } from '../../model/policy.ts';
 import { formatRule } from '../../nft/format/format.ts';
+import type { RuleCount } from '../../nft/rulecount.ts';
 import type {
   Chain,
   ElementKey,
@@ -19,13 +22,6 @@ import type {
   Ruleset,
   Table,
 } from '../../nft/ruleset.ts';
-import type {
-  DirectionInspection,
-  Inspection,
-  NamesInspection,
-  PodInspection,
-  RuleInspection,
-} from './inspection.ts';
 
 export function inspectRuleset(ruleset: Ruleset): Inspection {
   const pods = new Map<string, Readings>();
@@ -272,4 +268,103 @@ function inOneOrder(ip: readonly RuleInspection[], ip6: readonly RuleInspection[
 
 function only(family: Family, rules: readonly RuleInspection[]): RuleInspection[] {
   return rules.map(rule => ({ ...rule, family }));
+}
+
+// What is programmed, as data: by pod, direction and rule.
+
+export interface Inspection {
+  /** Whether our tables are there at all. */
+  readonly installed: boolean;
+  readonly pods: readonly PodInspection[];
+  /** What becomes of addresses of the node's pod networks that no known pod has. */
+  readonly unknownPods: UnknownPods;
+  /** Over both families. */
+  readonly totals: { readonly chains: number; readonly sets: number; readonly elements: number };
+}
+
+export interface PodInspection {
+  /** `namespace/name`, as the kernel has it in a comment. */
+  readonly pod: string;
+  readonly addresses: readonly string[];
+  /** Absent: no policy affects the direction. */
+  readonly ingress?: DirectionInspection;
+  readonly egress?: DirectionInspection;
+  /** Where its rules look for names: what it was told by DNS. */
+  readonly names?: readonly NamesInspection[];
+}
+
+/** The names of a run of rules, and the addresses that are allowed by them now. */
+export interface NamesInspection {
+  readonly set: string;
+  /** `domains logs.example, *.cloud.example`; of very many the first. */
+  readonly peers: string;
+  /** Those that stand longest come first; of very many, these. */
+  readonly addresses: readonly { readonly address: string; readonly leftSeconds: number }[];
+  readonly total: number;
+}
+
+export interface DirectionInspection {
+  readonly chain: string;
+  /** In the order in which the kernel asks; the last one has no condition. */
+  readonly rules: readonly RuleInspection[];
+}
+
+export interface RuleInspection {
+  readonly verdict: 'accept' | 'drop' | 'pass';
+  /** `tcp 5432`, or absent where the port does not matter. */
+  readonly ports?: string;
+  /** `pods app=api in namespace shop`, or absent where the peer does not matter. */
+  readonly peers?: string;
+  /** The policy rule that it came from; absent where no policy decided. */
+  readonly source?: string;
+  /** Where the pod has addresses of both families, and only this one has the rule. */
+  readonly family?: Family;
+  /** New connections, or denied packets, that rules from this source have matched on the node since they were written. */
+  readonly matched?: number;
+  /** How long before it was read that was last; absent where it never was, or where the kernel does not remember. */
+  readonly lastMatchedMsAgo?: number;
+}
+
+// What the rules of an inspection have matched.
+
+type Matched = Required<Pick<RuleInspection, 'matched'>> & Pick<RuleInspection, 'lastMatchedMsAgo'>;
+
+/** The inspection with what each of its rules has matched, on all pods of the node that have it. */
+export function withCounts(inspection: Inspection, counts: readonly RuleCount[]): Inspection {
+  const sums = new Map<string, Matched>();
+  for (const count of counts) {
+    const rule = countedRule(count);
+    if (rule !== undefined) sums.set(countKey(rule), together(sums.get(countKey(rule)), count));
+  }
+  return { ...inspection, pods: inspection.pods.map(pod => podCounts(pod, sums)) };
+}
+
+function together(before: Matched | undefined, { packets, lastMsAgo }: RuleCount): Matched {
+  const lastMatchedMsAgo = least(before?.lastMatchedMsAgo, lastMsAgo);
+  return {
+    matched: (before?.matched ?? 0) + packets,
+    ...(lastMatchedMsAgo !== undefined && { lastMatchedMsAgo }),
+  };
+}
+
+function least(one: number | undefined, other: number | undefined): number | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  return Math.min(one, other);
+}
+
+function podCounts(pod: PodInspection, sums: ReadonlyMap<string, Matched>): PodInspection {
+  const of = (direction: Direction) => {
+    const inspected = pod[direction];
+    return (
+      inspected && {
+        ...inspected,
+        rules: inspected.rules.map(rule => {
+          const { verdict: action, source = '' } = rule;
+          return { ...rule, ...sums.get(countKey({ direction, action, source })) };
+        }),
+      }
+    );
+  };
+  const [ingress, egress] = [of('ingress'), of('egress')];
+  return { ...pod, ...(ingress && { ingress }), ...(egress && { egress }) };
 }

@@ -3,7 +3,7 @@ import { shopPod } from '../../../test/support/scenarios/shop.ts';
 import { type Address, parseAddress } from '../../model/address.ts';
 import { ClusterState } from '../../model/cluster.ts';
 import { parseFlowPieces } from '../../semantics/flowtext.ts';
-import { natNote } from './natnote.ts';
+import { natNote } from './enforcementpoints.ts';
 
 const cluster = new ClusterState();
 const addresses = ['172.18.0.1', '10.1.0.1', 'fd18::1'].map(text => parseAddress(text) as Address);

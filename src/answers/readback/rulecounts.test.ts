@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { hashedName } from '../../compiler/names.ts';
 import type { RuleCount } from '../../nft/rulecount.ts';
-import type { Inspection } from './inspection.ts';
-import { withCounts } from './rulecounts.ts';
+import { type Inspection, withCounts } from './inspect.ts';
 
 const RULES = [
   { verdict: 'accept', ports: 'tcp 80', source: 'shop/web ingress[0]' },

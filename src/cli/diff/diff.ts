@@ -1,33 +1,40 @@
 /** `sluice diff OLD NEW`: the connections that open and close, and which policies do it. */
 
-import { connectionsObject } from '../../answers/reach/connectionstext.ts';
+import {
+  afterText,
+  beforeText,
+  diffMarkdown,
+  diffObject,
+  endsText,
+  idleNotes,
+  summary,
+  whatText,
+} from '../../answers/reach/diff/difftext.ts';
 import { type DiffView, diffOf } from '../../answers/reach/diff/diffview.ts';
-import type { Compared } from '../../answers/reach/diff/side.ts';
+import type { Compared } from '../../answers/reach/diff/units.ts';
+import { escaped, noteMarkdown } from '../../answers/reach/documents.ts';
+import { listed } from '../../answers/reach/rows.ts';
 import { memberName } from '../../answers/reach/view.ts';
-import { SubjectIndex } from '../../inputs/files/subjects.ts';
+import { plural } from '../../lib/text/plural.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
-import { namespaceOfPolicy, type Policy } from '../../model/policy.ts';
-import { topWorkloads } from '../../model/workloadof.ts';
 import type { Recording } from '../../observe/recording/recording.ts';
 import pc from '../../terminal/colours.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { isData, writeData } from '../../terminal/data.ts';
 import { writeDocument, writeLines } from '../../terminal/output.ts';
-import { plural } from '../../terminal/plural.ts';
 import { withProgress } from '../../terminal/progress.ts';
 import { terminalWidth, wrap } from '../../terminal/wrap.ts';
-import { escaped, noteMarkdown, rowOf } from '../matrix/markdown.ts';
-import { listed } from '../matrix/rows.ts';
-import { writeNotes } from '../notestate.ts';
-import { connectionsAbout, recordingAbout } from '../recording/about.ts';
-import { readRecordings } from '../recording/read.ts';
-import { versioned } from '../schema.ts';
-import { DEFAULT_SOCKET } from '../sources/options.ts';
-import { isAnybodyIn, isInScope, refuseUnknownNamespace, scopeOf } from '../sources/scope.ts';
-import type { Scope } from '../sources/state.ts';
-import { afterText, beforeText, endsText, whatText } from './changetext.ts';
-import { type Cut, type Cuts, cutsOf, cutsOfRecording } from './cuts.ts';
-import { readOpenConnections, readRecording } from './recording.ts';
+import { connectionsAbout, readRecordings, recordingAbout } from '../recording/read.ts';
+import { writeNotes } from '../sources/readstate.ts';
+import {
+  DEFAULT_SOCKET,
+  isAnybodyIn,
+  isInScope,
+  refuseUnknownNamespace,
+  type Scope,
+  scopeOf,
+} from '../sources/state.ts';
+import { type Cut, type Cuts, cutsOf, cutsOfRecording, readOpenConnections, readRecording } from './cuts.ts';
 import { readSides, type SideOptions, type Sides } from './sides.ts';
 
 export type DiffOptions = SideOptions & {
@@ -121,91 +128,12 @@ async function write(
   else writeLines([...diffLines(view, terminalWidth()), ...cutLines(cuts, terminalWidth())]);
 }
 
-/** A comparison for programs. */
-export function diffObject(
-  { pool, changes, added, removed }: DiffView,
-  cuts: Cuts | undefined,
-  notes: readonly string[],
-): object {
-  return versioned('Diff', {
-    changes: changes.map(({ kind, from, to, families, connections, before, after }) => ({
-      kind,
-      from,
-      to,
-      families: families.map(family => (family === 'ip' ? 'ipv4' : 'ipv6')),
-      connections: connectionsObject(pool, connections),
-      before,
-      after,
-    })),
-    added,
-    removed,
-    ...(cuts && { cuts: cuts.cuts, deniedBefore: cuts.deniedBefore }),
-    notes,
-  });
-}
-
-/** Who compares hears why nothing opens or closes: nobody is asked about, or policies that are new or changed select nobody. */
-const MOST_NAMED = 5;
-
 function nobodyNotes(old: Compared, now: Compared, scope: Scope): readonly string[] {
   const { namespace, selector } = scope;
   if ((namespace ?? selector) === undefined || isAnybodyIn(scope, old) || isAnybodyIn(scope, now)) return [];
   const which = selector === undefined ? '' : ' with these labels';
   const where = namespace === undefined ? '' : ` in namespace ${namespace}`;
   return [`there is no pod and no workload${which}${where} on either side: nothing opens or closes`];
-}
-
-/** `namespace` is what `-n` says of manifests that name none. */
-function idleNotes(old: Compared, now: Compared, namespace: string | undefined): readonly string[] {
-  const changed = [...now.cluster.policies.values()].filter(
-    policy => JSON.stringify(policy) !== JSON.stringify(old.cluster.policies.get(policy.id)),
-  );
-  const subjects = new SubjectIndex(now.cluster, topWorkloads(now.inventory));
-  const idle = changed.filter(({ subject }) => !subjects.selectsAny(subject));
-  const more = idle.length - MOST_NAMED;
-  return [
-    ...idle.slice(0, MOST_NAMED).map(policy => noteOf(policy, namespace)),
-    ...(more > 0 ? [`and ${more} more policies select none of them`] : []),
-  ];
-}
-
-function noteOf({ id }: Policy, namespace: string | undefined): string {
-  const isByDefault = namespace === undefined && namespaceOfPolicy(id) === 'default';
-  const hint = isByDefault ? ' (manifests that name no namespace are of default: -n names another)' : '';
-  return `${id} selects none of the pods and workloads that are there, and decides nothing${hint}`;
-}
-
-// A comparison as the comment of a pull request.
-
-/** More would be no comment that anybody reads, nor one that GitHub takes. */
-const MOST_ROWS = 200;
-
-export function diffMarkdown(view: DiffView): string[] {
-  const { changes, added, removed } = view;
-  const names = (what: string, all: readonly string[]) =>
-    all.length === 0 ? [] : ['', `${what}: ${escaped(listed(all.map(memberName), 20))}`];
-  const workloads = [...names('New workloads', added), ...names('Workloads that are gone', removed)];
-  if (changes.length === 0) return ['**No connection opens or closes.**', ...workloads];
-  return [
-    `**${summary(view)}**`,
-    '',
-    '| | from | to | connections | before | after |',
-    '|---|---|---|---|---|---|',
-    ...changes
-      .slice(0, MOST_ROWS)
-      .map(change =>
-        rowOf([
-          change.kind,
-          endsText(change.from),
-          endsText(change.to),
-          whatText(view, change),
-          beforeText(change),
-          afterText(change),
-        ]),
-      ),
-    ...(changes.length > MOST_ROWS ? ['', `and ${changes.length - MOST_ROWS} more changes`] : []),
-    ...workloads,
-  ];
 }
 
 /** The connections that a change would cut, for people: on a terminal and in a pull request. */
@@ -270,10 +198,4 @@ function workloadLines({ added, removed }: DiffView, width: number): string[] {
   const line = (what: string, names: readonly string[]) =>
     names.length === 0 ? [] : wrap(`${what}: ${listed(names.map(memberName), 8)}`, width, 2);
   return [...line('new workloads', added), ...line('workloads that are gone', removed)];
-}
-
-/** `3 changes: 2 open, 1 close`. */
-function summary({ changes }: DiffView): string {
-  const opens = changes.filter(({ kind }) => kind === 'opens').length;
-  return `${plural(changes.length, 'change')}: ${opens} open, ${changes.length - opens} close`;
 }

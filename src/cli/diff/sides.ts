@@ -1,16 +1,13 @@
 /** The two clusters of `sluice diff`: paths, `-`, `@cluster` or `@agent`, each on top of what both have in common. */
 
-import type { Compared } from '../../answers/reach/diff/side.ts';
+import type { Compared } from '../../answers/reach/diff/units.ts';
 import { ClusterState } from '../../model/cluster.ts';
 import { clusterEvents } from '../../model/clusterevents.ts';
 import { mergedInventory } from '../../model/inventory.ts';
 import { problemText } from '../../model/problem.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
-import { noteStates, notesOf } from '../notestate.ts';
-import { DEFAULT_SOCKET, type SourceOptions } from '../sources/options.ts';
-import { readState } from '../sources/readstate.ts';
-import { namespacesOf } from '../sources/scope.ts';
-import type { State } from '../sources/state.ts';
+import { noteStates, notesOf, readState } from '../sources/readstate.ts';
+import { DEFAULT_SOCKET, namespacesOf, type SourceOptions, type State } from '../sources/state.ts';
 
 export type SideOptions = Pick<
   SourceOptions,

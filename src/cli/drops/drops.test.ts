@@ -20,11 +20,13 @@ const agent = {
     for (const denial of follow ? live : []) yield { denial, skipped: 0 };
   },
 };
-vi.mock('../everynode/remote.ts', () => ({
+vi.mock('../everynode/agents.ts', async original => ({
+  ...(await original<object>()),
   serveRemote: () => undefined,
   heartbeat: () => process.stdout.write('BEAT\n'),
 }));
-vi.mock('../sources/askagent.ts', () => ({
+vi.mock('../sources/askagent.ts', async original => ({
+  ...(await original<object>()),
   askAgent: (_: string, ask: (asked: typeof agent) => unknown) => ask(agent),
 }));
 

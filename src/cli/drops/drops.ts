@@ -1,19 +1,14 @@
 /** `sluice drops`: what the rules of this node denied, by name. */
 import type { DenialsFacts } from '../../api/health/agentchecks.ts';
+import { plural } from '../../lib/text/plural.ts';
 import { isData } from '../../terminal/data.ts';
 import { type OutputOptions, writeLines, writeNote } from '../../terminal/output.ts';
-import { plural } from '../../terminal/plural.ts';
-import type { Agents } from '../everynode/agents.ts';
+import { type Agents, heartbeat, serveRemote } from '../everynode/agents.ts';
 import { askCluster, socketOf, type WhereOptions } from '../everynode/command.ts';
-import { heartbeat, serveRemote } from '../everynode/remote.ts';
-import { unknownTo } from '../everynode/unknownto.ts';
-import { denialsText, sayAtInterrupt } from '../followed.ts';
 import { askAgent } from '../sources/askagent.ts';
-import { type DropFilter, isWanted } from './filter.ts';
-import { Printer } from './printer.ts';
-import { leftOutLines, missing, summaryLines } from './summary.ts';
-import { denialLine, denialObject } from './text.ts';
-import { unknownOf } from './unknown.ts';
+import { type DropFilter, isWanted, unknownOf } from './filter.ts';
+import { denialsText, Printer, sayAtInterrupt } from './printer.ts';
+import { denialLine, denialObject, leftOutLines, missing, summaryLines } from './text.ts';
 
 export interface DropsOptions extends WhereOptions, OutputOptions, DropFilter {}
 
@@ -73,4 +68,24 @@ async function askHere(socket: string, options: DropsOptions): Promise<void> {
 function warn(facts: DenialsFacts | undefined, { follow, output }: DropsOptions): void {
   if (facts === undefined || !(follow || isData(output))) return;
   for (const line of missing(facts)) writeNote(line);
+}
+
+// Of what nothing was found on any node: whether there is such a thing, which every agent knows of the whole cluster.
+
+const MOST_ASKED = 3;
+const WAIT_MS = 10_000;
+const SAID = /^no denied connection, and the agent knows (no .*)$/;
+
+/** `no pod shop/wbe and no policy cnp:x`, as the first agent says that answers; undefined where it knows all, or none answers. */
+export async function unknownTo(agents: Agents, words: readonly string[]): Promise<string | undefined> {
+  const running = (await agents.list()).filter(({ phase }) => phase === 'Running');
+  for (const pod of running.slice(0, MOST_ASKED)) {
+    const lines: string[] = [];
+    const heard = { line: (text: string) => void lines.push(text), note: () => undefined };
+    const end = AbortSignal.timeout(WAIT_MS);
+    const failed = await agents.run(pod, words, heard, { end }).catch((error: Error) => error.message);
+    const said = lines.flatMap(line => SAID.exec(line)?.[1] ?? [])[0];
+    if (said !== undefined || (failed === undefined && !end.aborted)) return said;
+  }
+  return undefined;
 }

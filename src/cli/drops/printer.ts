@@ -1,6 +1,15 @@
 /** Things that come one by one: a line each for people, an object each for programs. */
+
+import { plural } from '../../lib/text/plural.ts';
+import { spanText } from '../../lib/text/spantext.ts';
 import { isData, writeData } from '../../terminal/data.ts';
-import { type OutputOptions, outputTaken, writeLine, writeUnwrapped } from '../../terminal/output.ts';
+import {
+  type OutputOptions,
+  outputTaken,
+  writeLine,
+  writeNote,
+  writeUnwrapped,
+} from '../../terminal/output.ts';
 
 export class Printer {
   readonly #output: OutputOptions['output'];
@@ -23,4 +32,26 @@ export class Printer {
     }
     await outputTaken();
   }
+}
+
+// What a command that follows says where Ctrl-C ends it: how much it has shown.
+
+/** The command then ends as it would have without a word, and at once where somebody asks again. */
+export function sayAtInterrupt(output: OutputOptions['output'], text: () => string): void {
+  const [stream, write] = isData(output) ? [process.stderr, writeNote] : [process.stdout, writeLine];
+  process.once('SIGINT', () => {
+    if (stream.isTTY === true) write(''); // behind the terminal's own ^C
+    write(text());
+    process.kill(process.pid, 'SIGINT');
+  });
+}
+
+/** `3 new connections and 1 denied one in 45 s`. */
+export function flowsText(flows: number, denials: number, ms: number): string {
+  return `${plural(flows, 'new connection')} and ${plural(denials, 'denied one')} in ${spanText(ms)}`;
+}
+
+/** Of which some were recorded before. */
+export function denialsText(denials: number): string {
+  return `${plural(denials, 'denied connection')} shown`;
 }

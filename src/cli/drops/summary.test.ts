@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { NO_DENIALS } from '../../api/health/agentchecks.ts';
-import { leftOutLines, missing, summaryLines } from './summary.ts';
+import { leftOutLines, missing, summaryLines } from './text.ts';
 
 const limits = { perSource: { perSecond: 2, burst: 20 }, inAll: { perSecond: 50, burst: 200 } };
 const NAMED = { ...NO_DENIALS, limits, denied: 9, handed: 3, attempts: 2 };

@@ -1,11 +1,14 @@
 /** A denial for people as a line, and for programs as docs/schema/sluice-v1.json has it. */
 
+import { versioned } from '../../answers/schema.ts';
+import type { DenialsFacts } from '../../api/health/agentchecks.ts';
+import { plural } from '../../lib/text/plural.ts';
 import { FAMILY_NAME, familyOf } from '../../model/address.ts';
 import type { Denial } from '../../observe/denials/denial.ts';
 import { connectionText } from '../../observe/denials/lines.ts';
+import type { SeenFlow } from '../../observe/flows/seenflow.ts';
 import pc from '../../terminal/colours.ts';
 import { HANG } from '../../terminal/hang.ts';
-import { versioned } from '../schema.ts';
 
 /** `16:02:11  guest/visitor -> shop/db:5432/TCP  ingress: NetworkPolicy shop/db selects … (3 times)`. */
 export function denialLine(denial: Denial, before = ''): string {
@@ -16,7 +19,7 @@ export function denialLine(denial: Denial, before = ''): string {
 }
 
 /** With the family where no address says it: of two families each attempt has a line, and they would look the same. */
-export function connectionWords(connection: Parameters<typeof connectionText>[0]): string {
+function connectionWords(connection: Parameters<typeof connectionText>[0]): string {
   const { from, to } = connection;
   const isNamed = [from, to].every(({ pod, node }) => (pod ?? node) !== undefined);
   const family = isNamed && familyOf(from.address) === 'ip6' ? pc.dim(` over ${FAMILY_NAME.ip6}`) : '';
@@ -24,7 +27,7 @@ export function connectionWords(connection: Parameters<typeof connectionText>[0]
 }
 
 /** Of the day, where the reader is. */
-export function clockText(ms: number): string {
+function clockText(ms: number): string {
   const date = new Date(ms);
   return [date.getHours(), date.getMinutes(), date.getSeconds()]
     .map(n => String(n).padStart(2, '0'))
@@ -35,4 +38,72 @@ export function denialObject({ number, atMs, lastMs, cause, ...rest }: Denial): 
   const time = { time: new Date(atMs).toISOString(), lastTime: new Date(lastMs).toISOString() };
   const { kind, ...why } = cause;
   return versioned('Denial', { ...time, ...rest, protocol: String(rest.protocol), cause: kind, ...why });
+}
+
+// What is said beside the denials: how many there were, how many of them have names, and why not all.
+
+/** What is behind the list: how much of what was denied it is. */
+export function summaryLines(
+  facts: DenialsFacts | undefined,
+  shown: number,
+  unknown: readonly string[] = [],
+): string[] {
+  if (facts === undefined) return [];
+  const { limits, error, denied, attempts } = facts;
+  if (error !== undefined) return missing(facts);
+  if (limits === undefined) return [`${manyText(denied)}; ${NOT_ASKED}`];
+  return [
+    ...(shown === 0 ? [`no denied connection${unknownText(unknown)}`] : ['']),
+    `${plural(attempts, 'connection attempt')} named; ${manyText(denied)}${leftOutText(facts)}`,
+    ...missing(facts),
+  ];
+}
+
+/** What nothing is found of, since the agent does not know it. */
+export function unknownText(unknown: readonly string[]): string {
+  return unknown.length === 0 ? '' : `, and the agent knows no ${unknown.join(' and no ')}`;
+}
+
+/** What of it no name is of, for a reader elsewhere who has a list of many nodes. */
+export function leftOutLines(facts: DenialsFacts | undefined): string[] {
+  if (facts?.limits === undefined || facts.error !== undefined) return [];
+  const leftOut = leftOutText(facts);
+  return leftOut === '' ? [] : [`${manyText(facts.denied)}${leftOut}`];
+}
+
+function manyText(denied: number): string {
+  return `${plural(denied, 'packet')} denied since the agent started`;
+}
+
+function leftOutText({ denied, handed, lost }: DenialsFacts): string {
+  const leftOut = denied > handed ? `, ${denied - handed} of them beyond the limits and not named` : '';
+  return `${leftOut}${lost > 0 ? `, ${lost} not read` : ''}`;
+}
+
+const NOT_ASKED = 'none is named (sluice agent --denials=0)';
+
+/** Why there are no names, or not all of them. */
+export function missing({ limits, error, services }: DenialsFacts): string[] {
+  if (error !== undefined) return [`denied connections are not named: ${error}`];
+  if (limits === undefined) return [`denied connections: ${NOT_ASKED}`];
+  return services?.problem === undefined ? [] : [`Services have no names: ${services.problem}`];
+}
+
+// A new connection for people as a line, and for programs as docs/schema/sluice-v1.json has it.
+
+/** `16:02:11  guest/visitor -> shop/db:5432/TCP through 10.96.0.80:5432  allowed egress, ingress`. */
+export function flowLine(flow: SeenFlow): string {
+  return `${clockText(flow.atMs)}  ${connectionWords(flow)}  allowed ${flow.directions.join(', ')}`;
+}
+
+const FAMILY_NAMES = { ip: 'ipv4', ip6: 'ipv6' } as const;
+
+export function flowObject({ number: _, atMs, protocol, family, ...rest }: SeenFlow): object {
+  const time = new Date(atMs).toISOString();
+  return versioned('SeenFlow', {
+    time,
+    ...rest,
+    protocol: String(protocol),
+    family: FAMILY_NAMES[family],
+  });
 }

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { unknownOf } from './unknown.ts';
+import { unknownOf } from './filter.ts';
 
 const STATE = [
   ['namespace', 'empty'],

@@ -10,8 +10,15 @@ import { PODS, type Resource } from '../../inputs/kube/watch/resource.ts';
 import { isText } from '../../lib/text/istext.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { accessTo } from '../sources/live.ts';
-import { type AgentOutput, type AgentPod, type Agents, MissingRight, type Until } from './agents.ts';
-import { HEARTBEAT_MS, STOP } from './remote.ts';
+import {
+  type AgentOutput,
+  type AgentPod,
+  type Agents,
+  HEARTBEAT_MS,
+  MissingRight,
+  STOP,
+  type Until,
+} from './agents.ts';
 
 export interface AgentsOptions {
   readonly kubeconfig?: string;

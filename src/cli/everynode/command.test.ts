@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { DEFAULT_SOCKET } from '../sources/options.ts';
+import { DEFAULT_SOCKET } from '../sources/state.ts';
 import type { Agents } from './agents.ts';
 import { askCluster, socketOf } from './command.ts';
 

@@ -2,10 +2,9 @@
 
 import pc from '../../terminal/colours.ts';
 import { type OutputOptions, writeNote } from '../../terminal/output.ts';
-import { Printer } from '../drops/printer.ts';
-import { denialsText, flowsText, sayAtInterrupt } from '../followed.ts';
-import { agentOrCluster } from '../sources/agentorcluster.ts';
-import { DEFAULT_SOCKET } from '../sources/options.ts';
+import { denialsText, flowsText, Printer, sayAtInterrupt } from '../drops/printer.ts';
+import { agentOrCluster } from '../sources/askagent.ts';
+import { DEFAULT_SOCKET } from '../sources/state.ts';
 import type { Agents } from './agents.ts';
 import type { NodeReport } from './report.ts';
 

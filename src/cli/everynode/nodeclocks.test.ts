@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { NodeClocks } from './nodeclocks.ts';
-import { Reorder } from './reorder.ts';
+import { NodeClocks, Reorder } from './everynode.ts';
 
 test('a node whose clock is ahead is taken by when it told, and said once', () => {
   const notes: string[] = [];

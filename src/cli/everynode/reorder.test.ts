@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Reorder } from './reorder.ts';
+import { Reorder } from './everynode.ts';
 
 const at = (atMs: number) => ({ atMs });
 

@@ -3,8 +3,7 @@ import { expect, test } from 'vitest';
 import type { Address } from '../../model/address.ts';
 import type { Denial } from '../../observe/denials/denial.ts';
 import type { SeenFlow } from '../../observe/flows/seenflow.ts';
-import { denialLine, denialObject } from '../drops/text.ts';
-import { flowLine, flowObject } from '../flows/text.ts';
+import { denialLine, denialObject, flowLine, flowObject } from '../drops/text.ts';
 import { reportOf } from './report.ts';
 
 const end = (text: string) => ({ address: text as Address });

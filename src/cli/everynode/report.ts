@@ -1,13 +1,12 @@
 /** What `sluice drops -o json` and `sluice flows -o json` print in the pod of an agent, read again elsewhere. */
 import type { Denial } from '../../observe/denials/denial.ts';
 import type { SeenFlow } from '../../observe/flows/seenflow.ts';
-import { denialLine } from '../drops/text.ts';
-import { flowLine } from '../flows/text.ts';
-import type { Timed } from './reorder.ts';
+import { denialLine, flowLine } from '../drops/text.ts';
 
 /** A denial or a new connection, with the node whose agent told of it. */
-export interface NodeReport extends Timed {
+export interface NodeReport {
   readonly node: string;
+  readonly atMs: number;
   readonly kind: keyof typeof TEXTS;
   /** The same for the same denial, however often it is told; absent of what is never told twice. */
   readonly key?: string;

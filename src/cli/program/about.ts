@@ -36,18 +36,18 @@ function addHelp(sluice: Command): void {
 }
 
 const HELP_HELP = `
-Exit code 0; 2: trouble, as with a command that is not known.
+Exit code 0; 2: error, as with a command that is not known.
 
   sluice help explain`;
 
 const VERSION_HELP = `
-Exit code 0; 2: trouble.
+Exit code 0; 2: error.
 
   sluice version
   sluice version -o json | jq -r .schema`;
 
 const COMPLETION_HELP = `
-Exit code 0; 2: trouble, as with a shell that is not known.
+Exit code 0; 2: error, as with a shell that is not known.
 
   source <(sluice completion bash)
   sluice completion fish > ~/.config/fish/completions/sluice.fish`;

@@ -22,7 +22,7 @@ export function addAgent(sluice: Command, { agent }: NodeActions): void {
 }
 
 const HELP = `
-It runs until it is told to end (SIGTERM, SIGINT), and leaves its rules in force. Exit code 0: it was told to; 2: trouble,
+It runs until it is told to end (SIGTERM, SIGINT), and leaves its rules in force. Exit code 0: it was told to; 2: error,
 as where the kernel lacks what it needs.
 
   sluice agent --node worker-1 --kubeconfig agent.kubeconfig

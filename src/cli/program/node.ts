@@ -1,7 +1,105 @@
-/** What runs on a node: status, uninstall. */
+/** What asks the kernel of a node: trace and inspect. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { NodeActions } from './nodeactions.ts';
-import { output, seconds, socketOption } from './options.ts';
+import { collect, duration, manifestsOption, output, seconds, socketOption, withAgents } from './options.ts';
+
+export function addReadback(sluice: Command, actions: NodeActions): void {
+  sluice
+    .command('trace')
+    .description('say what the kernel of this network namespace does with a connection, rule by rule')
+    .argument('<from>', 'namespace/pod or an address')
+    .argument('<to>', 'namespace/pod or an address, then [:port[/protocol]]; port: number or name')
+    .option(
+      manifestsOption[0],
+      `${manifestsOption[1]}: ask them whether policy agrees, not the running agent`,
+      collect,
+    )
+    .option('--node <name>', 'which node of the manifests this is')
+    .addOption(socketOption("the running agent's unix socket"))
+    .addOption(output())
+    .addHelpText('after', TRACE_HELP)
+    .action(actions.trace);
+
+  const inspect = sluice
+    .command('inspect')
+    .description('show what is programmed in this network namespace, by pod and policy')
+    .argument('[what]', 'only this pod (shop/web), namespace (shop) or policy (NetworkPolicy shop/web)')
+    .option(
+      manifestsOption[0],
+      `${manifestsOption[1]}: compare the kernel with them, not with the running agent`,
+      collect,
+    )
+    .option('--node <name>', 'which node of the manifests this is')
+    .addOption(socketOption("the running agent's unix socket"))
+    .addOption(output('wide', 'name'))
+    .addHelpText('after', INSPECT_HELP)
+    .action(actions.inspect);
+
+  inspect
+    .command('dump')
+    .description('state of the agent and of the kernel as one line of JSON: for a bug report')
+    .addOption(socketOption("the running agent's unix socket"))
+    .addHelpText('after', DUMP_HELP)
+    .action((_, command) => actions.dump(command.optsWithGlobals()));
+}
+
+const DUMP_HELP = `
+Exit code 0; 2: error, as where neither an agent nor the kernel answers.
+
+  sluice inspect dump > bug-report.json
+  sluice explain guest/visitor shop/db:5432 --dump bug-report.json`;
+
+const TRACE_HELP = `
+Each end is judged on the node of its pod. The first word says what becomes of the connection ("outcome" in JSON, null
+where no policy could be read; "elsewhere" has the other nodes that judge it, and what policy has them say):
+  accept, drop      what this kernel does; "verdict" in JSON is this alone
+  denied elsewhere  this node lets it pass, the node of the other end denies it
+  not judged here   neither end is a pod of this node: ask on the node that is named
+
+Exit code 1 where this kernel does not do what policy demands of it, 0 also where no policy could be read; 2: error.
+
+  sluice trace guest/visitor shop/db:5432
+  sluice trace 10.244.1.66 [fd00::7]:53/UDP
+  sluice trace shop/web example.com:443      of the addresses that the pod was told the latest`;
+
+const INSPECT_HELP = `
+Exit code 1 where the actual state is not the desired one; 0 where it is, and also where no desired state could be read:
+then the last line is "not compared", and in JSON "equal" is null. 2: error.
+
+  sluice inspect                             all pods of this node that a policy selects
+  sluice inspect 'NetworkPolicy shop/web'    what is programmed by a policy; shop/web is a pod, shop a namespace
+  sluice inspect --manifests k8s/ --node n1  compared with a folder`;
+
+export function addDrops(sluice: Command, { drops }: NodeActions): void {
+  withAgents(
+    sluice
+      .command('drops')
+      .description('show the connections that this node denied: who, where to, and which policy')
+      .option('-f, --follow', 'go on with those that come')
+      .option('-n, --namespace <name>', 'only where one end is in this namespace')
+      .option('--pod <name>', 'only where one end is this pod (shop/web, or web)')
+      .option('--policy <name>', 'only what this policy denied (shop/web, web, cnp:platform)'),
+  )
+    .addOption(output())
+    .addHelpText('after', DROPS_HELP)
+    .action(drops);
+}
+
+const DROPS_HELP = `
+One line for each connection attempt; what is sent again is counted with it. How many are named is limited, for each
+source and in all (sluice agent --denials): the last line says what was left out, and a note of each node where all are
+asked. See docs/drops.md.
+
+Where no agent is on this machine, all agents of the cluster are asked, each in its pod, with your own rights: you need to
+list pods and to create pods/exec in their namespace.
+
+Exit code 0, also where nothing was denied; 2: error, also where all are asked, without --follow, and one was away.
+
+  sluice drops                               what this node denied, as far back as its agent knows
+  sluice drops --follow -n shop              of a namespace, as it comes
+  sluice drops --policy shop/db -o json      what one policy denied, for programs`;
+
+// What runs on a node: status, uninstall.
 
 export function addNode(sluice: Command, actions: NodeActions): void {
   addStatus(sluice, actions);
@@ -64,16 +162,42 @@ function namespace(text: string): string {
 }
 
 const STATUS_HELP = `
-Exit code 0: ready; 1: not ready; 2: trouble, as where no agent answers.
+Exit code 0: ready; 1: not ready; 2: error, as where no agent answers.
 
   sluice status
   sluice status -o json | jq .ready`;
 
 const UNINSTALL_HELP = `
 On a node it removes the tables of Sluice, and what attached pods had from it: their interfaces and the node's routes to
-other nodes' pods. No agent may run there. Exit code 1 where something could not be removed, or a node was away; 2: trouble.
+other nodes' pods. No agent may run there. Exit code 1 where something could not be removed, or a node was away; 2: error.
 
   sluice uninstall                          this node
   sluice uninstall --all-nodes              the cluster of your kubeconfig
   sluice uninstall --all-nodes -n platform  agents that run in namespace platform
   sluice uninstall --all-nodes -f daemonset/install.yaml  somebody deleted the agents, and left what they made`;
+
+export function addFlows(sluice: Command, { flows }: NodeActions): void {
+  withAgents(
+    sluice
+      .command('flows')
+      .description('show the new connections of this node: who, where to, and those that were denied')
+      .option('-f, --follow', 'until you end it')
+      .addOption(duration('--for <time>', 'how long to look, without --follow: 30s, 5m').default(10, '10s'))
+      .option('-n, --namespace <name>', 'only where one end is in this namespace')
+      .option('--pod <name>', 'only where one end is this pod (shop/web, or web)'),
+  )
+    .addOption(output())
+    .addHelpText('after', FLOWS_HELP)
+    .action(flows);
+}
+
+const FLOWS_HELP = `
+The kernel tells of new connections for as long as somebody asks, and of none before. What comes faster than the agent
+reads is lost, and counted: the last line says how many, and notes of each node where all are asked. See docs/flows.md.
+
+Where no agent is on this machine, all agents of the cluster are asked, as by sluice drops.
+
+Exit code 0, also where nothing came; 2: error, also where all are asked, without --follow, and one was away.
+
+  sluice flows --for 30s                     half a minute of this node
+  sluice flows --follow --pod shop/web       of a pod, until you end it`;

@@ -3,14 +3,9 @@ import { boundedText } from '../../lib/text/boundedtext.ts';
 import { writeHelp, writeUsageError } from '../../terminal/help.ts';
 import { addAbout } from './about.ts';
 import { addAgent } from './agent.ts';
-import { addCheck } from './check.ts';
-import { addClusterCommands } from './cluster.ts';
-import { addDrops } from './drops.ts';
-import { addExplain } from './explain.ts';
-import { addFlows } from './flows.ts';
-import { addNode } from './node.ts';
+import { addDrops, addFlows, addNode, addReadback } from './node.ts';
 import type { NodeActions } from './nodeactions.ts';
-import { addReadback } from './readback.ts';
+import { addCheck, addClusterCommands, addExplain } from './questions.ts';
 import { addRecording } from './recording.ts';
 import { VERSION } from './version.ts';
 

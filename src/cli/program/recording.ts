@@ -1,7 +1,6 @@
 import { type Command, Option } from 'commander';
 import type { NodeActions } from './nodeactions.ts';
-import { duration, output, unknownPodsOption, withAgents } from './options.ts';
-import { collect, withSources } from './sourceoptions.ts';
+import { collect, duration, output, unknownPodsOption, withAgents, withSources } from './options.ts';
 
 /** What was, and what policies would have made of it. */
 export function addRecording(sluice: Command, actions: NodeActions): void {
@@ -32,7 +31,7 @@ and denied ones. Names and labels of pods are: the file is for its owner alone. 
 
 Where no agent is on this machine, all agents of the cluster record, as sluice drops asks them, and the file is of all nodes.
 
-Exit code 0: all was written; 2: trouble, also where all record and one was away for a while.
+Exit code 0: all was written; 2: error, also where all record and one was away for a while.
 
   sluice record --for 24h shop.rec
   sluice record --for 24h shop.rec --kubeconfig ~/.kube/config
@@ -56,7 +55,7 @@ function addReplay(sluice: Command): void {
 
 const REPLAY_HELP = `
 Policies, and labels of namespaces, are those of the manifests or the cluster; pods, nodes and addresses are those of the
-recording. Exit code 0: all are allowed; 1: some are denied; 2: trouble, or nobody can say, also where a part is missing.
+recording. Exit code 0: all are allowed; 1: some are denied; 2: error or undecided, also where a part is missing.
 
   sluice replay shop.rec --manifests policies/
   sluice replay node-*.rec --kubeconfig ~/.kube/config -o json`;
@@ -87,7 +86,7 @@ function addAudit(sluice: Command): void {
 const AUDIT_HELP = `
 A policy with the annotation sluice.dev/enforcement: audit is never in force: it protects nothing. Each is judged by itself
 beside those in force, and all together. Without --recorded: connections that are open now and denials that the agent
-remembers. Exit code 0: nothing would have been denied; 1: something would; 2: trouble, or nobody can say (a part is missing).
+remembers. Exit code 0: nothing would have been denied; 1: something would; 2: error or undecided (a part is missing).
 
   sluice audit shop/db
   sluice audit --recorded shop.rec --manifests policies/`;
@@ -109,7 +108,7 @@ function addSuggest(sluice: Command): void {
 const SUGGEST_HELP = `
 One policy denies everything; one for the pods of each set of labels allows the peers and ports that they had. Each suggestion
 is judged again, and what it would still deny is a comment above it. Labels of one revision, such as pod-template-hash, are
-never in it. Exit code 0: all that was allowed would be; 1: something would not; 2: trouble, or a part is missing.
+never in it. Exit code 0: all that was allowed would be; 1: something would not; 2: error or undecided (a part is missing).
 
   sluice suggest -n shop --recorded shop.rec > shop-policies.yaml
   sluice replay shop.rec --manifests shop-policies.yaml`;

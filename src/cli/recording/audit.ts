@@ -1,4 +1,7 @@
 /** `sluice audit [POLICY…]`: what audited policies would have denied and allowed. */
+
+import { versioned } from '../../answers/schema.ts';
+import { plural } from '../../lib/text/plural.ts';
 import type { Cluster } from '../../model/cluster.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { PolicyId } from '../../model/policy.ts';
@@ -11,16 +14,11 @@ import pc from '../../terminal/colours.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { isData, writeData } from '../../terminal/data.ts';
 import { type OutputOptions, writeLines } from '../../terminal/output.ts';
-import { plural } from '../../terminal/plural.ts';
-import { noteState, notesOf } from '../notestate.ts';
-import { versioned } from '../schema.ts';
-import { DEFAULT_SOCKET, type SourceOptions } from '../sources/options.ts';
-import { readState } from '../sources/readstate.ts';
-import { recordedAbout, recordingAbout } from './about.ts';
+import { noteState, notesOf, readState } from '../sources/readstate.ts';
+import { DEFAULT_SOCKET, type SourceOptions } from '../sources/state.ts';
 import { collectFromAgent } from './collect.ts';
-import { recordingObject } from './object.ts';
-import { lacksNothing, readRecordings } from './read.ts';
-import { groupLines, windowText } from './text.ts';
+import { lacksNothing, readRecordings, recordedAbout, recordingAbout } from './read.ts';
+import { groupLines, recordingObject, windowText } from './text.ts';
 
 export type AuditOptions = OutputOptions &
   SourceOptions & {

@@ -1,10 +1,19 @@
 /** A recording of what the agent of this node knows, and of what it sees while somebody waits, in parts. */
 
-import type { AgentClient } from '../../api/rpc/client.ts';
+import type { AgentClient, FlowsMessage } from '../../api/rpc/client.ts';
 import { sleep } from '../../lib/async/sleep.ts';
-import type { Recording } from '../../observe/recording/recording.ts';
+import { MultiMap } from '../../lib/collections/multimap.ts';
+import { addressOwners } from '../../model/addressowners.ts';
+import type { Cluster } from '../../model/cluster.ts';
+import { type DnsRecord, namesIn } from '../../names/dnscache.ts';
+import { PodVersions } from '../../observe/recording/podversions.ts';
+import { Recorder } from '../../observe/recording/recorder.ts';
+import type { RecordedFlow, Recording } from '../../observe/recording/recording.ts';
+import { ofDenial, ofOpen, ofSeen, type PodOf } from '../../observe/recording/seen.ts';
+import { surroundingsOf } from '../../observe/recording/surroundings.ts';
+import { recordedOf } from '../diff/cuts.ts';
+import { clusterOf, unknownPodsOf } from '../sources/agent.ts';
 import { askAgent } from '../sources/askagent.ts';
-import { RecordingCollector } from './collector.ts';
 
 export interface CollectOptions {
   /** Absent: only what is known now. */
@@ -52,5 +61,75 @@ async function tellEvery(everyMs: number, tell: () => Promise<void>, until: Abor
   while (!until.aborted) {
     await tell();
     await sleep(everyMs, until);
+  }
+}
+
+// The connections that an agent tells of, as a recording grows: its ends are what they were when they were told of.
+
+export class RecordingCollector {
+  readonly #agent: AgentClient;
+  readonly #pods = new PodVersions();
+  readonly #podOf: PodOf = end => this.#pods.of(end, this.#cluster.pods);
+  #recorder = new Recorder();
+  #fromMs = Date.now();
+  #cluster!: Cluster;
+  #node = '';
+  #unknownPods: Recording['unknownPods'] = 'allow';
+  #lost = 0;
+
+  constructor(agent: AgentClient) {
+    this.#agent = agent;
+  }
+
+  /** Those that are open now, and where asked for the denials that the agent remembers. */
+  async begin(withDenials: boolean): Promise<void> {
+    const { node, denies_unknown_pods } = await this.#agent.status();
+    this.#node = node;
+    this.#unknownPods = unknownPodsOf(denies_unknown_pods);
+    this.#cluster = await clusterOf(this.#agent);
+    await this.#noteOpen();
+    if (!withDenials) return;
+    for await (const { denial } of this.#agent.drops(false))
+      if (denial !== undefined) this.#note(ofDenial(denial, this.#podOf));
+  }
+
+  take({ flows, denials, lost, skipped }: FlowsMessage): void {
+    this.#lost += lost + skipped;
+    for (const flow of flows) this.#note(ofSeen(flow, this.#podOf));
+    for (const denial of denials) this.#note(ofDenial(denial, this.#podOf));
+  }
+
+  /** What there was since the part before. */
+  async part(): Promise<Recording> {
+    this.#cluster = await clusterOf(this.#agent);
+    const [recorder, lost, fromMs, toMs] = [this.#recorder, this.#lost, this.#fromMs, Date.now()];
+    [this.#recorder, this.#lost, this.#fromMs] = [new Recorder(), 0, toMs];
+    const flows = recorder.flows();
+    return {
+      fromMs: flows.reduce((earliest, { firstMs }) => Math.min(earliest, firstMs), fromMs),
+      toMs,
+      recordedOn: [this.#node],
+      unknownPods: this.#unknownPods,
+      lost,
+      leftOut: recorder.leftOut,
+      flows,
+      ...surroundingsOf(this.#cluster, flows),
+    };
+  }
+
+  /** With the names that hold now: nobody tells any more under which they were opened. */
+  async #noteOpen(): Promise<void> {
+    const resolved = new MultiMap<string, DnsRecord>();
+    for (const record of await this.#agent.names()) resolved.add(`${record.pod} ${record.address}`, record);
+    const owners = addressOwners(this.#cluster, this.#node);
+    for (const open of (await this.#agent.connections()).flatMap(recordedOf)) {
+      const flow = ofOpen(open, owners, this.#node, this.#fromMs);
+      const names = namesIn([...resolved.get(`${flow?.from.pod?.key} ${flow?.to.address}`)]);
+      this.#note(flow && names.length > 0 ? { ...flow, names } : flow);
+    }
+  }
+
+  #note(flow: RecordedFlow | undefined): void {
+    if (flow !== undefined) this.#recorder.record(flow);
   }
 }

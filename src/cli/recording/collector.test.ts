@@ -12,7 +12,7 @@ import { nameDenial } from '../../observe/denials/name.ts';
 import { Namer } from '../../observe/flows/name.ts';
 import { recordingJudge } from '../../observe/recording/judge.ts';
 import type { Recording } from '../../observe/recording/recording.ts';
-import { RecordingCollector } from './collector.ts';
+import { RecordingCollector } from './collect.ts';
 
 const [WEB, DB, OUTSIDE] = ['10.1.0.1', '10.1.0.2', '192.0.2.7'] as const;
 let state: ClusterState;

@@ -1,16 +1,16 @@
 /** `sluice record FILE`: the connections of this node's pods for a while, or those of all nodes. */
 
 import { closeSync, fsyncSync, openSync, renameSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
+import { plural } from '../../lib/text/plural.ts';
 import { MergedRecording } from '../../observe/recording/merge.ts';
 import { connectionsOf, type Recording } from '../../observe/recording/recording.ts';
 import { recordingLines } from '../../observe/recording/write.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { writeNote, writeUnwrapped } from '../../terminal/output.ts';
-import { plural } from '../../terminal/plural.ts';
 import { printableJsonText } from '../../terminal/printable.ts';
 import { noteWait } from '../../terminal/progress.ts';
+import { heartbeat, serveRemote } from '../everynode/agents.ts';
 import { socketOf, type WhereOptions } from '../everynode/command.ts';
-import { heartbeat, serveRemote } from '../everynode/remote.ts';
 import { collectFromAgent } from './collect.ts';
 import { recordingLacks } from './read.ts';
 import { windowText } from './text.ts';

@@ -1,4 +1,7 @@
 /** `sluice replay RECORDING…`: which recorded connections these policies allow and deny, and by which of them. */
+
+import { versioned } from '../../answers/schema.ts';
+import { plural } from '../../lib/text/plural.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import { endNamer } from '../../observe/recording/endname.ts';
 import { connectionsIn, type FlowGroup, flowGroups } from '../../observe/recording/groups.ts';
@@ -7,15 +10,10 @@ import type { Recording } from '../../observe/recording/recording.ts';
 import pc from '../../terminal/colours.ts';
 import { isData, writeData } from '../../terminal/data.ts';
 import { type OutputOptions, writeLines } from '../../terminal/output.ts';
-import { plural } from '../../terminal/plural.ts';
-import { noteState, notesOf } from '../notestate.ts';
-import { versioned } from '../schema.ts';
-import type { SourceOptions } from '../sources/options.ts';
-import { readState } from '../sources/readstate.ts';
-import { recordedAbout } from './about.ts';
-import { recordingObject } from './object.ts';
-import { lacksNothing, readRecordings } from './read.ts';
-import { groupLines, windowText } from './text.ts';
+import { noteState, notesOf, readState } from '../sources/readstate.ts';
+import type { SourceOptions } from '../sources/state.ts';
+import { lacksNothing, readRecordings, recordedAbout } from './read.ts';
+import { groupLines, recordingObject, windowText } from './text.ts';
 
 export type ReplayOptions = OutputOptions & SourceOptions & { readonly unknownPods?: UnknownPods };
 

@@ -1,5 +1,6 @@
 /** `sluice suggest -n NAMESPACE --recorded FILE`: the least policies that allow what was recorded of a namespace. */
 import { decodeObject } from '../../inputs/kube/decode/decode.ts';
+import { plural } from '../../lib/text/plural.ts';
 import type { Policy, PolicyId } from '../../model/policy.ts';
 import { problemText } from '../../model/problem.ts';
 import { endNamer } from '../../observe/recording/endname.ts';
@@ -10,7 +11,6 @@ import { suggestPolicies } from '../../observe/recording/suggest/suggest.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { HANG } from '../../terminal/hang.ts';
 import { writeDocument, writeUnwrapped } from '../../terminal/output.ts';
-import { plural } from '../../terminal/plural.ts';
 import { yamlText } from '../../terminal/yamltext.ts';
 import { lacksNothing, readRecordings, recordingLacks } from './read.ts';
 import { groupLines, windowText } from './text.ts';
@@ -20,7 +20,7 @@ export interface SuggestOptions {
   readonly recorded: readonly string[];
 }
 
-/** Exit code 0: all that was allowed would be; 1: something would be denied; 2: trouble, or a part of the recording is missing. */
+/** Exit code 0: all that was allowed would be; 1: something would be denied; 2: error or undecided (a part of the recording is missing). */
 export async function suggestCommand({ namespace, recorded }: SuggestOptions): Promise<void> {
   const recording = await readRecordings(recorded);
   const own = recording.flows.filter(flow => isAbout(flow, namespace));

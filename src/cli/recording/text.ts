@@ -1,12 +1,12 @@
 /** Recorded connections for people, as lines. */
 
-import { spanText } from '../../answers/questions/byname.ts';
+import { plural } from '../../lib/text/plural.ts';
+import { spanText } from '../../lib/text/spantext.ts';
 import { targetText } from '../../observe/recording/endname.ts';
 import { connectionsIn, type FlowGroup } from '../../observe/recording/groups.ts';
 import type { Recording } from '../../observe/recording/recording.ts';
 import pc from '../../terminal/colours.ts';
 import { HANG } from '../../terminal/hang.ts';
-import { plural } from '../../terminal/plural.ts';
 
 /** More is for programs. */
 const MOST_LINES = 50;
@@ -38,4 +38,12 @@ export function windowText({ fromMs, toMs, recordedOn }: Recording): string {
 export function nodesText(nodes: readonly string[]): string {
   const shown = nodes.slice(0, 3).join(', ');
   return nodes.length > 3 ? `${shown} and ${nodes.length - 3} more nodes` : shown;
+}
+
+// Recordings and their connections for programs.
+
+export function recordingObject(recording: Recording): object {
+  const { fromMs, toMs, recordedOn, missedOn = [], lost, leftOut, isCut } = recording;
+  const left = [...leftOut].map(([namespace, connections]) => ({ namespace, connections }));
+  return { fromMs, toMs, recordedOn, missedOn, lost, leftOut: left, isCut: isCut ?? false };
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { askAgent } from './askagent.ts';
-import { DEFAULT_SOCKET } from './options.ts';
+import { DEFAULT_SOCKET } from './state.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-askagent-'));
 writeFileSync(join(folder, 'file'), '');

@@ -1,6 +1,11 @@
+import { access, constants } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import type { WaitingWork } from '../../api/health/agentchecks.ts';
 import type { AgentClient } from '../../api/rpc/client.ts';
+import type { StatusResponse } from '../../api/rpc/messages.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
-import { DEFAULT_SOCKET } from './options.ts';
+import { DEFAULT_SOCKET, type SourceOptions } from './state.ts';
 
 /** Asks the agent behind the socket. Throws CommandError where none answers. */
 export async function askAgent<T>(socket: string, ask: (agent: AgentClient) => Promise<T>): Promise<T> {
@@ -24,4 +29,50 @@ function whyNot(socket: string, message: string): string {
   if (refusal === 'EACCES') return `only root may ask the agent (${socket})${elsewhere}`;
   if (!isNamed) return `no agent on this node (${socket})${elsewhere}`;
   return `no agent at ${socket}: ${refusal === 'ECONNREFUSED' ? 'nobody listens there' : 'there is no such socket'}`;
+}
+
+// Whom a command asks that no manifest can answer: the agent of this node, or the cluster of a kubeconfig.
+
+/**
+ * What is named is asked; where nothing is, the agent of this node, and on a machine without one kubectl's own cluster.
+ * Undefined where there is neither.
+ */
+export async function agentOrCluster(
+  options: Pick<SourceOptions, 'socket' | 'kubeconfig' | 'context'>,
+): Promise<{ readonly socket: string } | 'cluster' | undefined> {
+  const { socket, kubeconfig, context } = options;
+  if (kubeconfig !== undefined || context !== undefined) return 'cluster';
+  if (socket !== undefined || (await mayAsk(DEFAULT_SOCKET))) return { socket: socket ?? DEFAULT_SOCKET };
+  if (await hasCluster()) return 'cluster';
+  return (await isThere(DEFAULT_SOCKET)) ? { socket: DEFAULT_SOCKET } : undefined;
+}
+
+/** Somebody else than root on a node asks the cluster, as anywhere. */
+const mayAsk = (socket: string) => may(socket, constants.R_OK | constants.W_OK);
+const isThere = (path: string) => may(path, constants.F_OK);
+
+function may(path: string, mode: number): Promise<boolean> {
+  return access(path, mode).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Whether kubectl would know one without being told. */
+async function hasCluster(): Promise<boolean> {
+  if (process.env.KUBECONFIG || process.env.KUBERNETES_SERVICE_HOST) return true;
+  return isThere(join(homedir(), '.kube', 'config'));
+}
+
+// What waits for its turn, as the agent tells it.
+
+export function waitingOf(status: StatusResponse): WaitingWork {
+  return {
+    waitingPods: status.waiting_pods,
+    waitingMs: status.waiting_ms,
+    waitingPodNames: status.waiting_pod_names,
+    waitingPolicies: status.waiting_policies,
+    waitingPoliciesMs: status.waiting_policies_ms,
+    waitingPolicyNames: status.waiting_policy_names,
+  };
 }

@@ -3,8 +3,8 @@ import { readFile, stat } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { readFailure } from '../../inputs/files/folder.ts';
 import { type LoadedCluster, loadManifests } from '../../inputs/files/load.ts';
+import { plural } from '../../lib/text/plural.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
-import { plural } from '../../terminal/plural.ts';
 import { startProgress } from '../../terminal/progress.ts';
 
 /**

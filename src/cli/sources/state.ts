@@ -1,10 +1,16 @@
 /** What a question is asked of. */
+
+import type { World } from '../../answers/questions/place.ts';
+import { didYouMean } from '../../lib/text/didyoumean.ts';
+import type { Address } from '../../model/address.ts';
 import type { Cluster } from '../../model/cluster.ts';
 import type { Inventory } from '../../model/inventory.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { Problem } from '../../model/problem.ts';
-import type { LabelSelector } from '../../model/selector.ts';
+import { type LabelSelector, type Labels, matchesLabels } from '../../model/selector.ts';
+import { parseSelector } from '../../model/selectortext.ts';
 import type { DnsSnapshot } from '../../names/dnscache.ts';
+import { CommandError } from '../../terminal/commanderror.ts';
 
 export interface State {
   readonly cluster: Cluster;
@@ -36,4 +42,101 @@ export interface Scope {
   readonly namespace?: string;
   /** Absent: whatever its labels. */
   readonly selector?: LabelSelector;
+}
+
+/** Throws CommandError where the selector cannot be read. */
+export function scopeOf(options: SourceOptions, contextNamespace?: string): Scope {
+  const { namespace, allNamespaces, selector } = options;
+  return {
+    defaultNamespace: namespace ?? contextNamespace ?? 'default',
+    ...(namespace !== undefined && !allNamespaces && { namespace }),
+    ...(selector !== undefined && { selector: selectorOf(selector) }),
+  };
+}
+
+function selectorOf(text: string): LabelSelector {
+  const selector = parseSelector(text);
+  if (selector === undefined)
+    throw new CommandError(`"${text}" is not a label selector: write app=web,tier in (a, b),!legacy`);
+  return selector;
+}
+
+/** Whether a pod, or what a workload makes, is one that the question is about. */
+export function isInScope(
+  { namespace, selector }: Scope,
+  item: { readonly namespace: string; readonly labels: Labels },
+): boolean {
+  if (namespace !== undefined && namespace !== item.namespace) return false;
+  return selector === undefined || matchesLabels(selector, item.labels);
+}
+
+/**
+ * Throws CommandError where -n names a namespace that nothing is in: one that is mistyped has no connection that opens, and
+ * none that is denied. Policies do not count: those that name none are of the namespace of -n, whatever it is.
+ */
+export function refuseUnknownNamespace({ namespace }: Scope, known: Iterable<string>, where: string): void {
+  const names = new Set(known);
+  if (namespace === undefined || names.has(namespace)) return;
+  const close = didYouMean(namespace, [...names]);
+  const hint = close === undefined ? '' : `; did you mean ${close}?`;
+  throw new CommandError(`there is no namespace ${namespace} ${where}${hint}`);
+}
+
+/** Those that are there, or that a pod or workload is in. */
+export function namespacesOf({ cluster, inventory }: Pick<State, 'cluster' | 'inventory'>): string[] {
+  const items = [...cluster.pods.values(), ...inventory.workloads.values()];
+  return [...cluster.namespaces.keys(), ...items.map(({ namespace }) => namespace)];
+}
+
+/** Whether somebody is in it. */
+export function isAnybodyIn(
+  scope: Scope,
+  { cluster, inventory }: Pick<State, 'cluster' | 'inventory'>,
+): boolean {
+  return [...cluster.pods.values(), ...inventory.workloads.values()].some(item => isInScope(scope, item));
+}
+
+/** Where a question gets its cluster from, as the command line says it; the same for every question. */
+export interface SourceOptions {
+  /** Folders and files of manifests; `-` is standard input. */
+  readonly manifests?: readonly string[];
+  /** A file that `sluice inspect dump` wrote. */
+  readonly dump?: string;
+  readonly kubeconfig?: string;
+  readonly context?: string;
+  /** kubectl's own cluster, whether or not an agent is on this node. */
+  readonly isCluster?: boolean;
+  /** Of the node's agent; without it the default one, where it is there. */
+  readonly socket?: string;
+  /** Of names that say none, and what lists are about. */
+  readonly namespace?: string;
+  readonly allNamespaces?: boolean;
+  /** kubectl's selector syntax. */
+  readonly selector?: string;
+}
+
+/** What a question needs beside what policy sees: without it nobody asks for it, and nobody misses the right. */
+export interface QuestionNeeds {
+  readonly workloads?: boolean;
+  readonly services?: boolean;
+  /** Namespaces that it is about, for callers who may not list the whole cluster. */
+  readonly namespaces?: readonly string[];
+  /** Addresses of which an agent is asked by which names they were allowed. */
+  readonly addresses?: readonly Address[];
+}
+
+export const DEFAULT_SOCKET = '/run/sluice/sluice.sock';
+
+/** What questions are looked up in; `unknownPods` is what the caller asked for. */
+export function worldOf(state: State, unknownPods: UnknownPods | undefined): World {
+  const { cluster, inventory, knowsInventory, known, scope } = state;
+  return {
+    cluster,
+    inventory,
+    knowsInventory,
+    defaultNamespace: scope.defaultNamespace,
+    unknownPods: unknownPods ?? state.unknownPods ?? 'allow',
+    ...(known && { known }),
+    ...(state.mayNotList && { mayNotList: state.mayNotList }),
+  };
 }

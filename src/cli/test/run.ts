@@ -1,9 +1,8 @@
 /** Runs a file of expected flows against its cluster. */
 
-import { answer, reasonOf } from '../../answers/questions/answer.ts';
+import { answer, reasonOf, verdictOfCase } from '../../answers/questions/answer.ts';
 import { parseEnd } from '../../answers/questions/endname.ts';
 import type { World } from '../../answers/questions/place.ts';
-import { verdictOfCase } from '../../answers/questions/verdicts.ts';
 import { decodeObject } from '../../inputs/kube/decode/decode.ts';
 import { decodeInventory } from '../../inputs/kube/decode/inventory.ts';
 import { ClusterState } from '../../model/cluster.ts';
@@ -16,8 +15,7 @@ import { evaluate } from '../../semantics/evaluate.ts';
 import { type Walk, walk } from '../../semantics/explain.ts';
 import { FlowTextError, parseFlow } from '../../semantics/flowtext.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
-import type { ExpectedFlow, TestFile, TestStep } from './file.ts';
-import { expandMatrix } from './pairs.ts';
+import { type ExpectedFlow, expandMatrix, type TestFile, type TestStep } from './file.ts';
 
 export interface TestCase {
   readonly step?: string;

@@ -1,19 +1,18 @@
 /** `sluice test FILE…`: whether connections are allowed and denied as somebody wrote down. */
+
+import { versioned } from '../../answers/schema.ts';
 import { listManifests } from '../../inputs/files/folder.ts';
+import { plural } from '../../lib/text/plural.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import pc from '../../terminal/colours.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { isData, writeData } from '../../terminal/data.ts';
 import { writeDocument, writeLines } from '../../terminal/output.ts';
-import { plural } from '../../terminal/plural.ts';
 import { terminalWidth, wrap } from '../../terminal/wrap.ts';
-import { worldOf } from '../asked.ts';
-import { noteState, notesOf } from '../notestate.ts';
-import { versioned } from '../schema.ts';
 import { requireReadable } from '../sources/files.ts';
-import type { SourceOptions } from '../sources/options.ts';
-import { readManifests, readState } from '../sources/readstate.ts';
-import type { State } from '../sources/state.ts';
+import { noteState, notesOf, readManifests, readState } from '../sources/readstate.ts';
+import type { SourceOptions, State } from '../sources/state.ts';
+import { worldOf } from '../sources/state.ts';
 import { readTestFile, type TestFile } from './file.ts';
 import { runTestFile, type TestCase, type TestResult } from './run.ts';
 

@@ -10,8 +10,8 @@
  * cleans it when it returns.
  */
 import type { V1DaemonSet, V1Pod } from '@kubernetes/client-node';
+import { plural } from '../../lib/text/plural.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
-import { plural } from '../../terminal/plural.ts';
 import type { AgentCluster } from './agentcluster.ts';
 import { CLEANER, cleanerOf, isParked, parked, released } from './cleaner.ts';
 

@@ -5,6 +5,7 @@ import { isMarkedRemoved } from '../../compiler/removedmark.ts';
 import { openNftKernel } from '../../kernel/netlink/nftables/nft-kernel.ts';
 import { type RemovedTables, removeOtherTables } from '../../kernel/netlink/nftables/othertables.ts';
 import { sleep } from '../../lib/async/sleep.ts';
+import { plural } from '../../lib/text/plural.ts';
 import { NodeInterfaces } from '../../network/attach/nodeinterfaces.ts';
 import { removeList, removePlugin } from '../../network/cni/plugininstall.ts';
 import type { Kernel, KernelError, Owner } from '../../nft/kernel.ts';
@@ -12,7 +13,6 @@ import { plan } from '../../nft/plan/plan.ts';
 import { type Ruleset, TABLE_NAME } from '../../nft/ruleset.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { writeLine } from '../../terminal/output.ts';
-import { plural } from '../../terminal/plural.ts';
 
 export interface UninstallHereOptions {
   /** In seconds: how long the agent of this node, which was told to end, may take for it. */

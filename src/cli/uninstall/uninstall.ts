@@ -1,6 +1,6 @@
 import { sleep } from '../../lib/async/sleep.ts';
+import { plural } from '../../lib/text/plural.ts';
 import { writeLine } from '../../terminal/output.ts';
-import { plural } from '../../terminal/plural.ts';
 import type { Removal } from './allnodes.ts';
 
 export interface UninstallOptions {

@@ -1,7 +1,7 @@
 /** What each agent tells of while something happens, as `sluice record` has it. */
 import { expect } from 'vitest';
 import type { AgentClient } from '../../../src/api/rpc/client.ts';
-import { RecordingCollector } from '../../../src/cli/recording/collector.ts';
+import { RecordingCollector } from '../../../src/cli/recording/collect.ts';
 import type { Recording } from '../../../src/observe/recording/recording.ts';
 
 /** Until no agent has told anything for a while: some are told of late. */

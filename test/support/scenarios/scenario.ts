@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseAllDocuments } from 'yaml';
-import { type ExpectedMatrix, expandMatrix } from '../../../src/cli/test/pairs.ts';
+import { type ExpectedMatrix, expandMatrix } from '../../../src/cli/test/file.ts';
 import { decodeObject } from '../../../src/inputs/kube/decode/decode.ts';
 import { type ClusterEvent, ClusterState } from '../../../src/model/cluster.ts';
 import type { Flow } from '../../../src/model/flow.ts';

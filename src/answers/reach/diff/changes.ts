@@ -5,11 +5,9 @@ import { FAMILIES, type Family } from '../../../model/address.ts';
 import type { Direction } from '../../../model/policy.ts';
 import { type DecidedConnections, type Decision, UNDECIDED } from '../cases.ts';
 import type { ConnectionPool, Connections } from '../connections.ts';
-import type { DomainMember, Ends } from '../place.ts';
+import type { DomainMember, Ends } from '../places.ts';
 import type { Reach } from '../reach.ts';
-import { domainUnits } from './domainunits.ts';
-import type { Side } from './side.ts';
-import { type Unit, unitsOf } from './units.ts';
+import { domainUnits, type Side, type Unit, unitsOf } from './units.ts';
 
 export interface Change {
   readonly kind: 'opens' | 'closes';

@@ -5,13 +5,11 @@ import { FAMILIES, type Family } from '../../../model/address.ts';
 import type { Labels } from '../../../model/labels.ts';
 import type { UnknownPods } from '../../../model/podcidrs.ts';
 import type { ConnectionPool, Connections } from '../connections.ts';
-import { INTERNET_TEXT, networkText } from '../networktext.ts';
-import { type Crowd, type DomainMember, familiesOf } from '../place.ts';
+import { type Crowd, type DomainMember, familiesOf } from '../places.ts';
 import type { Reach } from '../reach.ts';
-import { domainTexts } from '../view.ts';
+import { domainTexts, INTERNET_TEXT, networkText } from '../view.ts';
 import { type Change, changesOf } from './changes.ts';
-import { type Compared, sidesOf } from './side.ts';
-import type { Unit, UnitMember } from './units.ts';
+import { type Compared, sidesOf, type Unit, type UnitMember } from './units.ts';
 
 export interface ChangeView {
   readonly kind: 'opens' | 'closes';

@@ -1,8 +1,7 @@
 /** The commands about a whole cluster: who reaches whom, what a change changes, whether it is as expected. */
 import { type Command, Option } from 'commander';
 import { CommandError } from '../../terminal/commanderror.ts';
-import { output, unknownPodsAsked } from './options.ts';
-import { collect, withScope, withSources } from './sourceoptions.ts';
+import { collect, output, unknownPodsAsked, withScope, withSources } from './options.ts';
 
 export function addClusterCommands(sluice: Command): void {
   addMatrix(sluice);
@@ -22,7 +21,7 @@ function addMatrix(sluice: Command): void {
     .allowExcessArguments() // each of its sisters takes paths as they are
     .action(async (options, { args }: Command) => {
       if (args.length > 0) throw new CommandError(`matrix takes no path as it is: --manifests ${args[0]}`);
-      await (await import('../matrix/matrix.ts')).matrixCommand(options);
+      await (await import('../matrix.ts')).matrixCommand(options);
     });
 }
 
@@ -30,7 +29,7 @@ const MATRIX_HELP = `
 Exact: every port, protocol and address is in it, over IPv4 and IPv6. Ends that policy treats alike are one line. With
 -n or -l: what the workloads of that namespace, or of those labels, reach, and who reaches them.
 
-Exit code 0; 2: trouble, as where there is no pod and no workload, or policies that you may not read: nobody can say.
+Exit code 0; 2: error or undecided, as where there is no pod and no workload, or policies that you may not read.
 
   sluice matrix --manifests ./policies
   helm template . | sluice matrix --manifests -
@@ -74,7 +73,7 @@ Exact, over all ports, protocols and addresses, IPv4 and IPv6. Pods are compared
 other pods now, what some of them may do counts. With -n or -l: what changes for the workloads of that namespace, or of
 those labels.
 
-Exit code 0 where no connection opens or closes, 1 where one does, 2 where that cannot be said.
+Exit code 0: no connection opens or closes; 1: one does; 2: error or undecided.
 
   sluice diff main/policies policies --with cluster.yaml
   git show main:policies.yaml | sluice diff - policies.yaml --with cluster.yaml
@@ -107,8 +106,84 @@ A file names its manifests and what it expects; ends are those of sluice explain
 An expectation holds where every address and endpoint that is meant has the verdict. A file without manifests is asked of
 those of the command line, or of the cluster.
 
-Exit code 0 where all is as expected, 1 where something is not, 2 where something could not be judged.
+Exit code 0: all is as expected; 1: something is not; 2: error or undecided.
 
   sluice test tests
   sluice test tests -o junit > report.xml
   sluice test tests/shop.test.yaml --context staging`;
+
+export function addCheck(sluice: Command): void {
+  sluice
+    .command('check')
+    .description('list every problem of manifests, by file, object and field')
+    .argument('<paths...>', 'folders and files of Kubernetes manifests, - for standard input')
+    .option('--strict', 'exit code 1 for warnings too')
+    .option(
+      '--accept <warning>',
+      'leave out warnings of a kind, or of one object: empty-subject:NetworkPolicy shop/web',
+      collect,
+    )
+    .option('-n, --namespace <name>', 'the namespace of manifests that say none')
+    .addOption(output())
+    .addHelpText('after', CHECK_HELP)
+    .action(async (paths, options) => (await import('../check.ts')).checkCommand(paths, options));
+}
+
+const CHECK_HELP = `
+All paths together are one cluster. An error is what the API server would refuse, or Sluice cannot read; a warning is
+what may not mean what its author believes, with its kind in brackets.
+Exit code 0: no error; 1: an error, or with --strict a warning; 2: error.
+
+  sluice check k8s/
+  helm template . | sluice check --strict -n shop -
+  sluice check k8s/ --accept empty-subject --accept 'other-engine:CiliumNetworkPolicy shop/web'`;
+
+export function addExplain(sluice: Command): void {
+  withSources(
+    sluice
+      .command('explain')
+      .description('say what policy decides for a connection, and why')
+      .argument('[from]', 'who opens it: a pod, a workload, a node, an address … (see below)')
+      .argument('[to]', 'who is meant to answer: these, or a Service; then [:port[/protocol]]'),
+  )
+    .addOption(new Option('--dump <file>', 'ask of what `sluice inspect dump` wrote').conflicts('manifests'))
+    .option(
+      '--flows <file>',
+      "many connections, one a line: FROM TO[:PORT[/PROTOCOL]]; '-' reads standard input",
+    )
+    .addOption(unknownPodsAsked())
+    .option('--fix', 'propose the smallest policies that would turn the verdict, and say what else they turn')
+    .addOption(output('wide'))
+    .addHelpText('after', EXPLAIN_HELP)
+    .action(async (from, to, options) => (await import('../explain.ts')).explainCommand(from, to, options));
+}
+
+const EXPLAIN_HELP = `
+FROM and TO are
+  shop/web  web              a pod (of the namespace of -n, else default)
+  deploy/web  shop/sts/db    the pods of a workload, or of its template where it has none (sts, ds, job, cronjob, rs)
+  svc/api:80  10.96.0.7:80   a Service by name or address: each endpoint that would answer is judged
+  api.shop:80  db-0.db.shop.svc:5432  the same, and one pod behind it, as the cluster's DNS has them
+  node/worker-1              a node; what has its network is the node, to policy
+  10.0.0.7  [fd00::7]:80     an address; internet is all that are public, example.com whatever one it has
+  shop/app=web,tier=front    a pod of these labels that is not there yet
+TO may end in :PORT (a number or a name) and /PROTOCOL. Both address families are judged, and the stricter verdict
+counts.
+
+Without a port it is ICMP that is asked about; with a port, TCP unless it says more: shop/db:53/UDP.
+shop/web@6 asks about IPv6 alone. --flows also takes policy-assistant's traffic and probe JSON.
+
+Exit code 0: allowed; 1: denied; 2: error or undecided (an address that may be a
+Service's, a Service without endpoints, policies that may not or cannot be read).
+
+  sluice explain deploy/web svc/api:80 -n shop         of the cluster that kubectl would ask
+  sluice explain internet shop/web:443 --manifests k8s/
+  helm template . | sluice explain shop/deploy/web shop/db:5432 --manifests -
+
+The policies that select the pod are listed in order of precedence:
+  no match      no rule of it matches
+  decided       its rule, or that it selects the pod and allows nothing here, is the reason
+  same verdict  it agrees with the policy that decided
+  passed        its rule hands the decision on to the next tier
+  nearly        a rule that would have allowed it, had one or two things been otherwise
+  overridden    it would change the verdict, had the named policy before it not decided`;

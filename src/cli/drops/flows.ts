@@ -1,20 +1,16 @@
 /** `sluice flows`: the new connections of this node's pods by name, and among them those that were denied. */
 import type { FlowsMessage } from '../../api/rpc/client.ts';
+import { plural } from '../../lib/text/plural.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { isData } from '../../terminal/data.ts';
 import { type OutputOptions, writeLine, writeNote } from '../../terminal/output.ts';
-import { plural } from '../../terminal/plural.ts';
 import { noteWait } from '../../terminal/progress.ts';
-import { type EndFilter, hasWantedEnd } from '../drops/filter.ts';
-import { Printer } from '../drops/printer.ts';
-import { unknownText } from '../drops/summary.ts';
-import { denialLine, denialObject } from '../drops/text.ts';
-import { unknownOf } from '../drops/unknown.ts';
+import { heartbeat, serveRemote } from '../everynode/agents.ts';
 import { askCluster, socketOf, type WhereOptions } from '../everynode/command.ts';
-import { heartbeat, serveRemote } from '../everynode/remote.ts';
-import { flowsText, sayAtInterrupt } from '../followed.ts';
 import { askAgent } from '../sources/askagent.ts';
-import { flowLine, flowObject } from './text.ts';
+import { type EndFilter, hasWantedEnd, unknownOf } from './filter.ts';
+import { flowsText, Printer, sayAtInterrupt } from './printer.ts';
+import { denialLine, denialObject, flowLine, flowObject, unknownText } from './text.ts';
 
 export interface FlowsCommandOptions extends WhereOptions, OutputOptions, EndFilter {
   /** In seconds. */

@@ -1,13 +1,13 @@
 /** Names of the DNS in every format of the matrix, and in a comparison. */
 import { expect, test } from 'vitest';
-import { world } from '../../../test/support/questions/world.ts';
-import { diffOf } from '../../answers/reach/diff/diffview.ts';
-import { matrixViewOf } from '../../answers/reach/view.ts';
-import { diffLines, diffMarkdown, diffObject } from '../diff/diff.ts';
-import { htmlLines } from './html.ts';
-import { markdownLines } from './markdown.ts';
-import { csvLines, dotLines, matrixLines, matrixObject } from './matrix.ts';
-import { rowsOf } from './rows.ts';
+import { world } from '../../test/support/questions/world.ts';
+import { diffMarkdown, diffObject } from '../answers/reach/diff/difftext.ts';
+import { diffOf } from '../answers/reach/diff/diffview.ts';
+import { csvLines, dotLines, htmlLines, markdownLines } from '../answers/reach/documents.ts';
+import { matrixObject, rowsOf } from '../answers/reach/rows.ts';
+import { matrixViewOf } from '../answers/reach/view.ts';
+import { diffLines } from './diff/diff.ts';
+import { matrixLines } from './matrix.ts';
 
 const pod = (name: string, ip: string) =>
   `{ apiVersion: v1, kind: Pod, metadata: { name: ${name}, namespace: shop, labels: { app: ${name} } }, spec: { containers: [{ name: c }] }, status: { podIP: ${ip} } }`;

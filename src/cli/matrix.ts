@@ -1,38 +1,41 @@
 /** `sluice matrix`: who reaches whom on which ports, by workload. */
 
 import Table from 'cli-table3';
-import type { ConnectionPool } from '../../answers/reach/connections.ts';
+import { cellText } from '../answers/reach/connectionstext.ts';
+import { csvLines, dotLines, htmlLines, markdownLines } from '../answers/reach/documents.ts';
 import {
-  type ConnectionsObject,
-  cellText,
-  connectionsObject,
-  connectionsText,
-} from '../../answers/reach/connectionstext.ts';
-import type { Cell } from '../../answers/reach/place.ts';
+  endText,
+  exposuresFor,
+  isJudged,
+  legendOf,
+  listed,
+  matrixObject,
+  type Row,
+  rowsOf,
+} from '../answers/reach/rows.ts';
 import {
   type EndView,
   type ExposureView,
   type MatrixView,
   matrixViewOf,
   memberName,
-} from '../../answers/reach/view.ts';
-import { assertNever } from '../../lib/text/assert.ts';
-import type { UnknownPods } from '../../model/podcidrs.ts';
-import pc from '../../terminal/colours.ts';
-import { CommandError } from '../../terminal/commanderror.ts';
-import { isData, writeData } from '../../terminal/data.ts';
-import { writeDocument, writeLines, writeNote } from '../../terminal/output.ts';
-import { withProgress } from '../../terminal/progress.ts';
-import { beside, terminalWidth, wrap } from '../../terminal/wrap.ts';
-import { noteState, notesOf } from '../notestate.ts';
-import { versioned } from '../schema.ts';
-import type { SourceOptions } from '../sources/options.ts';
-import { readState } from '../sources/readstate.ts';
-import { isInScope, namespacesOf, refuseUnknownNamespace } from '../sources/scope.ts';
-import type { State } from '../sources/state.ts';
-import { htmlLines } from './html.ts';
-import { markdownLines } from './markdown.ts';
-import { endText, exposuresFor, isJudged, legendOf, listed, memberText, type Row, rowsOf } from './rows.ts';
+} from '../answers/reach/view.ts';
+import { assertNever } from '../lib/text/assert.ts';
+import type { UnknownPods } from '../model/podcidrs.ts';
+import pc from '../terminal/colours.ts';
+import { CommandError } from '../terminal/commanderror.ts';
+import { isData, writeData } from '../terminal/data.ts';
+import { writeDocument, writeLines, writeNote } from '../terminal/output.ts';
+import { withProgress } from '../terminal/progress.ts';
+import { beside, terminalWidth, wrap } from '../terminal/wrap.ts';
+import { noteState, notesOf, readState } from './sources/readstate.ts';
+import {
+  isInScope,
+  namespacesOf,
+  refuseUnknownNamespace,
+  type SourceOptions,
+  type State,
+} from './sources/state.ts';
 
 export type MatrixOptions = SourceOptions & {
   readonly output: 'text' | 'json' | 'yaml' | 'csv' | 'md' | 'dot' | 'html';
@@ -100,99 +103,6 @@ function linesOf(
     default:
       return assertNever(format);
   }
-}
-
-/** A matrix as comma-separated values (RFC 4180): a line for each pair of members, for a spreadsheet to sort. */
-export function* csvLines(view: MatrixView, rows: readonly Row[]): Generator<string> {
-  yield 'from,to,ipv4,ipv6';
-  const text = ({ ip, ip6 }: Row['cell']) =>
-    [ip, ip6].map(connections => (connections === undefined ? '' : connectionsText(view.pool, connections)));
-  for (const { from, to, cell } of rows)
-    for (const source of membersOf(from))
-      for (const destination of membersOf(to)) yield lineOf([source, destination, ...text(cell)]);
-  for (const { direction, members, whom, cell } of view.exposures)
-    for (const member of members.map(memberName))
-      yield lineOf([...(direction === 'ingress' ? [whom, member] : [member, whom]), ...text(cell)]);
-}
-
-function membersOf(end: EndView): string[] {
-  return end.members.map(member => memberText(end, member));
-}
-
-function lineOf(values: readonly string[]): string {
-  return values.map(quoted).join(',');
-}
-
-/** A spreadsheet takes what begins like a formula for one. */
-function quoted(value: string): string {
-  const safe = /^[=+\-@]/.test(value) ? `'${value}` : value;
-  return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
-}
-
-/** A matrix as a graph for Graphviz: an arrow for each connection, dashed to what is not there yet. */
-export function dotLines(view: MatrixView, rows: readonly Row[]): string[] {
-  const ids = new Map(view.ends.map((end, i) => [end, `end${i}`]));
-  const used = new Set(rows.flatMap(({ from, to }) => [from, to]));
-  return [
-    'digraph reach {',
-    '  rankdir=LR; node [shape=box, fontname="sans-serif"]; edge [fontname="sans-serif", fontsize=10];',
-    ...[...used].map(end => `  ${ids.get(end)} [label=${dotQuoted(endText(end, 8))}${SHAPES[end.kind]}];`),
-    ...rows.map(({ from, to, cell }) => arrow(ids.get(from)!, ids.get(to)!, cellText(view.pool, cell))),
-    ...view.exposures.flatMap((_, i) => dotExposures(view, i)),
-    '}',
-  ];
-}
-
-const SHAPES: Record<EndView['kind'], string> = {
-  workload: '',
-  node: ', shape=box3d',
-  network: ', shape=ellipse',
-  domain: ', shape=note',
-};
-
-function dotExposures({ pool, exposures }: MatrixView, i: number): string[] {
-  const { direction, members, whom, cell } = exposures[i]!;
-  const [own, other] = [`open${i}`, `absent${i}`];
-  const ends = direction === 'ingress' ? [other, own] : [own, other];
-  return [
-    `  ${own} [label=${dotQuoted(listed(members.map(memberName), 8))}];`,
-    `  ${other} [label=${dotQuoted(whom)}, style=dashed];`,
-    arrow(ends[0]!, ends[1]!, cellText(pool, cell), ', style=dashed'),
-  ];
-}
-
-function arrow(from: string, to: string, label: string, more = ''): string {
-  return `  ${from} -> ${to} [label=${dotQuoted(label)}${more}];`;
-}
-
-function dotQuoted(text: string): string {
-  return `"${text.replace(/["\\]/g, character => `\\${character}`)}"`;
-}
-
-// A matrix for programs.
-
-/** `from` and `to` are indexes of `ends`; null where the two have no address of the family in common. */
-export function matrixObject(view: MatrixView, rows: readonly Row[], notes: readonly string[]): object {
-  const indexes = new Map(view.ends.map((end, i) => [end, i]));
-  return versioned('Matrix', {
-    ends: view.ends.map(({ kind, members, parts }) => ({ kind, members, parts: Object.fromEntries(parts) })),
-    connections: rows.map(({ from, to, cell }) => ({
-      from: indexes.get(from)!,
-      to: indexes.get(to)!,
-      ...cellObject(view.pool, cell),
-    })),
-    exposures: view.exposures.map(({ cell, ...exposure }) => ({
-      ...exposure,
-      ...cellObject(view.pool, cell),
-    })),
-    notes,
-  });
-}
-
-function cellObject(pool: ConnectionPool, { ip, ip6 }: Cell) {
-  const of = (connections: Cell['ip']): ConnectionsObject | null =>
-    connections === undefined ? null : connectionsObject(pool, connections);
-  return { ipv4: of(ip), ipv6: of(ip6) };
 }
 
 // A matrix at a terminal: as a grid where it fits the width, else a block of lines for each end that reaches others.

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { world } from '../../../test/support/questions/world.ts';
-import { diffOf } from '../../answers/reach/diff/diffview.ts';
-import { whatText } from './changetext.ts';
+import { world } from '../../../../test/support/questions/world.ts';
+import { whatText } from './difftext.ts';
+import { diffOf } from './diffview.ts';
 
 const pod = (addresses: string) =>
   `{ apiVersion: v1, kind: Pod, metadata: { name: web, namespace: shop }, spec: { containers: [{ name: c }] }, status: { podIPs: [${addresses}] } }`;

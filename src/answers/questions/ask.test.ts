@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
-import { world } from '../../test/support/questions/world.ts';
-import type { PolicyIndex } from '../semantics/policyindex.ts';
-import { ask, exitCodeOf } from './asked.ts';
+import { world } from '../../../test/support/questions/world.ts';
+import type { PolicyIndex } from '../../semantics/policyindex.ts';
+import { ask } from './ask.ts';
 
 const pod = (name: string, ip: string) =>
   `{ apiVersion: v1, kind: Pod, metadata: { name: ${name}, namespace: shop, labels: { app: ${name} } }, spec: { containers: [{ name: c }] }, status: { podIP: ${ip} } }`;
@@ -13,7 +13,7 @@ const known = world(
   ].join('\n---\n'),
 );
 const built = vi.hoisted(() => ({ count: 0 }));
-vi.mock('../semantics/policyindex.ts', async original => {
+vi.mock('../../semantics/policyindex.ts', async original => {
   const real = await original<{ PolicyIndex: typeof PolicyIndex }>();
   class Counted extends real.PolicyIndex {
     constructor(...policies: ConstructorParameters<typeof PolicyIndex>) {
@@ -28,7 +28,6 @@ test('ask() sorts the policies once, however many questions there are', () => {
   const questions = (many: number) =>
     Array.from({ length: many }, (_, i) => ({ from: 'web', to: `db:${i + 1}` }));
   const asked = ask(known, questions(20));
-  expect(exitCodeOf(asked)).toBe(1);
   expect(asked.map(each => 'answer' in each && each.answer.verdict)).toEqual(Array(20).fill('deny'));
   expect(built.count).toBe(1);
 });

@@ -1,8 +1,11 @@
 /** What every format shows of a matrix: the connections that there are, and whom they are between. */
 
-import type { Cell } from '../../answers/reach/place.ts';
-import { type EndView, type ExposureView, type MatrixView, memberName } from '../../answers/reach/view.ts';
 import { FAMILIES } from '../../model/address.ts';
+import { versioned } from '../schema.ts';
+import type { ConnectionPool } from './connections.ts';
+import { type ConnectionsObject, connectionsObject } from './connectionstext.ts';
+import type { Cell } from './places.ts';
+import { type EndView, type ExposureView, type MatrixView, memberName } from './view.ts';
 
 export interface Row {
   readonly from: EndView;
@@ -68,4 +71,30 @@ export function legendOf({ ends }: MatrixView): string {
   const names =
     'A domain stands for addresses that a pod was told under such a name, and is listed for pods with a rule by it: to others they are addresses of their networks.';
   return ends.some(({ kind }) => kind === 'domain') ? `${always} ${names}` : always;
+}
+
+// The rows for programs.
+
+/** `from` and `to` are indexes of `ends`; null where the two have no address of the family in common. */
+export function matrixObject(view: MatrixView, rows: readonly Row[], notes: readonly string[]): object {
+  const indexes = new Map(view.ends.map((end, i) => [end, i]));
+  return versioned('Matrix', {
+    ends: view.ends.map(({ kind, members, parts }) => ({ kind, members, parts: Object.fromEntries(parts) })),
+    connections: rows.map(({ from, to, cell }) => ({
+      from: indexes.get(from)!,
+      to: indexes.get(to)!,
+      ...cellObject(view.pool, cell),
+    })),
+    exposures: view.exposures.map(({ cell, ...exposure }) => ({
+      ...exposure,
+      ...cellObject(view.pool, cell),
+    })),
+    notes,
+  });
+}
+
+function cellObject(pool: ConnectionPool, { ip, ip6 }: Cell) {
+  const of = (connections: Cell['ip']): ConnectionsObject | null =>
+    connections === undefined ? null : connectionsObject(pool, connections);
+  return { ipv4: of(ip), ipv6: of(ip6) };
 }

@@ -13,7 +13,8 @@ const agent = {
     yield { flows: [flow, flow], denials: [], lost: 3, skipped: 1 };
   },
 };
-vi.mock('../sources/askagent.ts', () => ({
+vi.mock('../sources/askagent.ts', async original => ({
+  ...(await original<object>()),
   askAgent: (_: string, ask: (asked: typeof agent) => unknown) => ask(agent),
 }));
 

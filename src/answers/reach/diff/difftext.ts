@@ -1,0 +1,133 @@
+/** A comparison of two clusters in words, as Markdown and as JSON. */
+import { SubjectIndex } from '../../../inputs/files/subjects.ts';
+import { plural } from '../../../lib/text/plural.ts';
+import { FAMILY_NAME } from '../../../model/address.ts';
+import { namespaceOfPolicy, type Policy } from '../../../model/policy.ts';
+import { topWorkloads } from '../../../model/workloadof.ts';
+import { versioned } from '../../schema.ts';
+import { connectionsObject, connectionsText } from '../connectionstext.ts';
+import { escaped, rowOf } from '../documents.ts';
+import { listed } from '../rows.ts';
+import { memberName } from '../view.ts';
+import type { ChangeView, DiffView } from './diffview.ts';
+import type { Compared } from './units.ts';
+
+/** A comparison for programs. */
+export function diffObject(
+  { pool, changes, added, removed }: DiffView,
+  cuts: { readonly cuts: readonly object[]; readonly deniedBefore: number } | undefined,
+  notes: readonly string[],
+): object {
+  return versioned('Diff', {
+    changes: changes.map(({ kind, from, to, families, connections, before, after }) => ({
+      kind,
+      from,
+      to,
+      families: families.map(family => (family === 'ip' ? 'ipv4' : 'ipv6')),
+      connections: connectionsObject(pool, connections),
+      before,
+      after,
+    })),
+    added,
+    removed,
+    ...(cuts && { cuts: cuts.cuts, deniedBefore: cuts.deniedBefore }),
+    notes,
+  });
+}
+
+// The parts of a change in words, for all formats.
+
+/** `shop/web, shop/api and 3 more`. */
+export function endsText(members: readonly string[], most = 6): string {
+  return listed(members.map(memberName), most);
+}
+
+/** `TCP 80`; where pods have another family too, `TCP 80 over IPv6`. */
+export function whatText(
+  { pool, families: known }: Pick<DiffView, 'pool' | 'families'>,
+  { connections, families }: ChangeView,
+): string {
+  const text = connectionsText(pool, connections);
+  const isWhole = known.every(family => families.includes(family));
+  return isWhole ? text : `${text} over ${FAMILY_NAME[families[0]!]}`;
+}
+
+export function beforeText({ kind, before }: ChangeView): string {
+  return kind === 'opens' ? deniedText(before, 'was') : allowedText(before, 'was');
+}
+
+export function afterText({ kind, after }: ChangeView): string {
+  return kind === 'opens' ? allowedText(after, 'is') : deniedText(after, 'is');
+}
+
+function allowedText(by: readonly string[], is: 'is' | 'was'): string {
+  return by.length === 0 ? `${is} allowed: no policy denies it` : `${is} allowed by ${by.join(' and ')}`;
+}
+
+/** Nobody denies what one of the two ends was not there for. */
+function deniedText(by: readonly string[], is: 'is' | 'was'): string {
+  return by.length === 0 ? `${is} not there` : `${is} denied by ${by.join(' and ')}`;
+}
+
+/** `3 changes: 2 open, 1 close`. */
+export function summary({ changes }: DiffView): string {
+  const opens = changes.filter(({ kind }) => kind === 'opens').length;
+  return `${plural(changes.length, 'change')}: ${opens} open, ${changes.length - opens} close`;
+}
+
+// A comparison as the comment of a pull request.
+
+/** More would be no comment that anybody reads, nor one that GitHub takes. */
+const MOST_ROWS = 200;
+
+export function diffMarkdown(view: DiffView): string[] {
+  const { changes, added, removed } = view;
+  const names = (what: string, all: readonly string[]) =>
+    all.length === 0 ? [] : ['', `${what}: ${escaped(listed(all.map(memberName), 20))}`];
+  const workloads = [...names('New workloads', added), ...names('Workloads that are gone', removed)];
+  if (changes.length === 0) return ['**No connection opens or closes.**', ...workloads];
+  return [
+    `**${summary(view)}**`,
+    '',
+    '| | from | to | connections | before | after |',
+    '|---|---|---|---|---|---|',
+    ...changes
+      .slice(0, MOST_ROWS)
+      .map(change =>
+        rowOf([
+          change.kind,
+          endsText(change.from),
+          endsText(change.to),
+          whatText(view, change),
+          beforeText(change),
+          afterText(change),
+        ]),
+      ),
+    ...(changes.length > MOST_ROWS ? ['', `and ${changes.length - MOST_ROWS} more changes`] : []),
+    ...workloads,
+  ];
+}
+
+// Why a comparison says nothing of some policies.
+
+const MOST_NAMED = 5;
+
+/** `namespace` is what `-n` says of manifests that name none. */
+export function idleNotes(old: Compared, now: Compared, namespace: string | undefined): readonly string[] {
+  const changed = [...now.cluster.policies.values()].filter(
+    policy => JSON.stringify(policy) !== JSON.stringify(old.cluster.policies.get(policy.id)),
+  );
+  const subjects = new SubjectIndex(now.cluster, topWorkloads(now.inventory));
+  const idle = changed.filter(({ subject }) => !subjects.selectsAny(subject));
+  const more = idle.length - MOST_NAMED;
+  return [
+    ...idle.slice(0, MOST_NAMED).map(policy => noteOf(policy, namespace)),
+    ...(more > 0 ? [`and ${more} more policies select none of them`] : []),
+  ];
+}
+
+function noteOf({ id }: Policy, namespace: string | undefined): string {
+  const isByDefault = namespace === undefined && namespaceOfPolicy(id) === 'default';
+  const hint = isByDefault ? ' (manifests that name no namespace are of default: -n names another)' : '';
+  return `${id} selects none of the pods and workloads that are there, and decides nothing${hint}`;
+}

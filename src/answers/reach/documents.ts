@@ -1,0 +1,215 @@
+/** A matrix as a document of a format: CSV, a graph for Graphviz, Markdown, HTML. */
+import { getOrMake } from '../../lib/collections/getormake.ts';
+import { cellText, connectionsText } from './connectionstext.ts';
+import { endText, isJudged, legendOf, listed, memberText, type Row } from './rows.ts';
+import { type EndView, type MatrixView, memberName } from './view.ts';
+
+/** A matrix as comma-separated values (RFC 4180): a line for each pair of members, for a spreadsheet to sort. */
+export function* csvLines(view: MatrixView, rows: readonly Row[]): Generator<string> {
+  yield 'from,to,ipv4,ipv6';
+  const text = ({ ip, ip6 }: Row['cell']) =>
+    [ip, ip6].map(connections => (connections === undefined ? '' : connectionsText(view.pool, connections)));
+  for (const { from, to, cell } of rows)
+    for (const source of membersOf(from))
+      for (const destination of membersOf(to)) yield lineOf([source, destination, ...text(cell)]);
+  for (const { direction, members, whom, cell } of view.exposures)
+    for (const member of members.map(memberName))
+      yield lineOf([...(direction === 'ingress' ? [whom, member] : [member, whom]), ...text(cell)]);
+}
+
+function membersOf(end: EndView): string[] {
+  return end.members.map(member => memberText(end, member));
+}
+
+function lineOf(values: readonly string[]): string {
+  return values.map(quoted).join(',');
+}
+
+/** A spreadsheet takes what begins like a formula for one. */
+function quoted(value: string): string {
+  const safe = /^[=+\-@]/.test(value) ? `'${value}` : value;
+  return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+/** A matrix as a graph for Graphviz: an arrow for each connection, dashed to what is not there yet. */
+export function dotLines(view: MatrixView, rows: readonly Row[]): string[] {
+  const ids = new Map(view.ends.map((end, i) => [end, `end${i}`]));
+  const used = new Set(rows.flatMap(({ from, to }) => [from, to]));
+  return [
+    'digraph reach {',
+    '  rankdir=LR; node [shape=box, fontname="sans-serif"]; edge [fontname="sans-serif", fontsize=10];',
+    ...[...used].map(end => `  ${ids.get(end)} [label=${dotQuoted(endText(end, 8))}${SHAPES[end.kind]}];`),
+    ...rows.map(({ from, to, cell }) => arrow(ids.get(from)!, ids.get(to)!, cellText(view.pool, cell))),
+    ...view.exposures.flatMap((_, i) => dotExposures(view, i)),
+    '}',
+  ];
+}
+
+const SHAPES: Record<EndView['kind'], string> = {
+  workload: '',
+  node: ', shape=box3d',
+  network: ', shape=ellipse',
+  domain: ', shape=note',
+};
+
+function dotExposures({ pool, exposures }: MatrixView, i: number): string[] {
+  const { direction, members, whom, cell } = exposures[i]!;
+  const [own, other] = [`open${i}`, `absent${i}`];
+  const ends = direction === 'ingress' ? [other, own] : [own, other];
+  return [
+    `  ${own} [label=${dotQuoted(listed(members.map(memberName), 8))}];`,
+    `  ${other} [label=${dotQuoted(whom)}, style=dashed];`,
+    arrow(ends[0]!, ends[1]!, cellText(pool, cell), ', style=dashed'),
+  ];
+}
+
+function arrow(from: string, to: string, label: string, more = ''): string {
+  return `  ${from} -> ${to} [label=${dotQuoted(label)}${more}];`;
+}
+
+function dotQuoted(text: string): string {
+  return `"${text.replace(/["\\]/g, character => `\\${character}`)}"`;
+}
+
+// A matrix for a page of a repository.
+
+export function markdownLines(
+  view: MatrixView,
+  rows: readonly Row[],
+  notes: readonly string[] = [],
+): string[] {
+  return [
+    ...noteMarkdown(notes),
+    '| from | to | connections |',
+    '|---|---|---|',
+    ...rows.map(({ from, to, cell }) => rowOf([endText(from), endText(to), cellText(view.pool, cell)])),
+    ...exposureMarkdown(view),
+    '',
+    legendOf(view),
+  ];
+}
+
+export function noteMarkdown(notes: readonly string[]): string[] {
+  return notes.flatMap(note => [`> ${escaped(note)}`, '']);
+}
+
+function exposureMarkdown({ pool, exposures }: MatrixView): string[] {
+  if (exposures.length === 0) return [];
+  const lines = exposures.map(({ direction, members, whom, cell }) => {
+    const names = listed(members.map(memberName), 4);
+    return rowOf([...(direction === 'ingress' ? [whom, names] : [names, whom]), cellText(pool, cell)]);
+  });
+  return [
+    '',
+    'Open to pods that are not there yet:',
+    '',
+    '| from | to | connections |',
+    '|---|---|---|',
+    ...lines,
+  ];
+}
+
+export function rowOf(cells: readonly string[]): string {
+  return `| ${cells.map(escaped).join(' | ')} |`;
+}
+
+/** Names of a cluster may hold whatever somebody wrote there; what is left is text and no markup. */
+export function escaped(text: string): string {
+  return text.replace(/[\\`*_{}[\]<>#|~&]/g, character => `\\${character}`);
+}
+
+// A matrix as one page that needs nothing else: a table that a screen reader can walk, and a mail can carry.
+
+export function htmlLines(
+  view: MatrixView,
+  rows: readonly Row[],
+  source: string,
+  notes: readonly string[] = [],
+): string[] {
+  const shown = view.ends.filter(end => rows.some(({ from, to }) => from === end || to === end));
+  const texts = new Map<EndView, Map<EndView, string>>();
+  for (const { from, to, cell } of rows)
+    getOrMake(texts, from, () => new Map<EndView, string>()).set(to, cellText(view.pool, cell));
+  return [
+    '<!doctype html>',
+    '<html lang="en">',
+    '<head>',
+    '<meta charset="utf-8">',
+    '<meta name="viewport" content="width=device-width, initial-scale=1">',
+    '<title>Who reaches whom</title>',
+    `<style>${STYLE}</style>`,
+    '</head>',
+    '<body>',
+    '<h1>Who reaches whom</h1>',
+    `<p>As the network policies of ${escapedHtml(source)} decide. ${escapedHtml(legendOf(view))}</p>`,
+    ...notes.map(note => `<p role="note"><strong>${escapedHtml(note)}</strong></p>`),
+    '<div tabindex="0" role="region" aria-label="Matrix">',
+    '<table>',
+    '<caption>Rows open connections to columns</caption>',
+    '<thead>',
+    `<tr><th scope="col">from \\ to</th>${shown.map(end => `<th scope="col">${endHtml(end)}</th>`).join('')}</tr>`,
+    '</thead>',
+    '<tbody>',
+    ...shown
+      .filter(isSource)
+      .map(
+        from =>
+          `<tr><th scope="row">${endHtml(from)}</th>${shown.map(to => cellHtml(from, to, texts)).join('')}</tr>`,
+      ),
+    '</tbody>',
+    '</table>',
+    '</div>',
+    ...exposureHtml(view),
+    '</body>',
+    '</html>',
+  ];
+}
+
+/** Names open no connections. */
+function isSource({ kind }: EndView): boolean {
+  return kind !== 'domain';
+}
+
+const STYLE =
+  'body{font:16px/1.4 system-ui,sans-serif;margin:2rem;color:#111;background:#fff}' +
+  'div[role=region]{overflow:auto;max-height:90vh}table{border-collapse:collapse}caption{text-align:left;padding:.5rem 0}' +
+  'th,td{border:1px solid #999;padding:.3rem .6rem;text-align:left;vertical-align:top}thead th{position:sticky;top:0;background:#eee}' +
+  'tbody th{position:sticky;left:0;background:#eee;font-weight:600}td.all{background:#fde2c8}td.some{background:#dcefdc}td.none{color:#666}';
+
+function endHtml(end: EndView): string {
+  if (end.members.length <= 3) return escapedHtml(endText(end));
+  const members = end.members.map(member => `<li>${escapedHtml(memberText(end, member))}</li>`).join('');
+  return `<details><summary>${escapedHtml(endText(end))}</summary><ul>${members}</ul></details>`;
+}
+
+function cellHtml(
+  from: EndView,
+  to: EndView,
+  texts: ReadonlyMap<EndView, ReadonlyMap<EndView, string>>,
+): string {
+  if (!isJudged(from, to)) return '<td class="none">not judged</td>';
+  const text = texts.get(from)?.get(to) ?? 'none';
+  const kind = text === 'none' ? 'none' : text.startsWith('all') ? 'all' : 'some';
+  return `<td class="${kind}">${escapedHtml(text)}</td>`;
+}
+
+function exposureHtml({ pool, exposures }: MatrixView): string[] {
+  if (exposures.length === 0) return [];
+  return [
+    '<h2>Open to pods that are not there yet</h2>',
+    '<table>',
+    '<thead><tr><th scope="col">from</th><th scope="col">to</th><th scope="col">connections</th></tr></thead>',
+    '<tbody>',
+    ...exposures.map(({ direction, members, whom, cell }) => {
+      const names = members.map(memberName).join(', ');
+      const ends = direction === 'ingress' ? [whom, names] : [names, whom];
+      return `<tr>${[...ends, cellText(pool, cell)].map(text => `<td>${escapedHtml(text)}</td>`).join('')}</tr>`;
+    }),
+    '</tbody>',
+    '</table>',
+  ];
+}
+
+function escapedHtml(text: string): string {
+  return text.replace(/[&<>"']/g, character => `&#${character.charCodeAt(0)};`);
+}
