@@ -725,14 +725,14 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'watch: of a source that is lost the first reason alone is ever told',
-    find: '(reason !== this.#told && reason === this.#last)',
+    find: '(reason !== this.#reported && reason === this.#last)',
     replace: 'false',
     test: 'watchhealth.test.ts',
   },
   {
     name: 'watch: a source that is lost is told anew with each try whose sentence is another',
-    find: '(reason !== this.#told && reason === this.#last)',
-    replace: 'reason !== this.#told',
+    find: '(reason !== this.#reported && reason === this.#last)',
+    replace: 'reason !== this.#reported',
     test: 'watchhealth.test.ts',
   },
   {
@@ -1628,7 +1628,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'node routes: a node behind a router is taken for a neighbour',
-    find: ' || way.gateway !== undefined',
+    find: ' || route.gateway !== undefined',
     replace: '',
     test: 'noderoutes.test.ts',
   },

@@ -2,7 +2,7 @@
 import type { PodRoute, Reading } from '../../kernel/host/facts.ts';
 import { writeGetRouteTo } from '../../kernel/netlink/route/rtnetlink.ts';
 import { readRoute } from '../../kernel/netlink/route/rtnetlink-read.ts';
-import { listLinks, NO_WAY, RtnetlinkSocket } from '../../kernel/netlink/route/rtnetlink-socket.ts';
+import { listLinks, NO_ROUTE, RtnetlinkSocket } from '../../kernel/netlink/route/rtnetlink-socket.ts';
 import { getOrMake } from '../../lib/collections/getormake.ts';
 import type { Address } from '../../model/address.ts';
 
@@ -52,7 +52,7 @@ export async function devicesTo(
 ): Promise<(number | undefined)[]> {
   const steps = addresses.map(address => ({
     what: `ask the way to ${address}`,
-    absent: NO_WAY,
+    absent: NO_ROUTE,
     write: (to: Parameters<typeof writeGetRouteTo>[0], sequence: number) =>
       writeGetRouteTo(to, sequence, address),
   }));

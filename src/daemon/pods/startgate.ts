@@ -119,7 +119,7 @@ export class PodGate {
     this.#gate = new StartGate({
       connect: () => connect(nriSocket),
       pods: localPods,
-      note: (events, urgent) => agent.apply(events, { urgent }),
+      apply: (events, urgent) => agent.apply(events, { urgent }),
       programmed: () => barrier.programmed(),
       staleConntrack,
       timeoutMs,

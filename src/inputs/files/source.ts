@@ -65,7 +65,7 @@ class Follower {
   /** Files that could not be read whole at the first look, nor since. */
   readonly #notYetWhole = new Set<string>();
   #known: FolderSnapshot | undefined;
-  #toldProblems = '[]';
+  #reportedProblems = '[]';
   #isClosed = false;
   #wake = Promise.withResolvers<void>();
 
@@ -129,8 +129,8 @@ class Follower {
   #reportProblems(others: readonly Problem[]): void {
     const problems = [...others, ...this.#store.problems()];
     const text = JSON.stringify(problems);
-    if (text !== this.#toldProblems) this.#listener.onProblems(problems);
-    this.#toldProblems = text;
+    if (text !== this.#reportedProblems) this.#listener.onProblems(problems);
+    this.#reportedProblems = text;
   }
 }
 

@@ -76,10 +76,10 @@ async function nodePlan(links: NodeInterfaces, name: string, node: Node | undefi
 
 /** The smallest of the interfaces that lead out: of both families a pod has but one interface. */
 async function uplinkMtu(links: NodeInterfaces, sources: readonly Address[]): Promise<number> {
-  const ways = await Promise.all(OUTSIDE.map(address => links.wayTo(address)));
+  const routes = await Promise.all(OUTSIDE.map(address => links.routeTo(address)));
   const own = await links.ownAddresses();
   const indexes = new Set([
-    ...ways.map(way => way?.device),
+    ...routes.map(route => route?.device),
     ...own.filter(({ address }) => sources.includes(address)).map(({ device }) => device),
   ]);
   const mtus = (await links.links()).filter(({ index }) => indexes.has(index)).map(({ mtu }) => mtu);

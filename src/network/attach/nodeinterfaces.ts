@@ -22,7 +22,7 @@ import {
 } from '../../kernel/netlink/route/rtnetlink-read.ts';
 import {
   listLinks,
-  NO_WAY,
+  NO_ROUTE,
   type RouteStep,
   RtnetlinkError,
   RtnetlinkSocket,
@@ -83,9 +83,9 @@ export class NodeInterfaces {
     return this.#reader.dump({ what: 'list addresses', write: writeGetAddresses }, readDeviceAddress);
   }
 
-  /** The way to an address; undefined where there is none. */
-  wayTo(address: Address): Promise<Route | undefined> {
-    return wayTo(this.#reader, address);
+  /** The kernel's route to an address; undefined where there is none. */
+  routeTo(address: Address): Promise<Route | undefined> {
+    return routeTo(this.#reader, address);
   }
 
   /** Throws RtnetlinkError with EEXIST where one of the two names is taken. */
@@ -165,15 +165,15 @@ function linkStep(device: DeviceName): RouteStep {
   };
 }
 
-/** The way to an address from the socket's namespace; undefined where there is none. */
-function wayTo(socket: RtnetlinkSocket, address: Address): Promise<Route | undefined> {
-  return socket.get(wayStep(address), readRoute);
+/** The kernel's route to an address from the socket's namespace; undefined where there is none. */
+function routeTo(socket: RtnetlinkSocket, address: Address): Promise<Route | undefined> {
+  return socket.get(routeQuery(address), readRoute);
 }
 
-function wayStep(address: Address): RouteStep {
+function routeQuery(address: Address): RouteStep {
   return {
     what: `ask the way to ${address}`,
-    absent: NO_WAY,
+    absent: NO_ROUTE,
     write: (to, sequence) => writeGetRouteTo(to, sequence, address),
   };
 }
@@ -184,7 +184,7 @@ export async function isListening(
   device: DeviceName,
   addresses: readonly Address[],
 ): Promise<boolean> {
-  const answers = await socket.getEach([linkStep(device), ...addresses.map(wayStep)], (message, index) =>
+  const answers = await socket.getEach([linkStep(device), ...addresses.map(routeQuery)], (message, index) =>
     index === 0 ? readLink(message)?.running : readRoute(message)?.type === 'local',
   );
   return answers.every(answer => answer === true);

@@ -13,7 +13,7 @@ import type { Cluster, PodKey } from '../../model/cluster.ts';
 import { podCidrsOf } from '../../model/podcidrs.ts';
 import { NetworkError } from '../error.ts';
 import type { HostPort, HostPorts } from '../hostports/hostports.ts';
-import { NodeRouting } from '../routes/noderouting.ts';
+import { NodeRouting } from '../routes/noderoutes.ts';
 import { type Admission, Admitted, type PodIdentity } from './admission.ts';
 import { type Attached, Attacher, type AttachRequest, type NodePlan } from './attacher.ts';
 import { type Attachment, deviceName, type LinkOwner, type PodLink, podLabel } from './attachment.ts';

@@ -27,8 +27,8 @@ const texts = ({ routes, unreachable }: ReturnType<typeof wantedRoutes>) => [
 ];
 
 test('wantedRoutes() leads to the pods of a node on our link by its address of the same family', () => {
-  const ways = new Map([onLink('192.168.0.2'), onLink('fd00::2')]);
-  expect(texts(wantedRoutes([ONE, TWO], 'one', ways))).toEqual([
+  const routes = new Map([onLink('192.168.0.2'), onLink('fd00::2')]);
+  expect(texts(wantedRoutes([ONE, TWO], 'one', routes))).toEqual([
     '10.0.1.0 unreachable',
     '10.0.2.0 192.168.0.2',
     'fd00:2:: fd00::2',
@@ -36,8 +36,8 @@ test('wantedRoutes() leads to the pods of a node on our link by its address of t
 });
 
 test('wantedRoutes() names what is behind a router, and what there is no way to', () => {
-  const ways = new Map([routed('192.168.0.2')]);
-  expect(texts(wantedRoutes([ONE, TWO], 'one', ways))).toEqual([
+  const routes = new Map([routed('192.168.0.2')]);
+  expect(texts(wantedRoutes([ONE, TWO], 'one', routes))).toEqual([
     '10.0.1.0 unreachable',
     '10.0.2.0/24 of node two',
     'fd00:2::/64 of node two',
@@ -45,13 +45,13 @@ test('wantedRoutes() names what is behind a router, and what there is no way to'
 });
 
 test('wantedRoutes() has one route for a network that several nodes claim, in whatever order they are told', () => {
-  const ways = new Map([onLink('192.168.0.2'), onLink('192.168.0.3'), onLink('192.168.0.4')]);
+  const routes = new Map([onLink('192.168.0.2'), onLink('192.168.0.3'), onLink('192.168.0.4')]);
   const [two, three, four] = [2, 3, 4].map(n =>
     node(`n${n}`, [`192.168.0.${n}`], ['10.0.3.0/24', '10.0.1.0/24']),
   );
   const nodes = [ONE, four!, two!, three!];
   for (const told of [nodes, nodes.toReversed()]) {
-    const wanted = wantedRoutes(told, 'one', ways);
+    const wanted = wantedRoutes(told, 'one', routes);
     expect(texts(wanted)).toEqual([
       '10.0.1.0 unreachable',
       '10.0.3.0 192.168.0.2',
@@ -61,7 +61,7 @@ test('wantedRoutes() has one route for a network that several nodes claim, in wh
       '10.0.3.0/24 of node n4 (another node has it too)',
       '10.0.1.0/24 of node n4 (another node has it too)',
     ]);
-    expect(routeChange(wanted.routes, wantedRoutes(told, 'one', ways).routes)).toEqual({
+    expect(routeChange(wanted.routes, wantedRoutes(told, 'one', routes).routes)).toEqual({
       add: [],
       remove: [],
     });

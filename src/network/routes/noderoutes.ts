@@ -1,13 +1,15 @@
 /**
- * Routes to the pods of other nodes, where a node is on a link of ours. Pure: what is known comes in, what is to be
- * changed comes out. There is no overlay: what is behind a router is that router's to know.
+ * Routes to the pods of other nodes, where a node is on a link of ours. There is no overlay: the networks behind a router
+ * are that router's to know. What is wanted is computed from what is known, and apart from that written.
  */
 
 import type { Route } from '../../kernel/netlink/route/rtnetlink.ts';
 import { type Address, addressBits, type Cidr, cidrText, familyOf } from '../../model/address.ts';
 import type { Node } from '../../model/cluster.ts';
 import { podCidrsOf } from '../../model/podcidrs.ts';
-import { PROTOCOL } from '../attach/wiring.ts';
+import { isDeviceName } from '../attach/attachment.ts';
+import type { NodeInterfaces } from '../attach/nodeinterfaces.ts';
+import { PROTOCOL, routeStep } from '../attach/wiring.ts';
 
 /** Behind every route that somebody made by hand or another program: ours are for want of a better one. */
 const LAST_RESORT = 0xffff;
@@ -19,13 +21,13 @@ export interface DesiredRoutes {
 }
 
 /**
- * `wayTo` is the kernel's way to a node's address; undefined where there is none. A network that several nodes claim
+ * `routesToNodes` are the kernel's routes to addresses of nodes; undefined where there is none. A network that several nodes claim
  * is this node's where it is one of them, else that of the first by name: there is one route for it, and it stays.
  */
 export function wantedRoutes(
   nodes: readonly Node[],
   own: string,
-  wayTo: ReadonlyMap<Address, Route | undefined>,
+  routesToNodes: ReadonlyMap<Address, Route | undefined>,
 ): DesiredRoutes {
   const routes: Route[] = [];
   const unreachable: string[] = [];
@@ -33,7 +35,7 @@ export function wantedRoutes(
   for (const node of inOrder(nodes, own)) {
     for (const cidr of podCidrsOf(node)) {
       const network = cidrText(cidr);
-      const route = node.name === own ? nowhere(cidr) : routeTo(cidr, node, wayTo);
+      const route = node.name === own ? nowhere(cidr) : routeVia(cidr, node, routesToNodes);
       if (routed.has(network)) unreachable.push(`${network} of node ${node.name} (another node has it too)`);
       else if (route === undefined) unreachable.push(`${network} of node ${node.name}`);
       else {
@@ -53,7 +55,7 @@ function inOrder(nodes: readonly Node[], own: string): Node[] {
   ];
 }
 
-/** Addresses of other nodes, to ask the way to. */
+/** Addresses of other nodes, to which the kernel's route is asked. */
 export function neighbours(nodes: readonly Node[], own: string): Address[] {
   return nodes.filter(({ name }) => name !== own).flatMap(({ addresses }) => addresses);
 }
@@ -78,19 +80,106 @@ function nowhere(destination: Cidr): Route {
   return { destination, type: 'unreachable', protocol: PROTOCOL, metric: LAST_RESORT };
 }
 
-function routeTo(
+function routeVia(
   destination: Cidr,
   { addresses }: Node,
-  wayTo: ReadonlyMap<Address, Route | undefined>,
+  routesToNodes: ReadonlyMap<Address, Route | undefined>,
 ): Route | undefined {
   for (const gateway of addresses.filter(address => familyOf(address) === destination.family)) {
-    const way = wayTo.get(gateway);
-    if (way?.device === undefined || way.gateway !== undefined) continue; // behind a router, or nowhere
-    return { destination, device: way.device, gateway, protocol: PROTOCOL, metric: LAST_RESORT };
+    const route = routesToNodes.get(gateway);
+    if (route?.device === undefined || route.gateway !== undefined) continue; // behind a router, or nowhere
+    return { destination, device: route.device, gateway, protocol: PROTOCOL, metric: LAST_RESORT };
   }
   return undefined;
 }
 
 function text({ destination, device, gateway, type, metric }: Route): string {
   return [cidrText(destination), device, gateway, type ?? 'unicast', metric].join(' ');
+}
+
+/** Keeps the node's routes to the pods of other nodes. */
+export class NodeRouting {
+  readonly #links: NodeInterfaces;
+  readonly #node: string;
+  readonly #toNodes: RoutesToNodes;
+  #unreachable: readonly string[] = [];
+  /** What there was when nothing was left to do. */
+  #done: { readonly nodes: readonly Node[]; readonly routes: readonly Route[] } | undefined;
+
+  constructor(links: NodeInterfaces, node: string) {
+    this.#links = links;
+    this.#node = node;
+    this.#toNodes = new RoutesToNodes(links);
+  }
+
+  /** Pod networks that no neighbour leads to, with their node. */
+  get unreachable(): readonly string[] {
+    return this.#unreachable;
+  }
+
+  /** Only what differs is written; where neither a node nor the kernel has changed, nothing is compared. */
+  async follow(nodes: readonly Node[]): Promise<void> {
+    const actual = await this.#links.routes();
+    if (this.#done?.routes === actual && isSameList(this.#done.nodes, nodes)) return;
+    this.#done = undefined;
+    const toNodes = await this.#toNodes.to(neighbours(nodes, this.#node));
+    const { routes, unreachable } = wantedRoutes(nodes, this.#node, toNodes);
+    this.#unreachable = unreachable;
+    const { add, remove } = routeChange(actual, routes);
+    for (const route of remove) await this.#links.removeRoute(route);
+    if (add.length > 0) await this.#links.change(add.map(route => routeStep(route, 'replace')));
+    if (remove.length + add.length === 0) this.#done = { nodes, routes: actual };
+  }
+}
+
+function isSameList(some: readonly Node[], others: readonly Node[]): boolean {
+  return some.length === others.length && some.every((node, index) => node === others[index]);
+}
+
+/**
+ * The kernel's routes to other nodes. At thousands of nodes, to ask for all of them is most of what an idle agent would
+ * do, so they are kept: until a link or an address of the node changes, and for some minutes at most.
+ */
+type RouteLookup = Pick<NodeInterfaces, 'links' | 'ownAddresses' | 'routeTo'>;
+
+const KEPT_MS = 300_000;
+
+export class RoutesToNodes {
+  readonly #links: RouteLookup;
+  readonly #now: () => number;
+  #routes = new Map<Address, Route | undefined>();
+  #around = '';
+  #untilMs = 0;
+
+  constructor(links: RouteLookup, now: () => number = () => performance.now()) {
+    this.#links = links;
+    this.#now = now;
+  }
+
+  /** Undefined where there is none. */
+  async to(addresses: readonly Address[]): Promise<ReadonlyMap<Address, Route | undefined>> {
+    const around = await this.#surroundings();
+    if (around !== this.#around || this.#now() >= this.#untilMs) {
+      this.#routes.clear();
+      this.#around = around;
+      this.#untilMs = this.#now() + KEPT_MS;
+    }
+    const kept = this.#routes;
+    const routes = new Map<Address, Route | undefined>();
+    for (const address of addresses)
+      routes.set(address, kept.has(address) ? kept.get(address) : await this.#links.routeTo(address));
+    this.#routes = routes;
+    return routes;
+  }
+
+  /** The node's links beside those of its pods, and their addresses. */
+  async #surroundings(): Promise<string> {
+    const links = (await this.#links.links()).filter(({ name }) => !isDeviceName(name));
+    const indexes = new Set(links.map(({ index }) => index));
+    const addresses = (await this.#links.ownAddresses()).filter(({ device }) => indexes.has(device));
+    return [
+      ...links.map(({ index, running }) => `${index} ${running}`),
+      ...addresses.map(({ device, address }) => `${device} ${address}`),
+    ].join();
+  }
 }

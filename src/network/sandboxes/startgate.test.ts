@@ -53,7 +53,7 @@ function open(timeoutMs = 20_000): void {
       return connect(path());
     },
     pods: new LocalPods('n1'),
-    note,
+    apply: note,
     programmed: () => programmed(),
     staleConntrack: {
       released: addresses => void told.push(`left ${addresses}`),

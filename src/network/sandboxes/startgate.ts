@@ -34,7 +34,7 @@ export interface StartGateOptions {
   readonly connect: () => Duplex;
   readonly pods: LocalPods;
   /** Takes what changed; somebody waits for what is urgent. */
-  readonly note: (events: readonly ClusterEvent[], urgent: boolean) => void;
+  readonly apply: (events: readonly ClusterEvent[], urgent: boolean) => void;
   /** Settles when the kernel holds what was noted. */
   readonly programmed: () => Promise<void>;
   readonly staleConntrack: ConntrackFlusher;
@@ -106,7 +106,7 @@ export class StartGate {
     synchronised: async sandboxes => {
       this.#connected();
       const known = sandboxes.map(sandboxOf).filter(sandbox => sandbox !== undefined);
-      this.#options.note(this.#options.pods.synchronised(known), true);
+      this.#options.apply(this.#options.pods.synchronised(known), true);
       this.#options.staleConntrack.sweep();
       // Most of them run already. But a runtime that requires us (docs/start-gate.md) has sandboxes that wait.
       if (!(await this.#withinLimit(this.#options.programmed()))) {
@@ -116,7 +116,7 @@ export class StartGate {
     },
     started: pod => this.#started(pod),
     stopped: ({ id }) => {
-      const { pods, note, staleConntrack } = this.#options;
+      const { pods, apply: note, staleConntrack } = this.#options;
       const addresses = pods.addressesOf(id);
       note(pods.stopped(id), false);
       staleConntrack.released(addresses);
@@ -151,7 +151,7 @@ export class StartGate {
     }
     this.#state = { kind: 'lost', reason };
     this.#runtime = undefined;
-    this.#options.note(this.#options.pods.lost(), false);
+    this.#options.apply(this.#options.pods.lost(), false);
   }
 
   async #started(pod: PodSandbox): Promise<void> {
@@ -164,7 +164,7 @@ export class StartGate {
       );
       return;
     }
-    this.#options.note(this.#options.pods.started(sandbox), true);
+    this.#options.apply(this.#options.pods.started(sandbox), true);
     if (sandbox.addresses.length > 0) await this.#wait(sandbox);
     else if (sandbox.ownNetwork) this.#reportNoAddress(sandbox);
   }

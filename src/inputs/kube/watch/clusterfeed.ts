@@ -204,7 +204,7 @@ export class WatchHealth {
   readonly #source: string;
   readonly #report: (status: SourceStatus) => void;
   /** Why it is lost, as it was told; undefined while it is not. */
-  #told: string | undefined;
+  #reported: string | undefined;
   /** Why the last try failed. */
   #last: string | undefined;
   #wasSynced = false;
@@ -222,18 +222,18 @@ export class WatchHealth {
 
   #watching(): void {
     if (!this.#wasSynced) this.#report({ source: this.#source, state: 'synced' });
-    else if (this.#told !== undefined) this.#report({ source: this.#source, state: 'recovered' });
+    else if (this.#reported !== undefined) this.#report({ source: this.#source, state: 'recovered' });
     this.#wasSynced = true;
-    this.#told = undefined;
+    this.#reported = undefined;
     this.#last = undefined;
   }
 
   /** Another reason is told when it is that of two tries: some sentences are never the same twice. */
   #failed(reason: string): void {
-    const isNews = this.#told === undefined || (reason !== this.#told && reason === this.#last);
+    const isNews = this.#reported === undefined || (reason !== this.#reported && reason === this.#last);
     this.#last = reason;
     if (!isNews) return;
-    this.#told = reason;
+    this.#reported = reason;
     this.#report({ source: this.#source, state: 'lost', reason });
   }
 }

@@ -51,7 +51,8 @@ export class Objects {
     if (revision !== '' && this.#revisions.get(name) === revision) return [];
     // The server that delivered another type may deliver the right one at the same revision.
     this.#revisions.set(name, isOfType(object, this.#resource) ? revision : '');
-    if (this.#isRepeated(name, object)) return [];
+    const known = this.#repeated.get(name);
+    if (known !== undefined && known === this.#digestOf(object)) return [];
     const { event, problems } = decodeDelivered(object, this.#resource);
     if (problems.length > 0) this.#setProblems(name, this.#aboutPolicy(problems, object));
     else this.#setProblems(name);
@@ -59,11 +60,6 @@ export class Objects {
     if (event === undefined || isNews) this.#repeated.delete(name);
     else this.#repeated.set(name, this.#digestOf(object));
     return isNews ? [event] : [];
-  }
-
-  #isRepeated(name: string, object: unknown): boolean {
-    const known = this.#repeated.get(name);
-    return known !== undefined && known === this.#digestOf(object);
   }
 
   #digestOf(object: unknown): string {

@@ -137,7 +137,7 @@ export class Reflector {
 
   async #watch(query: Query, signal: AbortSignal): Promise<void> {
     const isList = this.#revision === undefined;
-    const seconds = this.#byLot(isList ? LONGEST_S : this.#watchSeconds());
+    const seconds = this.#jittered(isList ? LONGEST_S : this.#watchSeconds());
     const options = { watch: 'true', allowWatchBookmarks: 'true', timeoutSeconds: String(seconds) };
     const enough = new AbortController();
     const body = await this.#api.get(
@@ -170,15 +170,15 @@ export class Reflector {
           if (slices.over) await slices.rest();
         }
         if (isList && this.#revision !== undefined)
-          timer ??= setTimeout(() => enough.abort(), this.#byLot(this.#watchSeconds()) * 1000).unref();
+          timer ??= setTimeout(() => enough.abort(), this.#jittered(this.#watchSeconds()) * 1000).unref();
       }
     } finally {
       clearTimeout(timer);
     }
   }
 
-  #byLot(seconds: number): number {
-    return byLot(seconds, this.#timing.random());
+  #jittered(seconds: number): number {
+    return jitteredSeconds(seconds, this.#timing.random());
   }
 
   /** What a watch said and nobody understood may have been a change: then only a list can say what is there. */
@@ -289,6 +289,6 @@ export function watchSeconds(nodes: number): number {
 }
 
 /** A half of it by lot, so that clients spread over the server's replicas, and over time. */
-function byLot(seconds: number, random: number): number {
+function jitteredSeconds(seconds: number, random: number): number {
   return Math.ceil((seconds / 2) * (1 + random));
 }

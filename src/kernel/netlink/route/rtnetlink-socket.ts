@@ -32,7 +32,7 @@ export interface RouteStep {
 }
 
 /** To an address that is a blackhole's, unreachable, or prohibited. */
-export const NO_WAY: ReadonlySet<string> = new Set(['EINVAL', 'EHOSTUNREACH', 'EACCES']);
+export const NO_ROUTE: ReadonlySet<string> = new Set(['EINVAL', 'EHOSTUNREACH', 'EACCES']);
 
 /** Steps of one send: a socket holds the answers to many more, also where all are refused. */
 const MOST_STEPS = 4096;

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import type { DeviceAddress, Link } from '../../kernel/netlink/route/rtnetlink-read.ts';
 import { type Address, networkOf } from '../../model/address.ts';
-import { Ways } from './noderouting.ts';
+import { RoutesToNodes } from './noderoutes.ts';
 
 const [A, B] = ['192.0.2.1', '192.0.2.2'] as Address[];
 const has = (device: number, text: string): DeviceAddress => {
@@ -14,22 +14,25 @@ let links: Link[];
 let own: DeviceAddress[];
 let asked: Address[];
 let nowMs: number;
-let ways: Ways;
+let routes: RoutesToNodes;
 
 beforeEach(() => {
   links = [link(2, 'eth0')];
   own = [has(2, '192.0.2.9')];
   asked = [];
   nowMs = 0;
-  const wayTo = async (address: Address) => {
+  const routeTo = async (address: Address) => {
     asked.push(address);
     return undefined;
   };
-  ways = new Ways({ links: async () => links, ownAddresses: async () => own, wayTo }, () => nowMs);
+  routes = new RoutesToNodes(
+    { links: async () => links, ownAddresses: async () => own, routeTo },
+    () => nowMs,
+  );
 });
 
 async function askedFor(...addresses: Address[]): Promise<Address[]> {
-  expect([...(await ways.to(addresses)).keys()]).toEqual(addresses);
+  expect([...(await routes.to(addresses)).keys()]).toEqual(addresses);
   return asked.splice(0);
 }
 
