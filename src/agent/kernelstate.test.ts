@@ -59,6 +59,17 @@ test('what a dump says of thousands of objects is compared in slices, and others
   expect(turns).toBeGreaterThan(20);
 });
 
+test('what a dump finds changed is put right, also where the desired state is the one that was committed last', async () => {
+  const desired = ruleset(NETS);
+  const fake = new FakeKernel({ owners: false });
+  const state = new KernelState({ open: async () => fake, onDrift: () => undefined, now: () => 0 });
+  await state.reconcile(() => desired, 'dump');
+  await fake.commit([{ op: 'flushChain', family: 'ip', chain: 'forward' }]);
+  const { ops } = await state.reconcile(() => desired, 'dump');
+  expect(ops.map(({ op }) => op)).toEqual(['addRule']);
+  expect(plan((await fake.dump()).ruleset, desired)).toEqual([]);
+});
+
 /** `between` comes before the commit with this number, from 1. */
 async function reconciled(owners: boolean, between: (fake: FakeKernel, commit: number) => void) {
   const fake = new FakeKernel({ owners });

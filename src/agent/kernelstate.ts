@@ -122,14 +122,14 @@ export class KernelState {
     for (let attempt = 1; ; attempt++) {
       const { ruleset, expected } = await this.#basis(kernel, attempt === 1 ? mode : 'cached');
       const desired = await flush(ruleset);
-      const isSame = ruleset === this.#known?.ruleset && desired === this.#known.desired;
-      const ops = isSame ? [] : await inSlices(planning(ruleset, desired));
+      const since = ruleset === this.#known?.ruleset ? this.#known.desired : undefined;
+      const ops = since === desired ? [] : await inSlices(planning(ruleset, desired, since));
       try {
         // Also without a difference: it makes tables without an owner ours.
         const stages = stagesInOrder(ops, ruleset, desired, this.#options.portion);
         const generation = await this.#commitStages(kernel, stages, expected);
         const verified = ops.length === 0 && this.#known?.verified === true;
-        const now = isSame ? ruleset : applied(ruleset, desired);
+        const now = since === desired ? ruleset : applied(ruleset, desired, since);
         this.#known = { ruleset: now, desired, generation, verified };
         const committed = this.#unreported;
         this.#unreported = [];

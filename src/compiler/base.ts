@@ -4,8 +4,9 @@ import type { Direction } from '../model/policy.ts';
 import { addressType, addressVmap, verdict } from '../nft/match.ts';
 import type { BaseHook, Chain, Elements, NftRule, NftSet, SetSpec } from '../nft/ruleset.ts';
 import { exempt } from './beforepolicy.ts';
-import { deniedChains } from './denied.ts';
+import { type DenialLimits, deniedChains } from './denied.ts';
 import { layoutChain } from './layout.ts';
+import { podLinkMatches } from './linkmatches.ts';
 import { guardChain, guardOfNode, guardSet, NODE_CHAIN, toGuard } from './midstreamguard.ts';
 import { type AnswersOfBase, namesOfForward, namesOfOutput } from './namespeers.ts';
 import { ownErrors, toOwnErrors } from './ownerrors.ts';
@@ -35,12 +36,20 @@ export function podSets(direction: Direction, family: Family, elements: Elements
 
 const MAPS: Record<Direction, string> = { egress: 'egress-pods', ingress: 'ingress-pods' };
 
-/** `denied` are the node's pod networks in which unknown pods are denied; `answers` is of a cluster with rules by name. */
+/** What only some nodes have. */
+export interface BaseExtras {
+  /** Set where the cluster has rules by name. */
+  readonly answers?: AnswersOfBase | undefined;
+  /** Set on a node that reports denied packets. */
+  readonly limits?: DenialLimits | undefined;
+}
+
+/** `denied` are the node's pod networks in which unknown pods are denied. */
 export function baseChains(
   family: Family,
   denied: readonly Cidr[] = [],
   network: NodeNetwork = nodeNetworkOf(undefined),
-  answers?: AnswersOfBase,
+  { answers, limits }: BaseExtras = {},
 ): Chain[] {
   const forward = [...toGuard(family), ...forwardRules(family, denied)];
   const input = inputRules(family, denied);
@@ -65,7 +74,7 @@ export function baseChains(
     ownErrors(family, network),
     guardChain(family),
     layoutChain(),
-    ...deniedChains(family),
+    ...deniedChains(family, limits, podLinkMatches(network.links)),
     ingressChain(family, denied),
   ];
 }
@@ -145,8 +154,8 @@ function always(family: Family): NftRule[] {
 export function basesOf(
   denied: readonly Cidr[],
   network: NodeNetwork,
-  answers?: AnswersOfBase,
+  extras: BaseExtras,
 ): Record<Family, readonly Chain[]> {
-  const base = (family: Family) => baseChains(family, denied, network, answers);
+  const base = (family: Family) => baseChains(family, denied, network, extras);
   return { ip: base('ip'), ip6: base('ip6') };
 }

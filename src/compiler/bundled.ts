@@ -24,12 +24,14 @@ export class BundledClasses {
   readonly #classes = new Map<string, Share>();
   /** Entries. */
   readonly #places = new Map<string, number>();
+  #changed = false;
 
   /** In place of what the class was. */
   set(name: string, podClass: PodClass): void {
     this.delete(name);
     const share = shareOf(podClass);
     if (share === undefined) return;
+    this.#changed = true;
     this.#classes.set(name, share);
     this.#places.set(share.place, (this.#places.get(share.place) ?? 0) + share.entries);
   }
@@ -37,6 +39,7 @@ export class BundledClasses {
   delete(name: string): void {
     const share = this.#classes.get(name);
     if (share === undefined) return;
+    this.#changed = true;
     this.#classes.delete(name);
     const left = this.#places.get(share.place)! - share.entries;
     if (left > 0) this.#places.set(share.place, left);
@@ -46,6 +49,13 @@ export class BundledClasses {
   /** Of what the class is; nothing where it has no small policies of a namespace. */
   share(name: string): Share | undefined {
     return this.#classes.get(name);
+  }
+
+  /** Whether a class has come, gone or changed since the last call, so that others may have to be bundled. */
+  takeChanged(): boolean {
+    const changed = this.#changed;
+    this.#changed = false;
+    return changed;
   }
 
   has(name: string): boolean {

@@ -72,7 +72,10 @@ export function compile(
     const names = hears ? namesPart(family, subjects, dnsQueue, network) : unheard;
     const answers = named ? { ports: resolverPorts(dnsQueue), hears } : undefined;
     const parts = [linkPart(family, cluster.nodes, node), attached, names];
-    const base = [...baseChains(family, denied, network, answers), ...parts.flatMap(({ chains }) => chains)];
+    const base = [
+      ...baseChains(family, denied, network, { answers }),
+      ...parts.flatMap(({ chains }) => chains),
+    ];
     const sets = [...podMaps(placements, known, family), ...parts.flatMap(part => part.sets)];
     return [family, tableOf(builder, base, sets, podIndex)];
   });

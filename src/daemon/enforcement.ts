@@ -1,7 +1,7 @@
 /**
  * What keeps the kernel equal to policy: the agent, its observers, and what forgets connections.
  *
- *     events ──▶ Agent ──▶ Incremental ──▶ passes: guard, counters, denials ──▶ kernel
+ *     events ──▶ Agent ──▶ Incremental ──▶ passes: guard, counters ──▶ kernel
  *                  │           │                                                  │ beforeCommit
  *                  │           └── follower: Denials.view                         └─▶ RuleCounts
  *                  │ each commit
@@ -22,6 +22,7 @@ import type { MakeEngine, RulePass } from '../agent/engine.ts';
 import { KernelFeatures } from '../agent/kernelfeatures.ts';
 import type { Observer } from '../agent/observer.ts';
 import { StatusKeeper } from '../agent/status.ts';
+import type { DenialLimits } from '../compiler/denied.ts';
 import { Incremental } from '../compiler/live/incremental.ts';
 import { withoutGuard } from '../compiler/midstreamguard.ts';
 import type { DnsQueue } from '../compiler/namespeers.ts';
@@ -97,7 +98,7 @@ export async function openEnforcement(options: EnforcementOptions, localPods: Lo
     node,
     open: startingWith(kernel, open),
     engine: engines.make,
-    passes: passesOf(options, kernel, counts, denials),
+    passes: passesOf(options, kernel, counts),
     follower: view,
     ...(counts && { beforeCommit: ops => counts.before(ops) }),
     log,
@@ -145,16 +146,19 @@ class Engines {
   readonly queue: DnsQueue | undefined;
   #latest: Incremental | undefined;
   readonly #options: EnforcementOptions;
+  readonly #denials: DenialLimits | undefined;
 
-  constructor(options: EnforcementOptions, { queue }: Kernel) {
+  constructor(options: EnforcementOptions, { queue, missingFeatures }: Kernel) {
     const { servers, ports } = options.dns;
     this.#options = options;
+    this.#denials = missingFeatures.includes(NO_LOGS) ? undefined : options.denials.limits;
     this.queue = queue && { queue, resolvers: readResolvers(servers), ports };
   }
 
   readonly make: MakeEngine = goesAhead => {
     const { node, unknownPods, podLinks } = this.#options;
-    this.#latest = new Incremental(node, unknownPods, podLinks, this.queue, { goesAhead });
+    const limits = { goesAhead, denials: this.#denials };
+    this.#latest = new Incremental(node, unknownPods, podLinks, this.queue, limits);
     return this.#latest;
   };
 
@@ -174,13 +178,11 @@ function passesOf(
   { cutsConnections }: EnforcementOptions,
   { missingFeatures }: Kernel,
   counts: RuleCounts | undefined,
-  denials: Denials,
 ): RulePass[] {
   const kept = missingFeatures.includes(NO_LAST) ? 'times' : 'times and last';
   return [
     ...(cutsConnections ? [] : [withoutGuard]),
     ...(counts === undefined ? [] : [(ruleset: Ruleset) => withRuleCounters(ruleset, kept)]),
-    ...denials.passes,
   ];
 }
 

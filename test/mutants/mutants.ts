@@ -1397,9 +1397,33 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'history: an older version forgets what it was',
-    find: 'if (!this.#different.has(key)) this.#different.set(key, wasMember);',
-    replace: 'this.#different.set(key, wasMember);',
+    find: 'if (!this.#different.has(key)) this.#different.set(key, value);',
+    replace: 'this.#different.set(key, value);',
     test: 'history.test.ts',
+  },
+  {
+    name: 'history: a changed map forgets what it was',
+    find: 'newest.remember(key, values.get(key));',
+    replace: '',
+    test: 'property/plannedchanges.test.ts',
+  },
+  {
+    name: 'live tables: an object that no class needs any more stays',
+    find: 'this.#entries.delete(name);\n    this.#changed.add(name);',
+    replace: 'this.#entries.delete(name);',
+    test: 'incremental.test.ts',
+  },
+  {
+    name: 'live tables: a set whose member changed is not handed over',
+    find: 'if (!put(live, before, keys)) return;\n    this.#changed.add(live.named.name);',
+    replace: 'if (!put(live, before, keys)) return;',
+    test: 'incremental.test.ts',
+  },
+  {
+    name: 'live tables: a part that is replaced leaves its old objects',
+    find: 'for (const { name } of before) changes.set(name, undefined);',
+    replace: '',
+    test: 'livetables.test.ts',
   },
 
   // The planner
@@ -1429,9 +1453,21 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'plan: a rule’s look-up still names the set that was remade',
-    find: '|| usesAny(removedSets, desired)',
+    find: '|| usesAny(remadeSets, desired)',
     replace: '',
     test: 'plan.test.ts',
+  },
+  {
+    name: 'plan: chains that use a set that is remade are looked at only where they changed',
+    find: 'remade.size > 0 ? undefined : changedKeys(',
+    replace: 'changedKeys(',
+    test: 'plan.test.ts',
+  },
+  {
+    name: 'plan: a dumped state is taken for what we last made it',
+    find: 'this.#known = { ...actual, verified: true };',
+    replace: 'this.#known = { ...this.#known, ...actual, verified: true };',
+    test: 'kernelstate.test.ts',
   },
 
   // The codec

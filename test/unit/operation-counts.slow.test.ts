@@ -1,5 +1,6 @@
 /** Every event costs what it changes and nothing else, whatever the size of the cluster: counted, not timed. */
-import { beforeAll, describe, expect, test } from 'vitest';
+import { Session } from 'node:inspector';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   benchAddresses,
   benchCluster,
@@ -197,6 +198,10 @@ describe('with 60 pods of different labels on this node', () => {
   });
 });
 
+function gone({ type, key }: ClusterEvent): ClusterEvent {
+  return { type, key } as ClusterEvent;
+}
+
 function elsewhere(): Pod {
   const [pod] = benchCluster({ pods: 1, policies: 0 }).flatMap(({ type, value }) =>
     type === 'pod' && value ? [value] : [],
@@ -224,11 +229,96 @@ function elsewherePolicy(): Policy {
   };
 }
 
-test('a look while nothing happens makes nothing anew', () => {
+test('what changes no rule makes nothing anew', () => {
   const engine = new Incremental(NODE);
-  for (const event of benchCluster({ pods: 300, policies: 100 })) engine.apply(event);
+  const cluster = benchCluster({ pods: 300, policies: 100 });
+  for (const event of cluster) engine.apply(event);
   const first = engine.flush();
   expect(engine.flush()).toBe(first);
   engine.apply(namespaceEvent('elsewhere', {}));
+  expect(engine.flush()).toBe(first);
+  engine.apply(gone(cluster.find(({ type }) => type === 'pod')!));
   expect(engine.flush()).not.toBe(first);
+});
+
+describe('the work for one event', () => {
+  const session = new Session();
+  session.connect();
+  session.post('Profiler.enable');
+  afterAll(() => session.disconnect());
+
+  /** How many blocks of src run: each round of a loop, and each call, is one or more. */
+  function blocksRun(work: () => void): number {
+    session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: true });
+    work();
+    let blocks = 0;
+    session.post('Profiler.takePreciseCoverage', (error, { result }) => {
+      if (error) throw error;
+      for (const { url, functions } of result)
+        if (url.includes('/src/'))
+          for (const { ranges } of functions) for (const { count } of ranges) blocks += count;
+    });
+    session.post('Profiler.stopPreciseCoverage');
+    return blocks;
+  }
+
+  /** A namespace with one pod on this node, one on another node, and a policy that lets the second reach the first. */
+  function tenant(name: string, n: number): ClusterEvent[] {
+    const pod = (app: string, node: string, address: number): ClusterEvent =>
+      podEvent({
+        ...elsewhere(),
+        key: `${name}/${app}`,
+        namespace: name,
+        name: app,
+        labels: { app },
+        node,
+        addresses: benchAddresses(address),
+      });
+    const subject = { namespaces: { kind: 'name', name }, pods: { requirements: [] } } as const;
+    const requirements = [{ key: 'app', operator: 'In', values: ['web'] }] as const;
+    const peers = [{ kind: 'pods', selector: { ...subject, pods: { requirements } } }] as const;
+    const rule = { path: 'ingress[0]', action: 'accept', peers, ports: 'any' } as const;
+    const policy: Policy = {
+      ...elsewherePolicy(),
+      id: `NetworkPolicy ${name}/p`,
+      name: `${name}/p`,
+      subject,
+    };
+    return [
+      namespaceEvent(name, {}),
+      pod('db', NODE, 700_000 + 2 * n),
+      pod('web', 'node-1', 700_001 + 2 * n),
+      policyEvent({ ...policy, ingress: [rule] }),
+    ];
+  }
+
+  /** The work of an event in the first of so many namespaces: in its flush, and in the plan of its batch. */
+  function workIn(tenants: number, event: ClusterEvent) {
+    const engine = new Incremental(NODE);
+    for (let n = 0; n < tenants; n++) for (const each of tenant(`tenant-${n}`, n)) engine.apply(each);
+    let known = engine.flush();
+    let standing = applied({ tables: new Map() }, known);
+    const pass = (next: ClusterEvent) => {
+      let ops: readonly Op[] = [];
+      engine.apply(next);
+      let desired = known;
+      const flush = blocksRun(() => {
+        desired = engine.flush();
+      });
+      const commit = blocksRun(() => {
+        ops = plan(standing, desired, known);
+        standing = applied(standing, desired, known);
+      });
+      known = desired;
+      return { flush, commit, steps: ops.length };
+    };
+    pass(tenant('tenant-0', 0)[2]!); // what is made once is made
+    return pass(event);
+  }
+
+  test('is the same for a pod of another node, however many sets and chains there are', () => {
+    const [few, many] = [10, 200].map(tenants => workIn(tenants, gone(tenant('tenant-0', 0)[2]!)));
+    expect(few!.steps).toBeGreaterThan(0);
+    expect(many).toEqual(few);
+  });
 });

@@ -251,8 +251,11 @@ const NO_USES: Uses = { use: undefined, chains: [] };
 
 /** Of the rules that judge open connections, by the names of sets. */
 export function usesOf(table: Table, family: Family): ReadonlyMap<string, Uses> {
-  const found = ofTables.get(table);
-  if (found !== undefined) return found;
+  const before = ofTables.get(table.chains);
+  if (before !== undefined && haveSameMaps(before.table, table)) {
+    before.table = table;
+    return before.uses;
+  }
   const uses = new Map<string, { use: Use | undefined; chains: string[] }>();
   for (const name of judgingChains(table, family))
     for (const [set, use] of usesIn(table.chains.get(name)!)) {
@@ -260,11 +263,21 @@ export function usesOf(table: Table, family: Family): ReadonlyMap<string, Uses> 
       known.chains.push(name);
       uses.set(set, { use: known.use === use ? use : 'both', chains: known.chains });
     }
-  ofTables.set(table, uses);
+  ofTables.set(table.chains, { table, uses });
   return uses;
 }
 
-const ofTables = new WeakMap<Table, ReadonlyMap<string, Uses>>();
+/** By the chains of a table, with the last table that had them: the members of sets that are no maps make no difference. */
+const ofTables = new WeakMap<Table['chains'], { table: Table; readonly uses: ReadonlyMap<string, Uses> }>();
+
+/** Whether the elements that lead to chains are the same in both. */
+function haveSameMaps(a: Table, b: Table): boolean {
+  const changed = changedKeys(a.sets, b.sets);
+  if (changed === undefined) return false;
+  for (const name of changed) if (a.sets.get(name)?.verdicts || b.sets.get(name)?.verdicts) return false;
+  return true;
+}
+
 /** A chain that has not changed is the same object. */
 const ofChains = new WeakMap<Chain, ReadonlyMap<string, Use>>();
 
@@ -302,8 +315,6 @@ export function podsReaching(chains: ReadonlySet<string>, table: Table, family: 
 
 /** The chains that judge open connections: those that the pod maps lead to. */
 function judgingChains(table: Table, family: Family): ReadonlySet<string> {
-  const found = judging.get(table);
-  if (found !== undefined) return found;
   const chains = new Set<string>();
   const visit = (name: string | undefined): void => {
     const chain = name === undefined ? undefined : table.chains.get(name);
@@ -314,11 +325,8 @@ function judgingChains(table: Table, family: Family): ReadonlySet<string> {
   for (const direction of ['egress', 'ingress'] as const)
     for (const value of table.sets.get(podMap(direction, family).name)?.elements.values() ?? [])
       visit(classChain(value));
-  judging.set(table, chains);
   return chains;
 }
-
-const judging = new WeakMap<Table, ReadonlySet<string>>();
 
 function reachOf(wanted: ReadonlySet<string>, table: Table): (chain: string | undefined) => boolean {
   const known = new Map<string, boolean>();

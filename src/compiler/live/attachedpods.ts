@@ -4,6 +4,7 @@ import type { Cluster } from '../../model/cluster.ts';
 import type { Chain, NftSet } from '../../nft/ruleset.ts';
 import { attachChains, leavingPart, type TablePart } from '../attachedpods.ts';
 import { hostPortSets } from '../hostports.ts';
+import type { LiveTables } from './livetables.ts';
 import { TextByName } from './textbyname.ts';
 
 type ByFamily<T> = Readonly<Record<Family, T>>;
@@ -34,12 +35,12 @@ export class LiveAttachedPods {
     this.#ports = this.#makePorts();
   }
 
-  chains(family: Family): readonly Chain[] {
-    return [...this.#fixed[family], ...this.#leaving[family].chains];
-  }
-
-  sets(family: Family): readonly NftSet[] {
-    return [...this.#ports[family], ...this.#leaving[family].sets];
+  /** Puts the chains and sets that have changed into the tables. */
+  flushInto(tables: LiveTables): void {
+    for (const family of FAMILIES) {
+      tables.setPart(family, 'links', { chains: this.#fixed[family], sets: this.#ports[family] });
+      tables.setPart(family, 'leaving', this.#leaving[family]);
+    }
   }
 
   #noteNetworks(name: string): boolean {

@@ -5,6 +5,7 @@ import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { PodLinks } from '../../model/podlinks.ts';
 import type { Chain } from '../../nft/ruleset.ts';
 import { basesOf } from '../base.ts';
+import type { DenialLimits } from '../denied.ts';
 import type { AnswersOfBase } from '../namespeers.ts';
 import { type NodeNetwork, nodeNetworkOf } from '../podlinks.ts';
 import { deniedNetworks } from '../unknownpods.ts';
@@ -13,6 +14,8 @@ export interface BasesOptions {
   readonly node: string;
   readonly unknownPods: UnknownPods;
   readonly podLinks: PodLinks;
+  /** The rates at which denied packets are reported; undefined where they are not reported. */
+  readonly limits?: DenialLimits | undefined;
 }
 
 export class LiveBases {
@@ -26,7 +29,7 @@ export class LiveBases {
     this.#cluster = cluster;
     this.#options = options;
     this.#network = nodeNetworkOf(undefined, options.podLinks);
-    this.#chains = basesOf([], this.#network);
+    this.#chains = basesOf([], this.#network, { limits: options.limits });
   }
 
   /** Where nobody but known pods is let in. */
@@ -55,6 +58,6 @@ export class LiveBases {
   }
 
   make(answers: AnswersOfBase | undefined): void {
-    this.#chains = basesOf(this.#denied, this.#network, answers);
+    this.#chains = basesOf(this.#denied, this.#network, { answers, limits: this.#options.limits });
   }
 }

@@ -7,7 +7,6 @@ import type { PodKey } from '../../model/cluster.ts';
 import type { PolicyId } from '../../model/policy.ts';
 import { chainsEqual, setsEqual } from '../../nft/plan/equal.ts';
 import type { Chain, NftSet } from '../../nft/ruleset.ts';
-import type { TablePart } from '../attachedpods.ts';
 import type { Builder } from '../builder.ts';
 import { BundledClasses } from '../bundled.ts';
 import { type PodClass, samePolicies, tenantOf } from '../classes.ts';
@@ -15,6 +14,7 @@ import { ClassBuilder, type Part, Parts } from '../parts.ts';
 import { buildClass, className, preparing, sharesIn } from '../program.ts';
 import type { LiveGroups } from './groups/groups.ts';
 import { MergedMembers } from './groups/mergedmembers.ts';
+import type { LiveTables } from './livetables.ts';
 import { type Ahead, aheadOf, elementsWorth, NOTHING_AHEAD } from './preparations/ahead.ts';
 import { PreparedClasses, partsOf } from './preparations/preparedclasses.ts';
 import { UsedObjects } from './usedobjects.ts';
@@ -83,6 +83,7 @@ export class LiveClasses {
 
   /** Builds the classes again that are in bundles by what others of their namespace have become, or no longer are. */
   *settle(): Pieces<void> {
+    if (!this.#bundled.takeChanged()) return;
     for (const [name, live] of this.#classes) {
       const isBundled = this.#bundled.has(name);
       if (live.isBundled !== isBundled) yield* this.#rebuild(name, live, isBundled);
@@ -99,22 +100,32 @@ export class LiveClasses {
     for (const builder of live.builders) this.#release(builder, tenantOf(live.podClass.policies));
   }
 
-  /** What they need, and what goes ahead of those that are prepared. */
-  objects(): Readonly<Record<Family, TablePart>> {
-    this.#ahead = aheadOf(this.#prepared.sent(), {
+  /** Puts what has changed of what classes need, and of what goes ahead for prepared classes, into the tables. */
+  flushInto(tables: LiveTables): void {
+    const before = this.#ahead;
+    this.#ahead = this.#aheadNow();
+    for (const family of FAMILIES) {
+      const [then, now, chains, sets] = [
+        before[family],
+        this.#ahead[family],
+        this.#chains[family],
+        this.#sets[family],
+      ];
+      for (const name of [...chains.takeChanged(), ...then.chains.keys(), ...now.chains.keys()])
+        tables.setChain(family, name, chains.get(name) ?? now.chains.get(name));
+      for (const name of [...sets.takeChanged(), ...then.sets.keys(), ...now.sets.keys()])
+        tables.setSet(family, name, sets.get(name) ?? now.sets.get(name));
+    }
+  }
+
+  #aheadNow(): Ahead {
+    const sent = this.#prepared.sent();
+    if (sent.length === 0) return NOTHING_AHEAD;
+    return aheadOf(sent, {
       chain: (family, name) => this.#chains[family].get(name),
       set: (family, name) => this.#sets[family].get(name),
       hasGroup: (family, group) => this.#groups.isIn(family, group),
     });
-    return { ip: this.#objectsOf('ip'), ip6: this.#objectsOf('ip6') };
-  }
-
-  #objectsOf(family: Family): TablePart {
-    const { chains, sets } = this.#ahead[family];
-    return {
-      chains: [...this.#chains[family].values(), ...chains.values()],
-      sets: [...this.#sets[family].values(), ...sets.values()],
-    };
   }
 
   /** There is an object of that name that no pod's class needs yet. */

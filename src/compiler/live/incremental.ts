@@ -18,7 +18,6 @@
  */
 
 import { type Pieces, wholeOf } from '../../lib/collections/pieces.ts';
-import { byName } from '../../lib/text/byname.ts';
 import { FAMILIES, type Family } from '../../model/address.ts';
 import { type Cluster, type ClusterEvent, ClusterState, type PodKey } from '../../model/cluster.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
@@ -27,8 +26,7 @@ import { type Policy, type PolicyId, withoutRules } from '../../model/policy.ts'
 import type { PolicyChange } from '../../model/policychange.ts';
 import type { Subjects } from '../../names/subjects.ts';
 import { type Op, objectOf } from '../../nft/plan/op.ts';
-import type { NftSet, Ruleset, Table, TableFamily } from '../../nft/ruleset.ts';
-import type { TablePart } from '../attachedpods.ts';
+import type { NftSet, Ruleset, Table } from '../../nft/ruleset.ts';
 import { podMaps } from '../compile.ts';
 import type { DnsQueue } from '../namespeers.ts';
 import { podPortsTable } from '../podports.ts';
@@ -38,6 +36,7 @@ import { LiveClasses } from './classes.ts';
 import { LiveGroups } from './groups/groups.ts';
 import { LIMITS, type Limits } from './limits.ts';
 import { LiveLinkPart } from './linkpart.ts';
+import { LiveTables } from './livetables.ts';
 import { LocalMoves } from './localmoves.ts';
 import { emptyMarks, isNothing, type Marks } from './marks.ts';
 import { LiveNames } from './names.ts';
@@ -76,6 +75,7 @@ export class Incremental {
   readonly #linkPart: LiveLinkPart;
   #podMaps: Record<Family, readonly NftSet[]>;
   readonly #names: LiveNames;
+  readonly #tables = new LiveTables();
   #marked = emptyMarks();
   #isFlushing = false;
   #late: ClusterEvent[] = [];
@@ -89,10 +89,10 @@ export class Incremental {
     dnsQueue?: DnsQueue,
     limits: Partial<Limits> = {},
   ) {
-    const { mostAsked, room, patience, mostEntries, goesAhead } = { ...LIMITS, ...limits };
+    const { mostAsked, room, patience, mostEntries, goesAhead, denials } = { ...LIMITS, ...limits };
     this.#node = node;
     this.#unknownPods = unknownPods;
-    this.#bases = new LiveBases(this.#state, { node, unknownPods, podLinks });
+    this.#bases = new LiveBases(this.#state, { node, unknownPods, podLinks, limits: denials });
     this.#attachedPods = podLinks === 'ours' ? new LiveAttachedPods(this.#state, node) : undefined;
     this.#linkPart = new LiveLinkPart(this.#state, node);
     this.#podIndex = new PodIndex(this.#state, node);
@@ -266,31 +266,17 @@ export class Incremental {
   }
 
   #assemble(): Ruleset {
-    const classes = this.#classes.objects();
-    const tables = FAMILIES.map((family): [TableFamily, Table] => [
-      family,
-      this.#table(family, classes[family]),
-    ]);
-    return { tables: new Map(this.#bridge === undefined ? tables : [...tables, ['bridge', this.#bridge]]) };
-  }
-
-  #table(family: Family, classes: TablePart): Table {
-    const attached = this.#attachedPods;
-    const chains = [
-      ...this.#bases.chains(family),
-      ...this.#linkPart.part(family).chains,
-      ...this.#names.part(family).chains,
-      ...(attached?.chains(family) ?? []),
-      ...classes.chains,
-    ];
-    const sets = [
-      ...this.#podMaps[family],
-      ...this.#linkPart.part(family).sets,
-      ...this.#names.part(family).sets,
-      ...(attached?.sets(family) ?? []),
-      ...classes.sets,
-      ...this.#groups.sets(family),
-    ];
-    return { chains: byName(chains), sets: byName(sets) };
+    for (const family of FAMILIES) {
+      this.#tables.setPart(family, 'base', {
+        chains: this.#bases.chains(family),
+        sets: this.#podMaps[family],
+      });
+      this.#tables.setPart(family, 'nodes', this.#linkPart.part(family));
+      this.#tables.setPart(family, 'names', this.#names.part(family));
+    }
+    this.#attachedPods?.flushInto(this.#tables);
+    this.#classes.flushInto(this.#tables);
+    this.#groups.flushInto(this.#tables);
+    return this.#tables.ruleset(this.#bridge);
   }
 }

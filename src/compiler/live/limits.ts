@@ -1,5 +1,6 @@
 /** How much a flush does, and what waits for others. */
 
+import type { DenialLimits } from '../denied.ts';
 import { MEMBER_ROOM, type MemberRoom } from './groups/memberroom.ts';
 import { MOST_ASKED } from './pods/livepods.ts';
 import { POD_PATIENCE, type PodPatience } from './preparations/podpreparations.ts';
@@ -15,6 +16,8 @@ export interface Limits {
   readonly mostEntries: number;
   /** What is prepared is in the tables before it is in force (ahead.ts). */
   readonly goesAhead: boolean;
+  /** The rates at which the rules report denied packets; undefined where they report none. */
+  readonly denials?: DenialLimits | undefined;
 }
 
 export const LIMITS: Limits = {

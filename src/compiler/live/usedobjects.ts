@@ -4,6 +4,7 @@ import { getOrMake } from '../../lib/collections/getormake.ts';
 export class UsedObjects<T extends { readonly name: string }> {
   readonly #entries = new Map<string, { value: T; uses: number }>();
   readonly #equal: (a: T, b: T) => boolean;
+  #changed = new Set<string>();
 
   constructor(equal: (a: T, b: T) => boolean) {
     this.#equal = equal;
@@ -11,20 +12,27 @@ export class UsedObjects<T extends { readonly name: string }> {
 
   acquire(value: T): void {
     const entry = getOrMake(this.#entries, value.name, () => ({ value, uses: 0 }));
-    entry.uses++;
-    if (!this.#equal(entry.value, value)) entry.value = value;
+    if (entry.uses++ === 0) this.#changed.add(value.name);
+    if (this.#equal(entry.value, value)) return;
+    entry.value = value;
+    this.#changed.add(value.name);
   }
 
   release(name: string): void {
     const entry = this.#entries.get(name)!;
-    if (--entry.uses === 0) this.#entries.delete(name);
+    if (--entry.uses > 0) return;
+    this.#entries.delete(name);
+    this.#changed.add(name);
   }
 
   get(name: string): T | undefined {
     return this.#entries.get(name)?.value;
   }
 
-  *values(): Generator<T> {
-    for (const { value } of this.#entries.values()) yield value;
+  /** Names of objects that came, went or changed since the last call. */
+  takeChanged(): ReadonlySet<string> {
+    const changed = this.#changed;
+    if (changed.size > 0) this.#changed = new Set();
+    return changed;
   }
 }

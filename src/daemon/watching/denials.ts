@@ -3,7 +3,6 @@
  * agent knows, and recorded. Never in the way of the rules: what is denied is denied, whether or not anybody reads.
  */
 
-import type { RulePass } from '../../agent/engine.ts';
 import type { Log } from '../../agent/log.ts';
 import type { DenialsFacts, ServicesFacts } from '../../api/health/agentchecks.ts';
 import {
@@ -14,7 +13,6 @@ import {
   LIMITED_CHAIN,
   LINK_CHAIN,
   LINK_PREFIX,
-  withDenialLimits,
 } from '../../compiler/denied.ts';
 import type { SourceStatus } from '../../inputs/kube/watch/source.ts';
 import { type LogCounts, LogSocket } from '../../kernel/netlink/nflog/logsocket.ts';
@@ -89,12 +87,6 @@ export class Denials {
       view: this.view,
       ...(this.services && { serviceOf: this.services.of }),
     });
-  }
-
-  /** Has rules hand over what they deny, within limits. */
-  get passes(): readonly RulePass[] {
-    const limits = this.#limits;
-    return limits === undefined ? [] : [ruleset => withDenialLimits(ruleset, limits)];
   }
 
   /** In the network namespace of this thread. Never throws. */

@@ -1,16 +1,18 @@
+/**
+ * Versions of a map that share one map of values. The newest version reads that map, which changes when a version is made
+ * after it; an older version keeps the values in which it differs from the version after it. So a version never changes,
+ * and neither a change nor a plan looks at all entries.
+ *
+ *     older ──what was different──▶ old ──what was different──▶ newest, which reads the one map
+ */
 import { type ElementKey, type Elements, type ElementValue, MEMBER } from '../ruleset.ts';
 
-/**
- * The plain members of a set as they come and go. `now()` is a value that stays what it is: an older one knows
- * what was different in it from the one after it, so that neither a change nor a plan looks at all members.
- *
- *     older ──what was different──▶ old ──what was different──▶ now, which reads the one Set that there is
- */
+/** The plain members of a set as they come and go. */
 export class MemberHistory {
-  readonly #members = new Set<ElementKey>();
-  #now = new Version(this.#members);
+  readonly #members = new Members();
+  #now = new Version<ElementValue>(this.#members);
   /** The version before `#now`, which nobody has yet. */
-  #before: Version | undefined;
+  #before: Version<ElementValue> | undefined;
   #isAsked = false;
 
   /** The same object until something changes. */
@@ -51,77 +53,130 @@ export class MemberHistory {
       this.#now = this.#before.supersede(new Version(this.#members));
       this.#isAsked = false;
     }
-    this.#before?.remember(key, this.#members.has(key));
+    this.#before?.remember(key, this.#members.get(key));
   }
+}
+
+/**
+ * The map with these changes, where undefined removes a key; the same object where nothing changes. The given map keeps
+ * its content. The cost is that of the changes for the newest version of a map, and that of a copy for any other map.
+ */
+export function withChanges<V>(
+  map: ReadonlyMap<string, V>,
+  changes: Iterable<readonly [string, V | undefined]>,
+): ReadonlyMap<string, V> {
+  const different = [...changes].filter(([key, value]) => map.get(key) !== value);
+  if (different.length === 0) return map;
+  const newest = map instanceof Version && map.base instanceof Map ? map : new Version(new Map(map));
+  const values = newest.base as Map<string, V>;
+  const now = newest.supersede(new Version<V>(values));
+  for (const [key, value] of different) {
+    newest.remember(key, values.get(key));
+    if (value === undefined) values.delete(key);
+    else values.set(key, value);
+  }
+  return now;
 }
 
 /** All keys in which the two may differ; undefined where the one is not known to have become the other. */
-export function changedKeys(older: Elements, newer: Elements): Iterable<ElementKey> | undefined {
+export function changedKeys<V>(
+  older: ReadonlyMap<string, V>,
+  newer: ReadonlyMap<string, V>,
+): ReadonlySet<string> | undefined {
+  if (older === newer) return NO_KEYS;
   return older instanceof Version && newer instanceof Version ? older.changedUntil(newer) : undefined;
 }
 
-class Version implements ReadonlyMap<ElementKey, ElementValue> {
-  /** The Set while this is the newest version, then the version after it. */
-  #base: ReadonlySet<ElementKey> | Version;
-  /** Where it differs from its base: whether the key was a member. */
-  readonly #different = new Map<ElementKey, boolean>();
+const NO_KEYS: ReadonlySet<string> = new Set();
 
-  constructor(members: ReadonlySet<ElementKey>) {
-    this.#base = members;
+type Values<V> = Pick<ReadonlyMap<string, V>, 'get' | 'has' | 'size' | 'keys'>;
+
+/** A Set that reads as a map: there are very many members, and all have the same value. */
+class Members extends Set<ElementKey> implements Values<ElementValue> {
+  get(key: ElementKey): ElementValue | undefined {
+    return this.has(key) ? MEMBER : undefined;
+  }
+}
+
+class Version<V> implements ReadonlyMap<string, V> {
+  /** The shared values while this is the newest version, and then the version after it. */
+  base: Values<V>;
+  /** The values of this version where it differs from its base. */
+  readonly #different = new Map<string, V | undefined>();
+
+  constructor(values: Values<V>) {
+    this.base = values;
   }
 
-  supersede(newer: Version): Version {
-    this.#base = newer;
+  supersede(newer: Version<V>): Version<V> {
+    this.base = newer;
     return newer;
   }
 
-  remember(key: ElementKey, wasMember: boolean): void {
-    if (!this.#different.has(key)) this.#different.set(key, wasMember);
+  remember(key: string, value: V | undefined): void {
+    if (!this.#different.has(key)) this.#different.set(key, value);
   }
 
-  changedUntil(newer: Version): Set<ElementKey> | undefined {
-    const keys = new Set<ElementKey>();
-    let version: ReadonlySet<ElementKey> | Version = this;
+  changedUntil(newer: Version<V>): Set<string> | undefined {
+    const keys = new Set<string>();
+    let version: Values<V> = this;
     while (version !== newer) {
       if (!(version instanceof Version)) return undefined;
       for (const key of version.#different.keys()) keys.add(key);
-      version = version.#base;
+      version = version.base;
     }
     return keys;
   }
 
+  /** The shared values, and all in which this version differs from them: there may be very many versions between. */
+  #whole(): { readonly values: Values<V>; readonly different: ReadonlyMap<string, V | undefined> } {
+    if (!(this.base instanceof Version)) return { values: this.base, different: this.#different };
+    const different = new Map(this.#different);
+    let values: Values<V> = this.base;
+    for (; values instanceof Version; values = values.base)
+      for (const [key, value] of values.#different) if (!different.has(key)) different.set(key, value);
+    return { values, different };
+  }
+
   get size(): number {
-    let size = this.#base.size;
-    for (const [key, wasMember] of this.#different) size += Number(wasMember) - Number(this.#base.has(key));
+    const { values, different } = this.#whole();
+    let { size } = values;
+    for (const [key, value] of different) size += Number(value !== undefined) - Number(values.has(key));
     return size;
   }
 
-  get(key: ElementKey): ElementValue | undefined {
-    return this.has(key) ? MEMBER : undefined;
+  get(key: string): V | undefined {
+    let version: Values<V> = this;
+    while (version instanceof Version) {
+      if (version.#different.has(key)) return version.#different.get(key);
+      version = version.base;
+    }
+    return version.get(key);
   }
 
-  has(key: ElementKey): boolean {
-    return this.#different.get(key) ?? this.#base.has(key);
+  has(key: string): boolean {
+    return this.get(key) !== undefined;
   }
 
-  *keys(): MapIterator<ElementKey> {
-    for (const key of this.#base.keys()) if (!this.#different.has(key)) yield key;
-    for (const [key, wasMember] of this.#different) if (wasMember) yield key;
+  *keys(): MapIterator<string> {
+    const { values, different } = this.#whole();
+    for (const key of values.keys()) if (!different.has(key)) yield key;
+    for (const [key, value] of different) if (value !== undefined) yield key;
   }
 
-  *entries(): MapIterator<[ElementKey, ElementValue]> {
-    for (const key of this.keys()) yield [key, MEMBER];
+  *entries(): MapIterator<[string, V]> {
+    for (const key of this.keys()) yield [key, this.get(key)!];
   }
 
-  *values(): MapIterator<ElementValue> {
-    for (const _ of this.keys()) yield MEMBER;
+  *values(): MapIterator<V> {
+    for (const key of this.keys()) yield this.get(key)!;
   }
 
-  [Symbol.iterator](): MapIterator<[ElementKey, ElementValue]> {
+  [Symbol.iterator](): MapIterator<[string, V]> {
     return this.entries();
   }
 
-  forEach(visit: (value: ElementValue, key: ElementKey, map: Elements) => void): void {
-    for (const key of this.keys()) visit(MEMBER, key, this);
+  forEach(visit: (value: V, key: string, map: ReadonlyMap<string, V>) => void): void {
+    for (const key of this.keys()) visit(this.get(key)!, key, this);
   }
 }

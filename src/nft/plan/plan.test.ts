@@ -114,6 +114,13 @@ describe('plan()', () => {
     ]);
   });
 
+  it('refills the chains that look up a set that is made anew, also where no chain has changed', () => {
+    const { sets, chains } = web().tables.get('ip')!;
+    const commented = new Map(sets).set('peers', { ...sets.get('peers')!, comment: 'app=web' });
+    const of = (its: typeof sets): Ruleset => ({ tables: new Map([['ip', { sets: its, chains }]]) });
+    expect(texts(of(sets), of(commented))).toContain('flush chain ip sluice in-web');
+  });
+
   it('never deletes single intervals: a set of networks is made anew', () => {
     const nets = (...keys: string[]) => ruleset([{ ...peers(keys), interval: true }], [inWeb()]);
     expect(texts(nets('10.0.0.0/8', '12.0.0.0/8'), nets('10.0.0.0/8'))).toEqual([

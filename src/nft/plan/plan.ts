@@ -30,35 +30,43 @@ import {
   type TableFamily,
 } from '../ruleset.ts';
 import { elementsEqual, hooksEqual, rulesEqual, specsEqual, valuesEqual } from './equal.ts';
-import { changedKeys } from './history.ts';
+import { changedKeys, withChanges } from './history.ts';
 import type { Op } from './op.ts';
 import { hasRoomFor, sizeOf } from './size.ts';
 
 /** Empty where nothing differs. Linear in what is not the same object on both sides. */
-export function plan(actual: Ruleset, desired: Ruleset): Op[] {
-  return wholeOf(planning(actual, desired));
+export function plan(actual: Ruleset, desired: Ruleset, since?: Ruleset): Op[] {
+  return wholeOf(planning(actual, desired, since));
 }
 
-/** The same in pieces: in each of them some objects are compared. */
-export function* planning(actual: Ruleset, desired: Ruleset): Pieces<Op[]> {
+/**
+ * The same in pieces: in each of them some objects are compared. `since` is the desired state that the actual state was
+ * made equal to, if there is one: where the new desired state is a later version of it, only what changed is compared.
+ */
+export function* planning(actual: Ruleset, desired: Ruleset, since = actual): Pieces<Op[]> {
   const ops: Op[][] = [];
-  for (const family of TABLE_FAMILIES)
-    ops.push(yield* planTable(family, actual.tables.get(family), desired.tables.get(family)));
+  for (const family of TABLE_FAMILIES) {
+    const tables = { actual: actual.tables.get(family), since: since.tables.get(family) };
+    ops.push(yield* planTable(family, tables, desired.tables.get(family)));
+  }
   return ops.flat();
 }
 
 const OBJECTS_OF_A_PIECE = 32;
 
 /**
- * The actual state once `plan(actual, desired)` is in force: `desired`, and the room that its sets have. To plan from
+ * The actual state once `plan(actual, desired, since)` is in force: `desired`, and the room that its sets have. To plan from
  * `desired` itself is to guess that every set has room enough.
  */
-export function applied(actual: Ruleset, desired: Ruleset): Ruleset {
-  return mapTables(desired, (table, family) => {
-    const before = actual.tables.get(family)?.sets;
-    const sets = new Map<string, NftSet>();
-    for (const [name, set] of table.sets) sets.set(name, withRoom(before?.get(name), set));
-    return { sets, chains: table.chains };
+export function applied(actual: Ruleset, desired: Ruleset, since = actual): Ruleset {
+  return mapTables(desired, ({ sets, chains }, family) => {
+    const before = actual.tables.get(family)?.sets ?? NOTHING.sets;
+    const names = namesToCompare(before, since.tables.get(family)?.sets ?? before, sets);
+    const changes = Array.from(names, (name): [string, NftSet | undefined] => {
+      const set = sets.get(name);
+      return [name, set && withRoom(before.get(name), set)];
+    });
+    return { sets: withChanges(before, changes), chains };
   });
 }
 
@@ -71,22 +79,36 @@ function withRoom(before: NftSet | undefined, desired: NftSet): NftSet {
 
 const NOTHING: Table = { sets: new Map(), chains: new Map() };
 
+interface Tables {
+  readonly actual: Table | undefined;
+  readonly since: Table | undefined;
+}
+
 function* planTable(
   family: TableFamily,
-  actual: Table | undefined,
+  { actual, since = actual }: Tables,
   desired: Table | undefined,
 ): Pieces<Op[]> {
   if (actual === desired) return [];
   if (desired === undefined) return [{ op: 'delTable', family }];
-  if (actual !== undefined) return yield* planContent(family, actual, desired);
+  if (actual !== undefined) return yield* planContent(family, actual, desired, since);
   const content = yield* planContent(family, NOTHING, desired);
   return [{ op: 'addTable', family }, ...content];
 }
 
-function* planContent(family: TableFamily, actual: Table, desired: Table): Pieces<Op[]> {
-  const sets = yield* compareSets(actual.sets, desired.sets);
-  const removed = new Set(sets.remove.map(({ name }) => name));
-  const chains = yield* compareChains(actual.chains, desired.chains, removed);
+function* planContent(family: TableFamily, actual: Table, desired: Table, since = actual): Pieces<Op[]> {
+  const sets: SetDifference = { remove: [], make: [], change: [] };
+  const setNames = namesToCompare(actual.sets, since.sets, desired.sets);
+  yield* inPieces(OBJECTS_OF_A_PIECE, setNames, name =>
+    compareSet(actual.sets.get(name), desired.sets.get(name), sets),
+  );
+  const chains: ChainDifference = { flush: [], remove: [], make: [], fill: [] };
+  const remade = new Set(sets.remove.flatMap(({ name }) => (desired.sets.has(name) ? [name] : [])));
+  // A set can be deleted only when no chain uses it, and any chain may use one that is made anew.
+  const chainNames = remade.size > 0 ? undefined : changedKeys(actual.chains, desired.chains);
+  yield* inPieces(OBJECTS_OF_A_PIECE, chainNames ?? keysOfEither(actual.chains, desired.chains), name =>
+    compareChain(actual.chains.get(name), desired.chains.get(name), remade, chains),
+  );
   const changes: ReturnType<typeof changeElements>[] = [];
   for (const change of sets.change) {
     changes.push(changeElements(family, change));
@@ -105,6 +127,23 @@ function* planContent(family: TableFamily, actual: Table, desired: Table): Piece
   ];
 }
 
+/** All names in which the two may differ, where `actual` was made equal to `since`. */
+function namesToCompare(
+  actual: Table['sets'],
+  since: Table['sets'],
+  desired: Table['sets'],
+): Iterable<string> {
+  return changedKeys(since, desired) ?? keysOfEither(actual, desired);
+}
+
+function* keysOfEither(
+  actual: ReadonlyMap<string, unknown>,
+  desired: ReadonlyMap<string, unknown>,
+): Generator<string> {
+  for (const key of actual.keys()) if (!desired.has(key)) yield key;
+  yield* desired.keys();
+}
+
 interface SetChange {
   readonly actual: Pick<NftSet, 'elements'>;
   readonly desired: NftSet;
@@ -116,21 +155,14 @@ interface SetDifference {
   readonly change: SetChange[];
 }
 
-function* compareSets(actual: Table['sets'], desired: Table['sets']): Pieces<SetDifference> {
-  const difference: SetDifference = { remove: [], make: [], change: [] };
-  for (const set of actual.values()) if (!desired.has(set.name)) difference.remove.push(set);
-  yield* inPieces(OBJECTS_OF_A_PIECE, desired.values(), set =>
-    compareSet(actual.get(set.name), set, difference),
-  );
-  return difference;
-}
-
 function compareSet(
   actual: NftSet | undefined,
-  desired: NftSet,
+  desired: NftSet | undefined,
   { remove, make, change }: SetDifference,
 ): void {
-  if (actual === undefined) make.push(desired);
+  if (desired === undefined) {
+    if (actual !== undefined) remove.push(actual);
+  } else if (actual === undefined) make.push(desired);
   else if (mustBeRemade(actual, desired)) {
     remove.push(actual);
     make.push(desired);
@@ -152,31 +184,20 @@ interface ChainDifference {
   readonly fill: Chain[];
 }
 
-function* compareChains(
-  actual: Table['chains'],
-  desired: Table['chains'],
-  removedSets: ReadonlySet<string>,
-): Pieces<ChainDifference> {
-  const difference: ChainDifference = { flush: [], remove: [], make: [], fill: [] };
-  for (const chain of actual.values()) if (!desired.has(chain.name)) removeChain(chain, difference);
-  yield* inPieces(OBJECTS_OF_A_PIECE, desired.values(), chain =>
-    compareChain(actual.get(chain.name), chain, removedSets, difference),
-  );
-  return difference;
-}
-
 function compareChain(
   actual: Chain | undefined,
-  desired: Chain,
-  removedSets: ReadonlySet<string>,
+  desired: Chain | undefined,
+  remadeSets: ReadonlySet<string>,
   difference: ChainDifference,
 ): void {
   const { flush, make, fill } = difference;
-  if (actual === undefined || !hooksEqual(actual, desired)) {
+  if (desired === undefined) {
+    if (actual !== undefined) removeChain(actual, difference);
+  } else if (actual === undefined || !hooksEqual(actual, desired)) {
     if (actual !== undefined) removeChain(actual, difference);
     make.push(desired);
     fill.push(desired);
-  } else if (!rulesEqual(actual.rules, desired.rules) || usesAny(removedSets, desired)) {
+  } else if (!rulesEqual(actual.rules, desired.rules) || usesAny(remadeSets, desired)) {
     if (actual.rules.length > 0) flush.push(actual);
     fill.push(desired);
   }
@@ -233,11 +254,6 @@ function elementsBetween(actual: Elements, desired: Elements): ElementDifference
     if (now !== undefined) difference.elements.push([key, now]);
   }
   return difference;
-}
-
-function* keysOfEither(actual: Elements, desired: Elements): Generator<ElementKey> {
-  yield* actual.keys();
-  for (const key of desired.keys()) if (!actual.has(key)) yield key;
 }
 
 function specOf({ name, key, verdicts, data, interval, dynamic, comment }: SetSpec): SetSpec {

@@ -2,10 +2,10 @@
 
 import { getOrMake } from '../../../lib/collections/getormake.ts';
 import type { Pieces } from '../../../lib/collections/pieces.ts';
-import { type Address, type Family, familyOf } from '../../../model/address.ts';
+import { type Address, FAMILIES, type Family, familyOf } from '../../../model/address.ts';
 import type { Cluster, ContainerPort, PodKey } from '../../../model/cluster.ts';
 import { matchesLabels } from '../../../model/selector.ts';
-import type { ElementKey, NftSet } from '../../../nft/ruleset.ts';
+import type { ElementKey } from '../../../nft/ruleset.ts';
 import {
   askedSelectorsOf,
   type Group,
@@ -15,6 +15,7 @@ import {
   podKeys,
   podSelectorsOf,
 } from '../../group.ts';
+import type { LiveTables } from '../livetables.ts';
 import type { IndexedPod, PodIndex } from '../pods/podindex.ts';
 import { LiveSet } from './liveset.ts';
 import { MEMBER_ROOM, MemberLedger, type MemberRoom } from './memberroom.ts';
@@ -47,6 +48,8 @@ export class LiveGroups {
   readonly #withNodes = new Set<LiveGroup>();
   readonly #ledger: MemberLedger;
   #changes = 0;
+  /** Names of groups whose sets came, went or changed since the last flush. */
+  #changed = new Set<string>();
   /** Those that are not full. */
   readonly #hollow = new Set<LiveGroup>();
   /** Each pod as the groups know it: what its labels were tells which groups it may be a member of. */
@@ -89,7 +92,7 @@ export class LiveGroups {
    */
   acquire(named: NamedGroup, family: Family, namespace?: string): number {
     const live = getOrMake(this.#groups, named.name, () => newGroup(named));
-    live.uses[family]++;
+    if (live.uses[family]++ === 0) this.#changed.add(named.name);
     if (namespace !== undefined) this.#addTenant(live, namespace);
     if (live.isFull) return 0;
     if (namespace === undefined || this.#ledger.roomOf(namespace) >= 0) return this.#fill(live);
@@ -100,7 +103,7 @@ export class LiveGroups {
   /** One user less; the last one of all ends the group. */
   release({ name }: NamedGroup, family: Family, namespace?: string): void {
     const live = this.#groups.get(name)!;
-    live.uses[family]--;
+    if (--live.uses[family] === 0) this.#changed.add(name);
     if (namespace !== undefined) this.#deleteTenant(live, namespace);
     if (live.uses.ip + live.uses.ip6 === 0) this.#end(live);
   }
@@ -167,11 +170,14 @@ export class LiveGroups {
     for (const live of this.#withNodes) this.#putNode(live, name);
   }
 
-  /** The sets of a family; those in which nothing changed are the same objects as before. */
-  *sets(family: Family): Generator<NftSet> {
-    for (const live of this.#groups.values()) {
-      if (live.uses[family] > 0) yield live.sets[family].now();
+  /** Puts the sets that have changed into the tables. */
+  flushInto(tables: LiveTables): void {
+    for (const name of this.#changed) {
+      const live = this.#groups.get(name);
+      for (const family of FAMILIES)
+        tables.setSet(family, name, live && live.uses[family] > 0 ? live.sets[family].now() : undefined);
     }
+    this.#changed.clear();
   }
 
   /** The groups of names. */
@@ -183,6 +189,7 @@ export class LiveGroups {
   #fill(live: LiveGroup): number {
     const { group } = live.named;
     live.isFull = true;
+    this.#changed.add(live.named.name);
     this.#hollow.delete(live);
     for (const selector of podSelectorsOf(group)) this.#byPodSelector.add(selector, live);
     for (const selector of askedSelectorsOf(group)) this.#byMention.add(selector, live);
@@ -216,7 +223,8 @@ export class LiveGroups {
 
   #put(live: LiveGroup, before: readonly ElementKey[], keys: readonly ElementKey[]): void {
     const size = sizeOf(live);
-    put(live, before, keys);
+    if (!put(live, before, keys)) return;
+    this.#changed.add(live.named.name);
     if (sizeOf(live) === size) return;
     this.#changes++;
     this.#ledger.grow(sizeOf(live) - size, live.tenants);
@@ -256,12 +264,13 @@ function keysOfSelected(group: Group, indexedPod: IndexedPod): readonly ElementK
   return group.kind === 'peers' ? indexedPod.addresses : podKeys(group, indexedPod);
 }
 
-/** Of one member, which put `before` into the sets. */
-function put({ sets }: LiveGroup, before: readonly ElementKey[], keys: readonly ElementKey[]): void {
-  if (equalLists(before, keys, (a, b) => a === b)) return;
+/** One member put `before` into the sets, and puts `keys` into them now. Answers whether these differ. */
+function put({ sets }: LiveGroup, before: readonly ElementKey[], keys: readonly ElementKey[]): boolean {
+  if (equalLists(before, keys, (a, b) => a === b)) return false;
   // What stays comes before what goes, so that it never leaves the set.
   for (const key of keys) sets[familyOf(key as Address)].add(key);
   for (const key of before) sets[familyOf(key as Address)].delete(key);
+  return true;
 }
 
 function differByLabelsAlone(a: IndexedPod, b: IndexedPod): boolean {

@@ -89,10 +89,10 @@ export class MemberLedger {
    * all had room, so that nobody takes it from who had it.
    */
   beyond(): string[] {
-    const tenants = [...this.#tenants];
-    const tooMany = tenants.filter(([, { members }]) => members > this.#room.ofNamespace);
-    if (tooMany.length > 0) return tooMany.map(([namespace]) => namespace);
-    if (this.#roomOfAll < 0) return [this.#mostGrown(tenants)];
+    const needs = (namespace: string) => this.#tenants.get(namespace)?.members ?? 0;
+    const tooMany = [...this.#changed].filter(namespace => needs(namespace) > this.#room.ofNamespace);
+    if (tooMany.length > 0) return tooMany;
+    if (this.#changed.size > 0 && this.#roomOfAll < 0) return [this.#mostGrown([...this.#tenants])];
     this.#remember();
     return [];
   }
