@@ -25,6 +25,7 @@ import {
   type AnswerThreadOptions,
   type DnsCounts,
   type FromThread,
+  monotonicMs,
   type ToThread,
   WAIT_BUCKETS_US,
 } from './messages.ts';
@@ -67,7 +68,7 @@ export class DnsAnswerHandler {
   readonly #ports: readonly number[];
   readonly #periodMs: number;
   readonly #post: (message: FromThread) => void;
-  readonly #startMs = now();
+  readonly #recoveredAtMs: number;
   #recovered: readonly Recovered[];
   #commands: ReadonlyMap<string, Command> = new Map();
   #subjects: Subjects = NO_SUBJECTS;
@@ -93,6 +94,7 @@ export class DnsAnswerHandler {
     this.#leases = new Leases(lifetimes, NAMES_LIMITS, performance.timeOrigin);
     this.#reader = new AnswerReader(this.#leases);
     this.#recovered = orders.recovered;
+    this.#recoveredAtMs = orders.recoveredAtMs;
     this.#ports = orders.ports;
     this.#periodMs = periodMs(lifetimes);
     this.#post = post;
@@ -185,7 +187,8 @@ export class DnsAnswerHandler {
     this.#commands = new Map(subjects.sets.map(({ name, command }) => [name, command]));
     this.#apply(this.#leases.configure(subjects, nowMs));
     if (renewed) this.#apply(this.#leases.learnAll(nowMs));
-    const agedMs = nowMs - this.#startMs;
+    // It may take seconds until this thread runs: what was told would seem younger than a pod that followed another.
+    const agedMs = monotonicMs() - this.#recoveredAtMs;
     const stillThere = this.#recovered
       .map(each => ({ ...each, leftMs: each.leftMs - agedMs }))
       .filter(({ leftMs }) => leftMs > 0);

@@ -15,7 +15,12 @@ export interface AnswerThreadOptions {
   readonly lifetimes: Partial<Lifetimes>;
   /** Elements that were in the kernel before. */
   readonly recovered: readonly Recovered[];
+  /** When they were read, by `monotonicMs`. */
+  readonly recoveredAtMs: number;
 }
+
+/** The clock that all threads share, in whole milliseconds. */
+export const monotonicMs = (): number => Number(process.hrtime.bigint() / 1_000_000n);
 
 export type ToThread =
   /** The rules for these are in force; `renewed`: sets of names were made anew, and are empty. */

@@ -21,7 +21,7 @@ import { type Lifetimes, NAMES_LIMITS } from '../../names/leasetable.ts';
 import { lastingPods, NO_SUBJECTS, type Subjects } from '../../names/subjects.ts';
 import type { Conntrack } from '../../nft/conntrack.ts';
 import type { AnswerThread } from './answerthread.ts';
-import { WAIT_BUCKETS_US } from './messages.ts';
+import { monotonicMs, WAIT_BUCKETS_US } from './messages.ts';
 
 /** Somebody waits at a prompt. */
 const LATEST_MS = 1_000;
@@ -161,12 +161,13 @@ export class DnsWatcher implements NamesKnown {
         import('./answerthread.ts'),
         import('../../names/dnscache.ts'),
       ]);
+      const recoveredAtMs = monotonicMs();
       const recovered = await readRecovered();
       if (this.#closed) return;
       const cache = this.#cache ?? new DnsCache();
       const { lifetimes } = this.#options;
       const thread = new AnswerThread(
-        { queue: QUEUE_NUMBER, ports: resolverPorts(queue), lifetimes, recovered },
+        { queue: QUEUE_NUMBER, ports: resolverPorts(queue), lifetimes, recovered, recoveredAtMs },
         {
           resolved: records => cache.record(records),
           ending: pairs => void this.#reportInUse(pairs),
