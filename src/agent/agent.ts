@@ -205,6 +205,7 @@ export class Agent {
       case 'give up':
         throw error;
       case 'wait for owner':
+        this.#options.log.debug({ retryMs: recovery.afterMs }, 'another agent owns the tables');
         return recovery.afterMs;
       case 'start from scratch':
         this.#startFromScratch(error);

@@ -86,7 +86,6 @@ async function denialsOf(scenario: Scenario, moment: Moment): Promise<Denial[]> 
     const probes = round.map(({ flow }) => probeOf(flow));
     await probe(here.lab, probes, { quietMs: 60 });
   }
-  await new Promise(resolve => setTimeout(resolve, 60));
   for (const [node, socket] of here.sockets)
     socket.read(10_000, packet => {
       expect(packet.prefix).toBe(DENIED_PREFIX);
@@ -185,7 +184,7 @@ async function siteFor(topology: Topology): Promise<Site> {
   if (site?.key === key) return site;
   leave();
   const lab = await buildLab(topology);
-  const group = { group: DENIED_GROUP, copyBytes: DENIED_HEAD_BYTES, atOnce: 32, withinMs: 10 };
+  const group = { group: DENIED_GROUP, copyBytes: DENIED_HEAD_BYTES, atOnce: 1, withinMs: 10 };
   const sockets = lab.topology.nodes.map(({ name }): [string, LogSocket] => [
     name,
     inNamespace(lab.nodeNamespace(name), () => LogSocket.open(group)),

@@ -20,6 +20,7 @@ import {
   policyEvent,
   tenantPod,
 } from '../support/agent/tenants.ts';
+import { until } from '../support/until.ts';
 import { Netns } from './netns.ts';
 
 const NODE = 'n1';
@@ -79,16 +80,19 @@ const manyExcepts = (version: number): Rule[] => {
 test('a neighbour’s deny is in the commit after the one under way, and in no commit with a large policy', async () => {
   await expect.poll(() => commits.length, { timeout: 10_000 }).toBeGreaterThan(0);
   let editing = true;
+  let edits = 0;
   const tenants = (async () => {
     for (let version = 0; editing; version++) {
       agent.apply([policy('evil/rules', manyRules(version))]);
       agent.apply([policy('wicked/excepts', manyExcepts(version))]);
-      await setTimeout(100);
+      edits++;
+      await setTimeout(100); // As often as that: without a pause nobody else in this process has a turn.
     }
   })();
   const places: number[] = [];
   for (let n = 0; n < DENIES; n++) {
-    await setTimeout(230);
+    const edited = edits;
+    await until('two more edits of the tenants', () => edits >= edited + 2);
     const before = commits.length;
     agent.apply([policy(`good/deny-${n}`, [])]);
     const name = `NetworkPolicy good/deny-${n}`;

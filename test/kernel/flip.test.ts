@@ -5,7 +5,6 @@
  * say may change no more often than there were flips: a moment in which both pass or neither does would show as
  * two packets side by side that contradict each other again and again.
  */
-import { setTimeout } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { Lab } from '../../bench/lab/lab.ts';
 import { Agent } from '../../src/agent/agent.ts';
@@ -17,6 +16,7 @@ import type { LabelSelector, Labels, PodSelector } from '../../src/model/selecto
 import { hasted } from '../support/agent/hasted.ts';
 import { type ProbedFlow, Prober, type Trail } from '../support/packets/prober.ts';
 import { buildSite, HOSTS, NODE, openIn, podEvent, siteEvents } from '../support/packets/site.ts';
+import { until } from '../support/until.ts';
 
 const FLIPS = 60;
 const HASTE = 100;
@@ -216,12 +216,12 @@ test.each(Object.entries(FLIPPING))(
     agent.apply([...siteEvents(), ...states[0]]);
     const running = agent.run(stop.signal);
     try {
-      await until(() => committed === 1);
+      await until('a commit', () => committed === 1);
       prober = await Prober.start(lab, flows);
       for (let flip = 1; flip <= FLIPS; flip++) {
-        await setTimeout(20 + (flip % 7));
+        await prober.more(20 + (flip % 7));
         agent.apply(states[flip % 2]!);
-        await until(() => committed === flip + 1);
+        await until('a commit', () => committed === flip + 1);
       }
       const said = statesSaid(await prober.stop());
       expect(said.flips, `of ${said.packets} packets`).toBeLessThanOrEqual(FLIPS);
@@ -234,11 +234,6 @@ test.each(Object.entries(FLIPPING))(
     }
   },
 );
-
-async function until(condition: () => boolean): Promise<void> {
-  for (const deadline = Date.now() + 10_000; !condition(); await setTimeout(1))
-    if (Date.now() > deadline) throw new Error('waited in vain');
-}
 
 /** How often the state that packets were judged by changed from one packet to the next, in the order of sending. */
 function statesSaid(trails: readonly Trail[]): { packets: number; flips: number } {

@@ -3,16 +3,19 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { forgetConnections } from '../../bench/lab/conntrack.ts';
 import { inNamespace } from '../../bench/lab/netns.ts';
 import { probe } from '../../bench/lab/probe/probe.ts';
+import type { AgentClient } from '../../src/api/rpc/client.ts';
 import type { Address } from '../../src/model/address.ts';
+import type { SeenFlow } from '../../src/observe/flows/seenflow.ts';
 import { RecordingReader } from '../../src/observe/recording/read.ts';
 import { MAIN, sluice } from '../support/agent/sluice.ts';
 import { AgentSite, siteObjects, sitePolicy } from '../support/packets/agentsite.ts';
 import { HOSTS, NODE } from '../support/packets/site.ts';
+import { sendOnce } from '../support/pods/startingpods.ts';
+import { until } from '../support/until.ts';
 
 const METRICS = '127.0.0.1:9911';
 const site = new AgentSite('record');
@@ -74,10 +77,26 @@ async function outcomes(): Promise<Map<string, string>> {
   return new Map(FLOWS.map((flow, i) => [textOf(flow), found[i] === 'open' ? 'allow' : 'deny']));
 }
 
+/** Until a connection that is opened now is told, and the recorder has read what it was told. */
+async function toldAll(client: AgentClient, recorder: number): Promise<void> {
+  const stop = new AbortController();
+  const messages = client.flows(stop.signal);
+  await messages.next();
+  sendOnce(site.lab, HOSTS.t[0], HOSTS.x[0], 80, 'behind');
+  const isIt = ({ from, to }: SeenFlow) => from.address === HOSTS.t[0] && to.address === HOSTS.x[0];
+  for await (const { flows } of messages) if (flows.some(isIt)) break;
+  stop.abort();
+  await until('the recorder has read all', () => {
+    const { stdout } = spawnSync('ss', ['-Hxp'], { encoding: 'utf8' });
+    const own = stdout.split('\n').filter(line => line.includes(`pid=${recorder},`));
+    return own.length > 0 && own.every(line => line.split(/\s+/)[2] === '0');
+  });
+}
+
 test('run, record, replay, audit, enforce: what replay and audit deny is what packets are denied, and no more', async () => {
   site.write(...siteObjects(), policy('audit'));
-  const agent = await site.agent('--metrics-address', METRICS);
-  await site.client();
+  const agent = await site.agent('--metrics-address', METRICS, '--log-level', 'debug');
+  const client = await site.client();
   const { socket } = site;
 
   const file = join(site.folder, 'probe.rec');
@@ -87,10 +106,11 @@ test('run, record, replay, audit, enforce: what replay and audit deny is what pa
   recorder.stderr.on('data', text => {
     said += text;
   });
-  await setTimeout(4_000);
+  // Audited policies follow too.
+  await until('the recording', () => agent.output.includes('"followers":2,'));
   const before = await outcomes();
   expect([...before.values()].filter(verdict => verdict === 'deny')).toEqual([]);
-  await setTimeout(1_000);
+  await toldAll(client, recorder.pid!);
   recorder.kill('SIGINT');
   const [code] = await once(recorder, 'exit');
   expect([code, said]).toEqual([0, expect.stringMatching(/^recorded \d+ connections in /)]);

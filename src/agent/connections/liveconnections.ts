@@ -215,6 +215,7 @@ export class LiveConnections {
     await cutThem();
     this.counts.scans++;
     this.counts.judged += checker.judged;
+    this.#options.log.debug({ judged: checker.judged, blind: isBlind }, 'open connections were scanned');
     if (isBlind) this.#scanOnceKnown(names, affected);
     if (cut > 0) this.#report(cut, reported, checker.judged, performance.now() - startMs);
   }

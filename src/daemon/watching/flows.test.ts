@@ -54,7 +54,7 @@ function site() {
   const view = new ModelView(new ClusterState(), { node: 'n1', unknownPods: 'allow', now: () => 0 });
   const events: ClusterEvent[] = [nodeEvent('n1', ['172.18.0.1']), shopPod('shop/db', 'n1', [OURS])];
   for (const event of events) view.apply(event);
-  const log = { warn: (_: object, text: string) => void warnings.push(text) };
+  const log = { debug: () => undefined, warn: (_: object, text: string) => void warnings.push(text) };
   const flows = new FlowReader({
     view,
     ownAddresses: () => new Set(),

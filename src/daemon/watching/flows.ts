@@ -57,6 +57,7 @@ export class FlowReader implements FlowSource {
     // One for each call, also where the same function follows twice.
     const own: Follower = batch => follower(batch);
     this.#followers.add(own);
+    this.#log.debug({ followers: this.#followers.size }, 'new connections are followed');
     if (this.#followers.size === 1) this.#open();
     return () => {
       this.#followers.delete(own);

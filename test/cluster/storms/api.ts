@@ -1,7 +1,7 @@
 /** The API server as the test uses it. Every answer but 2xx is an error, unless its code is expected. */
 import https from 'node:https';
 import { setTimeout } from 'node:timers/promises';
-import { until } from './until.ts';
+import { until } from '../../support/until.ts';
 
 export interface Manifest {
   readonly apiVersion: string;

@@ -1,11 +1,10 @@
 /** An audited policy: its author is told what it would deny, nothing is denied, and enforced it denies just that. */
-import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { until } from '../../support/until.ts';
 import type { Manifest, ToldEvent } from './api.ts';
 import { FIRM_FLOWS, HOSTS } from './firm.ts';
 import { networkPolicy } from './objects.ts';
 import { Storm } from './storm.ts';
-import { until } from './until.ts';
 
 /** Pods of probe may open nothing. */
 const STRICT = networkPolicy('probe/strict', { podSelector: {}, policyTypes: ['Egress'] });
@@ -29,7 +28,6 @@ const events = () => storm.api.eventsOf(STRICT);
 /** New connections, of which none is judged otherwise than without the policy. */
 async function isProbed(): Promise<true> {
   await storm.startProbing();
-  await setTimeout(1_000);
   expect(await storm.stopProbing()).toEqual([]);
   return true;
 }
@@ -51,7 +49,6 @@ test('enforced it denies what it was said to deny, and nothing else changes', as
   await storm.api.merge(AUDITED, { metadata: { annotations: { [ENFORCEMENT]: null } } });
   await storm.calm();
   await storm.startProbing();
-  await setTimeout(1_000);
   const denied = (await storm.stopProbing()).map(text => text.slice(0, text.indexOf(': ')));
   const opened = FIRM_FLOWS.filter(({ to, port }) => HOSTS['probe/t'].includes(to as never) && port === 2222);
   expect(denied.sort()).toEqual(opened.map(({ from, to, port }) => `${from} -> ${to}:${port}`).sort());

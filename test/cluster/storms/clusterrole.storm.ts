@@ -1,6 +1,7 @@
 /** The ClusterRole of daemonset/ is what the agent needs: it uses all of it and asks for nothing else. */
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { until } from '../../support/until.ts';
 import type { Manifest } from './api.ts';
 import { definition, networkPolicy } from './objects.ts';
 import {
@@ -11,7 +12,6 @@ import {
   writtenPermissions,
 } from './permissions.ts';
 import { Storm } from './storm.ts';
-import { until } from './until.ts';
 
 /** Asked for at the end of an agent that runs in a pod, as those of specs/removal.spec.ts do. */
 const OF_PODS = 'get apps/daemonsets sluice';

@@ -2,9 +2,9 @@
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { until } from '../../support/until.ts';
 import { Api } from './api.ts';
 import { Component } from './component.ts';
-import { until } from './until.ts';
 
 /** Where the API server listens, in the network namespace of this thread. */
 export const SERVER = { address: '172.18.0.1', port: 6443 } as const;

@@ -1,10 +1,10 @@
 /** What the author of a policy is told, asked for as `kubectl describe` does. */
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { until } from '../../support/until.ts';
 import type { Manifest } from './api.ts';
 import { clusterPolicy, definition } from './objects.ts';
 import { Storm } from './storm.ts';
-import { until } from './until.ts';
 
 /** As a definition from before somebody thought of these checks. */
 const DEFINITION: Manifest = JSON.parse(

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { conditionPatch } from '../../../src/inputs/kube/report/conditionwriter.ts';
+import { until } from '../../support/until.ts';
 import type { Manifest } from './api.ts';
 import { Storm } from './storm.ts';
-import { until } from './until.ts';
 
 const POLICY = join(import.meta.dirname, '../../../daemonset/overlays/pod-network/nodestatus.yaml');
 const USER = 'system:serviceaccount:sluice:sluice';

@@ -1,12 +1,12 @@
 /** Connections to the API server are cut at random, stall, and end in the middle of lists. */
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { until } from '../../support/until.ts';
 import { Churn, dice } from './churn.ts';
 import { clusterPolicy, definition } from './objects.ts';
 import type { Fate } from './saboteur.ts';
 import { seed } from './seed.ts';
 import { Storm } from './storm.ts';
-import { until } from './until.ts';
 
 const STORM_MS = Number(process.env.STORM_S ?? 40) * 1000;
 /** For what the agent does of itself. */

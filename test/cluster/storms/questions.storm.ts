@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { until } from '../../support/until.ts';
 import { SERVER } from './controlplane.ts';
 import {
   adminPolicy,
@@ -14,7 +15,6 @@ import {
   networkPolicy,
 } from './objects.ts';
 import { Storm } from './storm.ts';
-import { until } from './until.ts';
 
 const run = promisify(execFile);
 const MAIN = join(import.meta.dirname, '../../../src/cli/main.ts');

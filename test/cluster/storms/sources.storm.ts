@@ -1,12 +1,12 @@
 /** Every source; definitions that come, are upgraded and go while the agent runs; a namespace that is deleted. */
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { until } from '../../support/until.ts';
 import { Churn } from './churn.ts';
 import { HOSTS, NODE } from './firm.ts';
 import { clusterPolicy, definition, namespace, networkPolicy, pod, servedAs } from './objects.ts';
 import { seed } from './seed.ts';
 import { Storm } from './storm.ts';
-import { until } from './until.ts';
 
 const CLUSTER = definition('clusternetworkpolicies');
 const [ADMIN, BASELINE] = ['adminnetworkpolicies', 'baselineadminnetworkpolicies'].map(definition);

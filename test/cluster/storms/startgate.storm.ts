@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
+import { until } from '../../support/until.ts';
 import type { Manifest } from './api.ts';
 import { namespace, pod } from './objects.ts';
 import { Storm } from './storm.ts';
-import { until } from './until.ts';
 
 const POLICY = join(import.meta.dirname, '../../../daemonset/base/startgate.yaml');
 const KEY = 'tolerate-missing-plugins.noderesource.dev';

@@ -29,12 +29,12 @@ import type { Ruleset } from '../../../src/nft/ruleset.ts';
 import { AgentProcess } from '../../support/agent/agentprocess.ts';
 import { withoutSizes } from '../../support/oracle/withoutsizes.ts';
 import { Prober } from '../../support/packets/prober.ts';
+import { until } from '../../support/until.ts';
 import type { Api, Manifest } from './api.ts';
 import { ControlPlane, SERVER } from './controlplane.ts';
 import { FIRM_FLOWS, firmObjects, HOSTS, NODE, wrongPackets } from './firm.ts';
 import { readCluster } from './oracle.ts';
 import { Saboteur } from './saboteur.ts';
-import { until } from './until.ts';
 
 const CALM_MS = 60_000;
 const NODE_ADDRESSES = ['172.18.0.11', 'fd00:18::11'].map(address);
@@ -117,6 +117,7 @@ export class Storm {
 
   /** Packets since `startProbing` that were judged otherwise than the firm policies say, in words. */
   async stopProbing(): Promise<string[]> {
+    await this.#prober!.more(500);
     const trails = await this.#prober!.stop();
     this.#prober = undefined;
     return wrongPackets(trails);

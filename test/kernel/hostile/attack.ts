@@ -1,7 +1,7 @@
 /** One packet of a pod's, and whether it arrives behind the rules. */
-import { setTimeout } from 'node:timers/promises';
 import type { Family } from '../../../src/model/address.ts';
 import { packet } from '../../../src/nft/trace/packet.ts';
+import { until } from '../../support/until.ts';
 import { protocolOf, transportOf } from './craft.ts';
 import { Ear, type Heard } from './ear.ts';
 import { FrameSocket } from './frame.ts';
@@ -33,7 +33,6 @@ const MAY: Partial<Record<Host, Host>> = {
   loose: 'friend',
   attacker: 'friend',
 };
-const SETTLE_MS = 10;
 
 export function arrives(ground: Ground, attack: Attack): Promise<boolean> {
   const [first] = attack.packets;
@@ -67,32 +66,31 @@ export async function hears(
   const ear = new Ear(ground.path(what.to), what.family, what.protocol);
   try {
     await act();
-    await control(ground, what.to, what.family);
+    // Behind the first, whatever waited for a neighbour to be found has been sent.
+    for (let times = 0; times < 2; times++) await control(ground, what.to, what.family);
     return ear.heard().some(what.matches);
   } finally {
     ear.close();
   }
 }
 
+export const CONTROL_PORT = 4000;
 let controls = 0;
 
 /**
  * A datagram behind the attack, on the same way as far as there is one. It is of the same family, so that it waits for
  * the same neighbour to be found.
  */
-async function control(ground: Ground, to: Host, like: Family): Promise<void> {
+export async function control(ground: Ground, to: Host, like: Family): Promise<void> {
   const may = MAY[to]!;
   const family = ground.families.includes(like) ? like : ground.families[0]!;
   const ends = { from: ADDRESSES[may][family], to: ADDRESSES[to][family] };
-  const datagram = packet({ ...ends, protocol: 'UDP', port: 4000, sourcePort: 20_000 + controls++ });
+  const datagram = packet({ ...ends, protocol: 'UDP', port: CONTROL_PORT, sourcePort: 20_000 + controls++ });
   const ear = new Ear(ground.path(to), family, 17);
   try {
     send(ground, may, datagram, gatewayMac(ground, may));
-    for (let waits = 0; !ear.heard().some(({ payload }) => payload.equals(transportOf(datagram))); waits++) {
-      if (waits === 100) throw new Error(`${to} does not hear ${may} either`);
-      await setTimeout(SETTLE_MS);
-    }
-    await setTimeout(SETTLE_MS);
+    const isIt = ({ payload }: Heard) => payload.equals(transportOf(datagram));
+    await until(`${to} hears ${may}`, () => ear.heard().some(isIt));
   } finally {
     ear.close();
   }

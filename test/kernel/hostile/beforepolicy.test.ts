@@ -4,7 +4,6 @@
  * what matches an entry, and nothing else; and a packet that does not match leaves no entry in conntrack, by which its
  * reply would be `established`.
  */
-import { setTimeout } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { inNamespace } from '../../../bench/lab/netns.ts';
 import { address } from '../../../bench/lab/topology.ts';
@@ -20,7 +19,7 @@ import {
 } from '../../../src/model/address.ts';
 import type { Flow } from '../../../src/model/flow.ts';
 import { packet } from '../../../src/nft/trace/packet.ts';
-import { gatewayMac } from './attack.ts';
+import { CONTROL_PORT, control, gatewayMac } from './attack.ts';
 import { transportOf, withHops, withIcmp, withTransport } from './craft.ts';
 import { Ear } from './ear.ts';
 import { enforcedGround } from './enforced.ts';
@@ -143,7 +142,7 @@ describe.each(NETWORKS)('%s', network => {
         sent.forEach((each, at) => {
           socket.send(bytesOf(each, `forged ${at}.`), mac);
         });
-        await setTimeout(50);
+        for (const host of HOSTS) await control(ground, host, family);
         const heard = new Map<Host, Set<number>>();
         for (const { host, ear } of ears)
           for (const { payload } of ear.heard()) {
@@ -185,7 +184,8 @@ describe.each(NETWORKS)('%s', network => {
       try {
         const isDhcp = ({ from }: Flow) => from === ODD.ip[0];
         // To 224.0.0.22 the node itself reports its groups (RFC 3376).
-        const isOfFamily = ({ from, to }: Flow) => familyOf(from) === family && to !== '224.0.0.22';
+        const isOfFamily = ({ from, to, port }: Flow) =>
+          familyOf(from) === family && to !== '224.0.0.22' && port !== CONTROL_PORT;
         await conntrack.read('all', isOfFamily, ({ flow, sourcePort }) => {
           if (!isDhcp(flow) || sourcePort !== 68 || flow.port !== 67)
             left.push(JSON.stringify({ ...flow, sourcePort }));

@@ -1,5 +1,5 @@
 /** Whatever a pod sends that may send nothing, nobody hears: neither its node, nor its neighbours, nor anybody outside. */
-import { setTimeout } from 'node:timers/promises';
+import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { close, type Fd, receive, SOCK_RAW, socket } from '../../../bench/lab/libc.ts';
@@ -112,7 +112,7 @@ async function listen(
           if (offload === undefined) sender.sendRaw(bytes);
           else if (sender.trySendRaw(offloadBytes(offload, bytes))) taken++;
         }
-      await setTimeout(1);
+      await setImmediate();
       found.push(...heard());
     }
     await untilHeard(ground, heard, found);

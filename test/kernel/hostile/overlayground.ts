@@ -9,7 +9,6 @@
  */
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
-import { setTimeout } from 'node:timers/promises';
 import { ipBatch } from '../../../bench/lab/ip.ts';
 import { removeNamespaces } from '../../../bench/lab/lab.ts';
 import { AF_INET, AF_INET6, close, SOCK_DGRAM, SOCK_RAW, send, socket } from '../../../bench/lab/libc.ts';
@@ -24,6 +23,7 @@ import { type Cluster, ClusterState } from '../../../src/model/cluster.ts';
 import { plan } from '../../../src/nft/plan/plan.ts';
 import { packet } from '../../../src/nft/trace/packet.ts';
 import { withOwnLinks } from '../../support/packets/ownlinks.ts';
+import { until } from '../../support/until.ts';
 import { transportOf } from './craft.ts';
 import { Ear } from './ear.ts';
 import { macBytes } from './frame.ts';
@@ -120,23 +120,22 @@ export class OverlayGround {
   async hears(pod: PodName, inner: Uint8Array, act: () => void): Promise<boolean> {
     const family: Family = inner[0]! >> 4 === 4 ? 'ip' : 'ip6';
     const to = PODS[pod].addresses[family];
-    const control = transportOf(packet({ from: FRIEND[family], to, protocol: 'UDP', port: 4000 }));
     const heard: Buffer[] = [];
     const isHeard = (bytes: Uint8Array) => heard.some(each => each.equals(bytes));
     const ear = new Ear(this.path(pod), family, 17);
-    const round = async () => {
-      act();
-      this.#fromOtherNode(pod, packet({ from: FRIEND[family], to, protocol: 'UDP', port: 4000 }));
-      await setTimeout(10);
-      heard.push(...ear.heard().map(({ payload }) => payload));
+    const round = async (sourcePort: number) => {
+      const control = packet({ from: FRIEND[family], to, protocol: 'UDP', port: 4000, sourcePort });
+      await until(`${pod} hears the other node`, () => {
+        act();
+        this.#fromOtherNode(pod, control);
+        heard.push(...ear.heard().map(({ payload }) => payload));
+        return isHeard(transportOf(control));
+      });
     };
     try {
-      for (let rounds = 0; !isHeard(control); rounds++) {
-        if (rounds === 100) throw new Error(`${pod} hears nobody`);
-        await round();
-      }
+      await round(4001);
       // By now every hardware address on the way is known, so that nothing waits for one.
-      await round();
+      await round(4002);
       return isHeard(transportOf(inner));
     } finally {
       ear.close();

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { type Address, addressBytes, FAMILIES } from '../../../src/model/address.ts';
 import { macBytes } from '../../../src/model/mac.ts';
 import { packet } from '../../../src/nft/trace/packet.ts';
-import { arrives } from './attack.ts';
+import { arrives, control } from './attack.ts';
 import { hiddenInPieces, withHops, withIcmp } from './craft.ts';
 import { enforcedGround } from './enforced.ts';
 import { FrameSocket } from './frame.ts';
@@ -288,10 +288,10 @@ test('a bridge of others carries what it likes', async () => {
     ]),
   );
   socket.close();
-  await settled();
-  expect(believed('friend', '10.9.9.9' as Address)).toBe('0a:00:00:00:00:02');
+  await expect.poll(() => believed('friend', '10.9.9.9' as Address)).toBe('0a:00:00:00:00:02');
 });
 
+/** Until what was sent has come where it comes: something that is sent behind it has. */
 function settled(): Promise<void> {
-  return new Promise(resolve => setTimeout(resolve, 20));
+  return control(ground, 'friend', 'ip');
 }

@@ -14,6 +14,7 @@ import { AgentProcess } from '../../support/agent/agentprocess.ts';
 import { ASKED_NAME, forgedAnswer } from '../../support/names/forgedanswer.ts';
 import { type ClientOrders, type ClientReport, SLOW } from '../../support/names/ground.ts';
 import { rawSend } from '../../support/names/rawsend.ts';
+import { until } from '../../support/until.ts';
 import { ADDRESSES, Ground, type Host } from '../hostile/ground.ts';
 
 const RESOLVER = ADDRESSES.friend;
@@ -65,8 +66,9 @@ beforeAll(async () => {
   writeFileSync(file, MANIFESTS);
   agent = new AgentProcess(ground.path('node'), 'n1', ['--manifests', file, '--dns-servers', RESOLVER.ip]);
   await agent.inForce();
-  await until(() => nft('list', 'table', 'bridge', 'sluice').includes(ground.mac('victim')));
-  await until(() => nft('list', 'set', 'ip', 'sluice', 'names-alive').includes('elements'));
+  const said = () => agent.output;
+  await until(said, () => nft('list', 'table', 'bridge', 'sluice').includes(ground.mac('victim')));
+  await until(said, () => nft('list', 'set', 'ip', 'sluice', 'names-alive').includes('elements'));
 }, 180_000 * SLOW);
 
 afterAll(async () => {
@@ -93,13 +95,6 @@ function nft(...words: string[]): string {
     );
   } catch {
     return '';
-  }
-}
-
-async function until(holds: () => boolean): Promise<void> {
-  for (let i = 0; !holds(); i++) {
-    if (i === 500 * SLOW) throw new Error(`never came: ${agent.output}`);
-    await new Promise(resolve => setTimeout(resolve, 20));
   }
 }
 
@@ -133,12 +128,13 @@ test.each([
 ] as const)('C54: %s, in the resolver’s name, has nothing learnt', async (_, from, port, address) => {
   await visit([ASKED_NAME], port);
   forge(from, port, address);
-  await new Promise(resolve => setTimeout(resolve, 300 * SLOW));
+  // What comes behind it is learnt.
+  await until('the agent is told', async () => (await visit([`n${port}.t.example`])).connected.length > 0);
   expect(isLearnt(address)).toBe(false);
 });
 
 test('the same by the resolver’s own port is learnt', async () => {
   await visit([ASKED_NAME], 4_503);
   forge('friend', 4_503, '10.98.79.3');
-  await until(() => isLearnt('10.98.79.3'));
+  await until('it is learnt', () => isLearnt('10.98.79.3'));
 });

@@ -32,8 +32,6 @@ function forge(host: 'web' | 'evil', from: Address, port: number, address: strin
   rawSend(ground.wayOf(host), from, WEB, port, forgedAnswer(address));
 }
 
-const settle = () => new Promise(resolve => setTimeout(resolve, 150));
-
 const FORGERIES: [what: string, attack: (address: string, port: number) => Promise<void>][] = [
   [
     'another pod, no question is open, in the Service’s name',
@@ -81,7 +79,7 @@ test.each(FORGERIES.map(([what, attack], i) => [what, attack, `10.98.77.${i + 1}
   'C54: nothing is learnt from a forged answer: %s',
   async (_, attack, address, port) => {
     await attack(address, port);
-    await settle();
+    await ground.read(`n${port}.t.example`);
     expect(ground.isLearnt(address)).toBe(false);
   },
 );

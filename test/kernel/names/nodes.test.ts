@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { Address } from '../../../src/model/address.ts';
 import { ASKED_NAME, forgedAnswer } from '../../support/names/forgedanswer.ts';
-import { HOSTS, policyText, RESOLVER, SLOW } from '../../support/names/ground.ts';
+import { HOSTS, policyText, RESOLVER } from '../../support/names/ground.ts';
 import { rawSend } from '../../support/names/rawsend.ts';
 import { hearingGround } from './hearingground.ts';
 
@@ -25,7 +25,7 @@ async function forge(
   const { unanswered } = await ground.visit({ names: [ASKED_NAME], port, resolver });
   expect(unanswered).toBe(0);
   rawSend(ground.wayOf('evil'), as, HOSTS.web[0], port, forgedAnswer(address));
-  await new Promise(resolve => setTimeout(resolve, 300 * SLOW));
+  await ground.read(`n${port}.t.example`);
 }
 
 test('a resolver on another node is heard', async () => {

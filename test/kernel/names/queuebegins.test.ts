@@ -1,7 +1,7 @@
 /** A queue that is taken over while answers wait, as after an agent that was killed: none of them waits for ever. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { setTimeout } from 'node:timers/promises';
+import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { QueueSocket } from '../../../src/daemon/dns/queuesocket.ts';
 import { openNftKernel } from '../../../src/kernel/netlink/nftables/nft-kernel.ts';
@@ -58,7 +58,7 @@ test('no packet that comes while a queue is being set up is lost, and none keeps
       // The kernel numbers them from one on.
       expect(Math.min(...seen), `queue ${i}`).toBe(1);
       queue.close();
-      if (i % 20 === 0) await setTimeout(1);
+      if (i % 20 === 0) await setImmediate();
     }
   } finally {
     flood.kill('SIGKILL');

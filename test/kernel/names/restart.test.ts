@@ -7,13 +7,11 @@ const KILLS = 5;
 
 const ground = hearingGround();
 
-const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms * SLOW));
-
 test(
   `killed ${KILLS} times: DNS goes on, what stands stays, and every agent hears again`,
   async () => {
     expect((await ground.visit({ names: ['n1.t.example'] })).connected).toHaveLength(1);
-    const words = ground.keep('10.98.0.1');
+    const kept = ground.keep('10.98.0.1');
     for (let kill = 0; kill < KILLS; kill++) {
       await ground.agent!.kill();
       const away = await ground.visit({
@@ -33,7 +31,7 @@ test(
       const back = await ground.visit({ names: [`n${200 + kill}.t.example`, '10.98.0.1', 'n1.t.example'] });
       expect(back).toMatchObject({ unanswered: 0, failed: [], lost: 0 });
     }
-    await ground.goesOn(words);
+    await kept.goesOn();
     for (let kill = 0; kill < KILLS; kill++) expect(ground.isLearnt(`10.98.0.${200 + kill}`)).toBe(true);
   },
   600_000 * SLOW,
@@ -66,21 +64,22 @@ test(
   'C58: a connection outlives other edits, and the policy that stops allowing its name cuts it',
   async () => {
     expect((await ground.visit({ names: ['n401.t.example'] })).connected).toHaveLength(1);
-    const words = ground.keep('10.98.1.145');
-    await ground.goesOn(words);
+    const kept = ground.keep('10.98.1.145');
+    await kept.goesOn();
     const allowed = policyText(['*.t.example']);
     ground.write('policy.yaml', allowed.replace('networks: [', "networks: ['192.0.2.9/32', "));
     await ground.agent!.inForce(2);
-    ground.write('policy.yaml', allowed); // allows less: all connections of the pod are looked at
-    await ground.agent!.inForce(3);
-    await pause(1_500); // the second look
-    await ground.goesOn(words);
+    await ground.scannedAtStart();
+    await ground.scannedAfter(() => {
+      ground.write('policy.yaml', allowed); // allows less: all connections of the pod are looked at
+      return ground.agent!.inForce(3);
+    });
+    await kept.goesOn();
     // Not even for a moment: the rules would let it go on from the middle.
     expect(ground.agent!.output).not.toContain('"cut"');
     ground.write('policy.yaml', policyText(['*.other.example']));
     await ground.agent!.inForce(4);
-    await pause(1_500);
-    expect(await ground.hasEnded(words)).toBe(true);
+    await kept.hangs();
     expect((await ground.visit({ names: ['10.98.1.145'], patienceMs: 200 })).connected).toEqual([]);
   },
   300_000 * SLOW,

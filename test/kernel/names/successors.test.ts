@@ -27,15 +27,14 @@ test(
     rename('web-2', 'u2');
     await ground.startAgent();
     await ground.hearing();
-    await ground.until(() => !ground.isLearnt('10.98.0.1'), 30_000);
+    await ground.until(() => !ground.isLearnt('10.98.0.1'));
     expect(await isOpen('10.98.0.1')).toBe(false);
     expect(await told('n2.t.example')).toBe(true);
-    await new Promise(resolve => setTimeout(resolve, 1_100)); // to be younger than what was told
     await ground.agent!.kill();
     rename('web-2', 'u3');
     await ground.startAgent();
     await ground.hearing();
-    await ground.until(() => !ground.isLearnt('10.98.0.2'), 30_000);
+    await ground.until(() => !ground.isLearnt('10.98.0.2'));
     expect(await isOpen('10.98.0.2')).toBe(false);
   },
   300_000 * SLOW,
@@ -52,7 +51,7 @@ test(
       all.replace(/apiVersion: v1\nkind: Pod\nmetadata: { name: web,(?:.*\n)*?---\n/, ''),
     );
     await ground.startAgent();
-    await ground.until(() => ground.agent!.output.includes('reading DNS answers'), 30_000);
+    await ground.until(() => ground.agent!.output.includes('reading DNS answers'));
     ground.write('cluster.yaml', all); // when it was created nobody knows
     await ground.agent!.inForce(2);
     expect(await isOpen('10.98.0.3')).toBe(false);
@@ -76,7 +75,7 @@ test(
     for (const [i, [name, uid]] of followers.entries()) {
       expect(await told(`n${10 + i}.t.example`)).toBe(true);
       rename(name, uid);
-      await ground.until(() => !ground.isLearnt(`10.98.0.${10 + i}`), 30_000);
+      await ground.until(() => !ground.isLearnt(`10.98.0.${10 + i}`));
       expect(await isOpen(`10.98.0.${10 + i}`)).toBe(false);
     }
   },
@@ -98,7 +97,7 @@ test(
     for (const [family, to] of ways)
       ground.exec(ground.nodePath, 'ip', family, 'route', 'replace', 'blackhole', to);
     rename('web', 'u10');
-    await ground.until(() => !ground.isLearnt('10.98.0.20'), 30_000);
+    await ground.until(() => !ground.isLearnt('10.98.0.20'));
     for (const [i, [family, to]] of ways.entries()) {
       ground.exec(ground.nodePath, 'ip', family, 'route', 'flush', to);
       ground.exec(ground.nodePath, 'ip', family, 'route', 'add', ...before[i]!);

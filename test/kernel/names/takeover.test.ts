@@ -2,7 +2,6 @@
  * Agents that follow one another with names in force, while pods ask and connect: from rules without names, from a layout
  * with them, and back to each. DNS is answered all the time, and what was told is taken over.
  */
-import { setTimeout } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
 import { inNamespace } from '../../../bench/lab/netns.ts';
 import { KernelState } from '../../../src/agent/kernelstate.ts';
@@ -14,6 +13,7 @@ import {
   encodeLayout,
   layoutCluster,
   NAMES_LAYOUT_FOLDER,
+  orphaned,
   putUp,
   recordedLayouts,
   rulesetOf,
@@ -37,9 +37,11 @@ function withoutNames(): Ruleset {
 let ground: NamesGround | undefined;
 afterEach(() => ground?.remove());
 
+const openKernel = () => inNamespace(ground!.nodePath, () => openNftKernel());
+
 /** An agent of that layout has come, has made its rules, and has ended. */
 async function wentBack(desired: Ruleset): Promise<void> {
-  const kernel = await inNamespace(ground!.nodePath, () => openNftKernel());
+  const kernel = await openKernel();
   const state = new KernelState({
     open: async () => kernel,
     onDrift: () => {},
@@ -47,7 +49,7 @@ async function wentBack(desired: Ruleset): Promise<void> {
   });
   await state.reconcile(() => desired, 'dump');
   state.close();
-  await setTimeout(20);
+  await orphaned(openKernel);
 }
 
 const names = (from: number, count: number) =>
@@ -61,7 +63,7 @@ test.each(LAYOUTS)(
     const theirs = await rulesetOf(layout);
     const hadNames = [...theirs.tables.get('ip')!.sets.keys()].includes('names-pods');
     inNamespace(ground.nodePath, () => putUp(layout))();
-    await setTimeout(20);
+    await orphaned(openKernel);
     const asking = ground.visit({
       names: names(2_000, 150),
       patienceMs: 100,
@@ -96,18 +98,17 @@ test(
     ground = await new NamesGround().build();
     ground.writeManifests('*.t.example');
     inNamespace(ground.nodePath, () => putUp(NAMES!))();
-    await setTimeout(20);
+    await orphaned(openKernel);
     // As the agent of that time was told it.
     const [set] = /names-[0-9A-Z]{26}/.exec(ground.exec(ground.nodePath, 'nft', 'list', 'sets', 'ip'))!;
     const element = '{ 10.1.0.10 . 10.98.0.1 timeout 10m }';
     ground.exec(ground.nodePath, 'nft', 'add', 'element', 'ip', 'sluice', set!, element);
-    const words = ground.keep('10.98.0.1');
-    await ground.until(() => words() > 2, 10_000);
+    const kept = ground.keep('10.98.0.1');
+    await kept.goesOn();
     await ground.startAgent();
     await ground.hearing();
-    await setTimeout(2_500 * SLOW);
-    const heard = words();
-    await ground.until(() => words() > heard + 3, 10_000);
+    await ground.scannedAtStart();
+    await kept.goesOn();
     expect((await ground.visit({ names: ['10.98.0.1'] })).connected).toEqual(['10.98.0.1']);
   },
   300_000 * SLOW,

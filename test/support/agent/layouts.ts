@@ -15,11 +15,13 @@ import { OWNED } from '../../../src/kernel/netlink/nftables/ownership.ts';
 import { readMessages, readReply } from '../../../src/kernel/netlink/wire/messages.ts';
 import { NetlinkSocket } from '../../../src/kernel/netlink/wire/socket.ts';
 import type { ClusterEvent, ClusterState } from '../../../src/model/cluster.ts';
+import type { Kernel } from '../../../src/nft/kernel.ts';
 import { mapTables } from '../../../src/nft/maptables.ts';
 import { plan } from '../../../src/nft/plan/plan.ts';
 import type { Chain, Ruleset } from '../../../src/nft/ruleset.ts';
 import { clusterOf } from '../oracle/inforce.ts';
 import { withoutSizes } from '../oracle/withoutsizes.ts';
+import { until } from '../until.ts';
 
 export const LAYOUT_FOLDER = fileURLToPath(new URL('../../layouts', import.meta.url));
 export const NAMES_LAYOUT_FOLDER = join(LAYOUT_FOLDER, 'names');
@@ -87,6 +89,16 @@ export function putUp({ batches, commit }: RecordedLayout): () => void {
       throw new Error(`the layout of ${commit} was not taken: ${JSON.stringify(reply)}`);
   }
   return () => socket.close();
+}
+
+/** Until the kernel has heard that the socket of the tables' owner is closed, which it does by and by. */
+export async function orphaned(open: () => Promise<Kernel>): Promise<void> {
+  const kernel = await open();
+  try {
+    await until('the tables have no owner', async () => (await kernel.owner()) !== 'another');
+  } finally {
+    kernel.close();
+  }
 }
 
 /** What a layout was, as a desired state: that of an agent to which somebody goes back. */

@@ -1,6 +1,6 @@
 /**
  * An agent that leads the tables of its network namespace from one layout to the other, again and again, until it is
- * killed. Says "walking" once it has taken them over.
+ * killed. Says "walking" at each turn, and first when it has taken them over.
  */
 import { KernelState } from '../../../src/agent/kernelstate.ts';
 import { compile } from '../../../src/compiler/compile.ts';
@@ -20,5 +20,7 @@ const today = compile(cluster, node);
 // As it was found, or what is there of it: the walk ends anywhere.
 const layouts = [otherLayout(today), today];
 await kernel.commit([]);
-process.stdout.write('walking\n');
-for (let n = 0; ; n++) await state.reconcile(() => layouts[n % 2]!, 'dump');
+for (let n = 0; ; n++) {
+  process.stdout.write('walking\n');
+  await state.reconcile(() => layouts[n % 2]!, 'dump');
+}

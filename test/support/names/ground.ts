@@ -11,6 +11,8 @@ import { installServices, type LabService } from '../../../bench/lab/services.ts
 import { address } from '../../../bench/lab/topology.ts';
 import { type Address, FAMILIES } from '../../../src/model/address.ts';
 import { AgentProcess } from '../agent/agentprocess.ts';
+import { until } from '../until.ts';
+import { KeptConnection } from './kept.ts';
 import type { Way } from './rawsend.ts';
 import { repeatedFirstPackets } from './repeated.ts';
 
@@ -87,8 +89,11 @@ export interface NamesGroundOptions {
 export class NamesGround {
   readonly folder = mkdtempSync(join(tmpdir(), 'sluice-names-'));
   readonly #children: ChildProcess[] = [];
+  readonly #kept: KeptConnection[] = [];
   readonly #port: number;
   readonly #nodes: 1 | 2;
+  #floods = 0;
+  #resolver!: ChildProcess;
   #lab: Lab | undefined;
   agent: AgentProcess | undefined;
   #second: AgentProcess | undefined;
@@ -113,9 +118,20 @@ export class NamesGround {
     this.#lab = await buildLab({ nodes, pods, outside: [] }, { prefix: `names${process.pid}` });
     this.#route();
     installServices(this.lab, resolverServices(this.#port));
-    await this.start('dns', 'resolver.ts', `${this.#port}`);
+    this.#resolver = await this.start('dns', 'resolver.ts', `${this.#port}`);
+    this.#resolver.stdout!.on('data', text => (this.#floods += String(text).match(/flooded/g)?.length ?? 0));
     await this.start('target', 'web.ts');
     return this;
+  }
+
+  /** The resolver in the pod answers what it is asked meanwhile behind that. */
+  async whileResolverHangs<T>(work: () => Promise<T>): Promise<T> {
+    this.#resolver.kill('SIGSTOP');
+    try {
+      return await work();
+    } finally {
+      this.#resolver.kill('SIGCONT');
+    }
   }
 
   pathOf(host: keyof typeof HOSTS): string {
@@ -167,6 +183,8 @@ export class NamesGround {
     this.agent = new AgentProcess(this.nodePath, NODE, [
       '--manifests',
       join(this.folder, 'm'),
+      '--log-level',
+      'debug',
       ...socket,
       ...servers,
       ...options,
@@ -213,41 +231,32 @@ export class NamesGround {
     return JSON.parse(output) as ClientReport;
   }
 
-  /** A connection of shop/web that stays open; answers how many words have come back over it. */
-  keep(to: string): (() => number) & { end(): void } {
-    const file = fileURLToPath(new URL('keeper.ts', import.meta.url));
-    const child = inNamespace(this.pathOf('web'), () =>
-      spawn(process.execPath, [file, to], { stdio: ['ignore', 'pipe', 'inherit'] }),
-    );
-    this.#children.push(child);
-    let words = 0;
-    child.stdout!.on('data', data => {
-      words += String(data).split('\n').length - 1;
-    });
-    return Object.assign(() => words, { end: () => void child.kill('SIGKILL') });
+  /** A connection of shop/web that stays open; it ends with the ground. */
+  keep(to: string): KeptConnection {
+    const kept = new KeptConnection(this.pathOf('web'), to);
+    this.#kept.push(kept);
+    return kept;
   }
 
-  /** Until words come back over a connection that is kept, from now on. */
-  async goesOn(words: () => number): Promise<void> {
-    await new Promise(resolve => setTimeout(resolve, 100)); // what is on its way
-    const before = words();
-    await this.until(() => words() >= before + 3, 30_000);
+  async until(holds: () => boolean): Promise<void> {
+    await until(() => `what the agent was to do: ${this.agent?.output}`, holds);
   }
 
-  /** Whether none come for a while. */
-  async hasEnded(words: () => number): Promise<boolean> {
-    await new Promise(resolve => setTimeout(resolve, 100 * SLOW));
-    const before = words();
-    for (let i = 0; i < 40 * SLOW && words() === before; i++)
-      await new Promise(resolve => setTimeout(resolve, 50));
-    return words() === before;
+  /** Until the agent has scanned what was open before it: twice, and again where it did not know what pods were told. */
+  scannedAtStart(): Promise<void> {
+    return this.until(() => this.#scans.length >= (this.#scans[0] === 'blind' ? 3 : 2));
   }
 
-  async until(holds: () => boolean, ms = 5_000): Promise<void> {
-    for (let i = 0; !holds(); i++) {
-      if (i * 20 >= ms * SLOW) throw new Error(`never came: ${this.agent?.output}`);
-      await new Promise(resolve => setTimeout(resolve, 20));
-    }
+  /** Until the agent has scanned open connections twice because rules allow less by what is done. */
+  async scannedAfter(act: () => Promise<unknown>): Promise<void> {
+    const before = this.#scans.length;
+    await act();
+    await this.until(() => this.#scans.length >= before + 2);
+  }
+
+  get #scans(): string[] {
+    const lines = this.agent!.output.split('\n').filter(line => line.includes('connections were scanned'));
+    return lines.map(line => (line.includes('"blind":true') ? 'blind' : 'knowing'));
   }
 
   /** Until answers wait. */
@@ -264,9 +273,25 @@ export class NamesGround {
     );
   }
 
+  /** Until the resolver in the pod has sent the last answer of so many floods that begin now. */
+  flooded(count: number): Promise<void> {
+    const before = this.#floods;
+    return this.until(() => this.#floods >= before + count);
+  }
+
+  /** Until the agent has read all answers that have come: one that comes behind them is learnt. */
+  async read(name: string): Promise<void> {
+    await until('the agent is told', async () => (await this.visit({ names: [name] })).connected.length > 0);
+  }
+
   /** The line of the node's queue in /proc, in words. */
   queue(): string[] {
     return this.exec(this.nodePath, 'cat', '/proc/net/netfilter/nfnetlink_queue').trim().split(/\s+/);
+  }
+
+  /** How many have come to the agent's queue. */
+  get answersSeen(): number {
+    return Number(this.queue()[7]);
   }
 
   /** Of connections that the host opened. */
@@ -299,6 +324,7 @@ export class NamesGround {
     await this.agent?.kill();
     await this.#second?.kill();
     for (const child of this.#children) child.kill('SIGKILL');
+    for (const kept of this.#kept) kept.end();
     this.#lab?.remove();
     rmSync(this.folder, { recursive: true, force: true });
   }

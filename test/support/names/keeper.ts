@@ -1,7 +1,10 @@
-/** A pod's program that keeps one connection open and says `echo` for each word that comes back. Its argument: an address. */
+/**
+ * A pod's program that keeps one connection open, over which something is said all the time. Its argument: an address.
+ * It says beside it what it reads, and writes all that comes back.
+ */
 import { connect } from 'node:net';
 
 const connection = connect({ host: process.argv[2]!, port: 80 });
-connection.on('connect', () => setInterval(() => connection.write('word'), 50));
-connection.on('data', () => process.stdout.write('echo\n'));
+connection.on('connect', () => setInterval(() => connection.write('.'), 50));
 connection.on('error', () => process.exit(1));
+process.stdin.pipe(connection).pipe(process.stdout);

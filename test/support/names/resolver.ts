@@ -1,7 +1,7 @@
 /**
  * A resolver for the zone of the tests, over UDP and TCP, in whatever network namespace it is started, at the port of
  * its first argument or 53. Of `f2000.t.example` it sends 2,000 answers over UDP, ten a millisecond, each with other
- * addresses.
+ * addresses; it says `flooded` behind the last.
  */
 import { createSocket } from 'node:dgram';
 import { createServer } from 'node:net';
@@ -56,6 +56,7 @@ async function flood(message: Buffer, count: number, send: (bytes: Buffer) => vo
     }
     await new Promise(resolve => setTimeout(resolve, 1));
   }
+  process.stdout.write('flooded\n');
 }
 
 for (const family of ['udp4', 'udp6'] as const) {

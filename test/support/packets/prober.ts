@@ -23,18 +23,27 @@ export interface Trail {
   readonly arrived: readonly (readonly [number, number])[];
 }
 
-/** What the process is told. */
-export interface ProberOrders {
-  readonly flows: readonly (ProbedFlow & { readonly fromNamespace: string; readonly toNamespace: string })[];
+/** What the process is told: where to begin, to say when it has sent so many more of each flow, and to end. */
+export type ProberOrder =
+  | { readonly flows: readonly LocatedFlow[] }
+  | { readonly more: number }
+  | { readonly stop: true };
+
+export interface LocatedFlow extends ProbedFlow {
+  readonly fromNamespace: string;
+  readonly toNamespace: string;
 }
 
 const PROCESS = fileURLToPath(new URL('./proberprocess.ts', import.meta.url));
 
 export class Prober {
   readonly #child: ChildProcess;
+  readonly #ended: Promise<never>;
 
   private constructor(child: ChildProcess) {
     this.#child = child;
+    this.#ended = ended(child);
+    this.#ended.catch(() => undefined);
   }
 
   /** Packet k of each flow is sent in the order of `flows`, then packet k+1 of each. */
@@ -43,21 +52,31 @@ export class Prober {
     const child = spawn('taskset', ['-c', '0', process.execPath, PROCESS], {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
-    child.send({ flows: flows.map(flow => withNamespaces(lab, flow)) } satisfies ProberOrders);
-    await Promise.race([once(child, 'message'), ended(child)]);
-    return new Prober(child);
+    const prober = new Prober(child);
+    await prober.#answer({ flows: flows.map(flow => withNamespaces(lab, flow)) });
+    return prober;
+  }
+
+  /** Until so many more packets of each flow have been sent. */
+  async more(packets: number): Promise<void> {
+    await this.#answer({ more: packets });
   }
 
   async stop(): Promise<Trail[]> {
-    this.#child.send('stop');
-    const [trails] = (await Promise.race([once(this.#child, 'message'), ended(this.#child)])) as [Trail[]];
+    const trails = await this.#answer({ stop: true });
     this.kill();
-    return trails;
+    return trails as Trail[];
   }
 
   /** Ends it without a result; harmless to repeat. */
   kill(): void {
     this.#child.kill('SIGKILL');
+  }
+
+  async #answer(order: ProberOrder): Promise<unknown> {
+    this.#child.send(order);
+    const [answer] = await Promise.race([once(this.#child, 'message'), this.#ended]);
+    return answer;
   }
 }
 

@@ -1,5 +1,4 @@
 /** Pods of a laboratory that start under a standing default deny, and whose first process sends at once. */
-import { setTimeout } from 'node:timers/promises';
 import type { Lab } from '../../../bench/lab/lab.ts';
 import {
   AF_INET,
@@ -15,15 +14,24 @@ import {
 import { inNamespace } from '../../../bench/lab/netns.ts';
 import { socketAddress } from '../../../bench/lab/probe/sockaddr.ts';
 import { type Address, familyOf } from '../../../src/model/address.ts';
+import { until } from '../until.ts';
 import { type FakeRuntime, type PluginConnection, sandbox } from './fakeruntime.ts';
 
 export const PORT = { allowed: 7000, denied: 7001, back: 7002 } as const;
 
+let behind = 0;
+
 /** What arrived that was sent; a datagram names the start that it came from. */
 export class Receiver {
+  readonly #lab: Lab;
+  readonly #addresses: readonly Address[];
+  readonly #port: number;
   readonly #fds: readonly Fd[];
 
   constructor(lab: Lab, addresses: readonly Address[], port: number) {
+    this.#lab = lab;
+    this.#addresses = addresses;
+    this.#port = port;
     this.#fds = addresses.map(address => {
       const fd = datagramSocket(lab, address);
       bind(fd, socketAddress(address, port));
@@ -36,6 +44,22 @@ export class Receiver {
     for (const fd of this.#fds)
       for (let got = receive(fd); got !== undefined; got = receive(fd)) texts.push(got.data.toString());
     return texts;
+  }
+
+  /** The rest of what was sent: `from` may always send, and what it sends behind that tells that it would be there. */
+  async last(from: readonly Address[]): Promise<string[]> {
+    const missing = new Set<string>();
+    for (const [i, to] of this.#addresses.entries()) {
+      const text = `behind ${behind++}`;
+      missing.add(text);
+      sendOnce(this.#lab, from[i]!, to, this.#port, text);
+    }
+    const all: string[] = [];
+    await until('what is sent behind the others', () => {
+      all.push(...this.arrived().filter(text => !missing.delete(text)));
+      return missing.size === 0;
+    });
+    return all;
   }
 
   close(): void {
@@ -88,7 +112,7 @@ export class PodStarter {
 
   /** Until a plugin has been taken in. */
   async ready(): Promise<void> {
-    while (this.#plugin === undefined) await setTimeout(5);
+    await until('a plugin', () => this.#plugin !== undefined);
   }
 
   close(): void {

@@ -1,0 +1,48 @@
+/** A connection of a pod that stays open, and over which something is said all the time. */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { inNamespace } from '../../../bench/lab/netns.ts';
+import { until } from '../until.ts';
+
+/** A word that is sent again so often got no answer from anybody. */
+const RETRANSMITTED = 3;
+
+export class KeptConnection {
+  readonly #namespace: string;
+  readonly #to: string;
+  readonly #child: ChildProcess;
+  #words = 0;
+  #heard = '';
+
+  /** From a pod, by the path of its namespace, to port 80 of an address that answers what it is told. */
+  constructor(namespace: string, to: string) {
+    this.#namespace = namespace;
+    this.#to = to;
+    const file = fileURLToPath(new URL('keeper.ts', import.meta.url));
+    this.#child = inNamespace(namespace, () =>
+      spawn(process.execPath, [file, to], { stdio: ['pipe', 'pipe', 'inherit'] }),
+    );
+    this.#child.stdin!.on('error', () => undefined); // It may have ended.
+    this.#child.stdout!.on('data', text => (this.#heard += text));
+  }
+
+  /** Until a word that is said now has come back. */
+  async goesOn(): Promise<void> {
+    const word = `<${this.#words++}>`;
+    this.#child.stdin!.write(word);
+    await until(`${word} from ${this.#to}`, () => this.#heard.includes(word));
+  }
+
+  /** Until the kernel has sent a word again and again, and nobody has acknowledged it. */
+  async hangs(): Promise<void> {
+    const words = ['-Htno', 'state', 'established', 'dst', this.#to];
+    await until(`the end of ${this.#to}`, () => {
+      const line = inNamespace(this.#namespace, () => execFileSync('ss', words, { encoding: 'utf8' }));
+      return Number(/timer:\(on,[^,]*,(\d+)\)/.exec(line)?.[1] ?? 0) >= RETRANSMITTED;
+    });
+  }
+
+  end(): void {
+    this.#child.kill('SIGKILL');
+  }
+}
