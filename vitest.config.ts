@@ -26,6 +26,9 @@ const leavesNothing = (file: string) =>
   );
 const PURE = UNIT.filter(leavesNothing);
 
+// What a test waits for may take long on a busy machine; the default is one second.
+const EXPECT = { poll: { timeout: slow * 100_000, interval: 10 } };
+
 const setupFiles = ['test/support/seed.ts'];
 
 /** A file of properties takes minutes and one of unit tests a second: begun last, it would be waited for alone. */
@@ -49,6 +52,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           setupFiles,
+          expect: EXPECT,
           include: PURE,
           isolate: false,
           testTimeout: 120_000,
@@ -58,6 +62,7 @@ export default defineConfig({
         test: {
           name: 'unit-alone',
           setupFiles,
+          expect: EXPECT,
           include: UNIT.filter(file => !PURE.includes(file)),
           testTimeout: 120_000,
         },
@@ -66,6 +71,7 @@ export default defineConfig({
         test: {
           name: 'slow',
           setupFiles,
+          expect: EXPECT,
           include: SLOW,
           testTimeout: 120_000,
         },
@@ -75,6 +81,7 @@ export default defineConfig({
         test: {
           name: 'property',
           setupFiles,
+          expect: EXPECT,
           include: ['test/property/**/*.test.ts'],
           testTimeout: 900_000,
         },
@@ -85,6 +92,7 @@ export default defineConfig({
         test: {
           name: 'kernel',
           setupFiles,
+          expect: EXPECT,
           include: ['test/kernel/**/*.test.ts'],
           testTimeout: slow * 120_000,
           hookTimeout: slow * 60_000,

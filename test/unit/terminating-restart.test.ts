@@ -2,9 +2,10 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { compile } from '../../src/compiler/compile.ts';
 import { isolatedPodsIn } from '../../src/compiler/isolatedpods.ts';
-import { FollowedCluster, until } from '../support/api/clusterwatch.ts';
+import { FollowedCluster } from '../support/api/clusterwatch.ts';
 import { apiNamespace, apiNetworkPolicy, apiNode, apiPod } from '../support/api/objects.ts';
 import { FakeApiServer } from '../support/api/server.ts';
+import { until } from '../support/until.ts';
 
 const NODE = 'node-1';
 

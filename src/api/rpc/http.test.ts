@@ -1,5 +1,4 @@
 import { connect, type Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Registry } from 'prom-client';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { serveHttp } from './http.ts';
@@ -41,7 +40,7 @@ test.each([
   ['a body that never comes', 'POST /livez HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n'],
 ])('a caller that sends %s is not waited for', async (_, text) => {
   const { closed } = await half(text);
-  await expect(Promise.race([closed.then(() => 'closed'), sleep(5_000, 'open')])).resolves.toBe('closed');
+  await closed;
 });
 
 test('a check says in its own line alone what somebody has named', async () => {
@@ -58,7 +57,7 @@ test('a check says in its own line alone what somebody has named', async () => {
 test('a caller that never stops beginning its request is not waited for', async () => {
   const { closed, socket } = await half('GET /livez HTTP/1.1\r\nx: ');
   const drip = setInterval(() => socket.write('y'), 20);
-  await expect(Promise.race([closed.then(() => 'closed'), sleep(5_000, 'open')])).resolves.toBe('closed');
+  await closed;
   clearInterval(drip);
 });
 
@@ -79,7 +78,7 @@ test('of requests on end one is answered for a connection, read or not', async (
   const closed = new Promise<void>(resolve => socket.once('close', () => resolve()));
   socket.on('error', () => {}).resume();
   socket.write('GET /readyz HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(1000));
-  await expect(Promise.race([closed.then(() => 'closed'), sleep(5_000, 'open')])).resolves.toBe('closed');
+  await closed;
   await other.close();
   expect(asked).toBe(1);
 });

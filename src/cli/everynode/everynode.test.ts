@@ -49,7 +49,7 @@ class Cluster implements Agents {
   async triedAgain(node: string, times: number): Promise<void> {
     const tries = () => this.attempts.filter(each => each === node).length;
     const before = tries();
-    await vi.waitFor(() => expect(tries()).toBeGreaterThanOrEqual(before + times));
+    await expect.poll(() => tries()).toBeGreaterThanOrEqual(before + times);
   }
 
   tell(node: string, atMs: number, kind = 'Denial'): void {
@@ -88,11 +88,11 @@ test('what nodes tell is in one order of time, with the node', async () => {
   const cluster = new Cluster();
   for (const node of ['n1', 'n2']) cluster.add(node);
   const { shown, end, over } = asked(cluster);
-  await vi.waitFor(() => expect(cluster.told.size).toBe(2));
+  await expect.poll(() => cluster.told.size).toBe(2);
   cluster.tell('n1', 3);
   cluster.tell('n2', 2);
   cluster.tell('n1', 4);
-  await vi.waitFor(() => expect(shown).toEqual(['n2 2', 'n1 3', 'n1 4']));
+  await expect.poll(() => shown).toEqual(['n2 2', 'n1 3', 'n1 4']);
   end.abort();
   await over;
 });
@@ -101,18 +101,18 @@ test('a node that is away is said once, comes back by itself, and tells nothing 
   const cluster = new Cluster();
   for (const node of ['n1', 'n2']) cluster.add(node);
   const { shown, notes, end, over } = asked(cluster);
-  await vi.waitFor(() => expect(cluster.told.size).toBe(2));
+  await expect.poll(() => cluster.told.size).toBe(2);
   cluster.tell('n2', 1);
   cluster.down.add('n2');
   cluster.told.get('n2')!.end('the connection was lost');
-  await vi.waitFor(() => expect(notes).toEqual(['node n2 is away: the connection was lost']));
+  await expect.poll(() => notes).toEqual(['node n2 is away: the connection was lost']);
   await cluster.triedAgain('n2', 3);
   cluster.tell('n1', 2);
   cluster.down.delete('n2');
-  await vi.waitFor(() => expect(notes.at(-1)).toBe('node n2 is back'));
+  await expect.poll(() => notes.at(-1)).toBe('node n2 is back');
   cluster.tell('n2', 1);
   cluster.tell('n2', 3);
-  await vi.waitFor(() => expect(shown).toEqual(['n2 1', 'n1 2', 'n2 3']));
+  await expect.poll(() => shown).toEqual(['n2 1', 'n1 2', 'n2 3']);
   expect(notes).toHaveLength(2);
   end.abort();
   await over;
@@ -123,13 +123,13 @@ test('what comes while nobody reads what is printed is lost beyond a bound, and 
   cluster.add('n1');
   const { promise: printed, resolve: print } = Promise.withResolvers<void>();
   const { shown, notes, end, over } = asked(cluster, true, printed);
-  await vi.waitFor(() => expect(cluster.told.size).toBe(1));
+  await expect.poll(() => cluster.told.size).toBe(1);
   cluster.tell('n1', 0);
-  await vi.waitFor(() => expect(shown).toEqual(['n1 0']));
+  await expect.poll(() => shown).toEqual(['n1 0']);
   const padding = ' '.repeat(30 << 20);
   for (const atMs of [1, 2, 3, 4, 5, 6]) cluster.told.get('n1')!.heard.line(told(atMs, 'SeenFlow') + padding);
   print();
-  await vi.waitFor(() => expect(shown).toEqual(['n1 0', 'n1 1', 'n1 2', 'n1 3', 'n1 4']));
+  await expect.poll(() => shown).toEqual(['n1 0', 'n1 1', 'n1 2', 'n1 3', 'n1 4']);
   expect(notes).toEqual(['2 lines are lost: they came faster than they could be printed']);
   end.abort();
   expect(await over).toBe(false);
@@ -139,9 +139,9 @@ test('new connections of one turn that look the same are as many', async () => {
   const cluster = new Cluster();
   cluster.add('n1');
   const { shown, end, over } = asked(cluster);
-  await vi.waitFor(() => expect(cluster.told.size).toBe(1));
+  await expect.poll(() => cluster.told.size).toBe(1);
   for (let n = 0; n < 3; n++) cluster.tell('n1', 1, 'SeenFlow');
-  await vi.waitFor(() => expect(shown).toEqual(['n1 1', 'n1 1', 'n1 1']));
+  await expect.poll(() => shown).toEqual(['n1 1', 'n1 1', 'n1 1']);
   end.abort();
   await over;
 });
@@ -150,17 +150,17 @@ test('a right that is missing for a while, of a node that was heard, ends nothin
   const cluster = new Cluster();
   cluster.add('n1');
   const { shown, notes, end, over } = asked(cluster);
-  await vi.waitFor(() => expect(cluster.told.size).toBe(1));
+  await expect.poll(() => cluster.told.size).toBe(1);
   for (const why of ['the connection was lost', 'lost again']) {
     cluster.right = false;
     cluster.told.get('n1')!.end(why);
-    await vi.waitFor(() => expect(notes.at(-1)).toBe(`node n1 is away: ${why}`));
+    await expect.poll(() => notes.at(-1)).toBe(`node n1 is away: ${why}`);
     await cluster.triedAgain('n1', 2);
     cluster.right = true;
-    await vi.waitFor(() => expect(notes.at(-1)).toBe('node n1 is back'));
+    await expect.poll(() => notes.at(-1)).toBe('node n1 is back');
   }
   cluster.tell('n1', 1);
-  await vi.waitFor(() => expect(shown).toEqual(['n1 1']));
+  await expect.poll(() => shown).toEqual(['n1 1']);
   end.abort();
   await over;
 });
@@ -169,15 +169,15 @@ test('a node that comes later is asked too, also by a new pod, and an API server
   const cluster = new Cluster();
   cluster.add('n1');
   const { shown, notes, end, over } = asked(cluster);
-  await vi.waitFor(() => expect(cluster.told.size).toBe(1));
+  await expect.poll(() => cluster.told.size).toBe(1);
   cluster.unreachable = true;
-  await vi.waitFor(() => expect(notes.at(-1)).toContain('the API server does not answer'));
+  await expect.poll(() => notes.at(-1)).toContain('the API server does not answer');
   cluster.unreachable = false;
   cluster.add('n3');
-  await vi.waitFor(() => expect(cluster.told.has('n3')).toBe(true));
+  await expect.poll(() => cluster.told.has('n3')).toBe(true);
   expect(notes.at(-1)).toBe('the API server answers again');
   cluster.tell('n3', 5);
-  await vi.waitFor(() => expect(shown).toEqual(['n3 5']));
+  await expect.poll(() => shown).toEqual(['n3 5']);
   end.abort();
   await over;
 });
@@ -199,11 +199,11 @@ test.each([true, false])(
     cluster.forbidden.add('n1');
     cluster.down.add('n2');
     const { shown, notes, end, over } = asked(cluster, follow);
-    await vi.waitFor(() => expect(notes).toEqual(['node n2 is away: no route']));
+    await expect.poll(() => notes).toEqual(['node n2 is away: no route']);
     if (follow) await cluster.triedAgain('n2', 2);
     cluster.tell('n3', 1);
     const refused = 'node n1 is away: the right to create pods/exec is missing';
-    await vi.waitFor(() => expect(notes.at(-1)).toBe(refused));
+    await expect.poll(() => notes.at(-1)).toBe(refused);
     if (follow) end.abort();
     else cluster.told.get('n3')!.end();
     expect(await over).toBe(follow);
@@ -224,7 +224,7 @@ test('without --follow all that was told is shown in order, and a node that is a
   for (const node of ['n1', 'n2', 'n3']) cluster.add(node);
   cluster.down.add('n3');
   const { shown, notes, over } = asked(cluster, false);
-  await vi.waitFor(() => expect(cluster.told.size).toBe(2));
+  await expect.poll(() => cluster.told.size).toBe(2);
   cluster.tell('n1', 9);
   cluster.told.get('n1')!.end();
   cluster.tell('n2', 8);
@@ -238,7 +238,7 @@ test('without --follow it says that all have told all', async () => {
   const cluster = new Cluster();
   cluster.add('n1');
   const { over } = asked(cluster, false);
-  await vi.waitFor(() => expect(cluster.told.size).toBe(1));
+  await expect.poll(() => cluster.told.size).toBe(1);
   cluster.told.get('n1')!.end();
   expect(await over).toBe(true);
 });
@@ -247,7 +247,7 @@ test('what an agent says that is no object is said once, and hostile notes stay 
   const cluster = new Cluster();
   cluster.add('n1');
   const { notes, end, over } = asked(cluster);
-  await vi.waitFor(() => expect(cluster.told.size).toBe(1));
+  await expect.poll(() => cluster.told.size).toBe(1);
   for (const line of ['garbage', 'more', '{"kind":"Denial","time":{"toString":1,"valueOf":1}}'])
     cluster.told.get('n1')!.heard.line(line);
   cluster.told.get('n1')!.heard.note('3 new connections lost');
@@ -266,7 +266,7 @@ test('what nodes have recorded goes before what comes, whoever tells of it first
   cluster.beats = false;
   for (const node of ['n1', 'n2']) cluster.add(node);
   const { shown, end, over } = asked(cluster);
-  await vi.waitFor(() => expect(cluster.told.size).toBe(2));
+  await expect.poll(() => cluster.told.size).toBe(2);
   cluster.tell('n1', 2);
   cluster.told.get('n1')!.heard.line('');
   cluster.tell('n1', 9);
@@ -276,7 +276,7 @@ test('what nodes have recorded goes before what comes, whoever tells of it first
   expect(shown).toEqual([]);
   cluster.tell('n2', 1);
   cluster.told.get('n2')!.heard.line('');
-  await vi.waitFor(() => expect(shown).toEqual(['n2 1', 'n1 2', 'n2 3', 'n1 9']));
+  await expect.poll(() => shown).toEqual(['n2 1', 'n1 2', 'n2 3', 'n1 9']);
   end.abort();
   await over;
 });
@@ -285,16 +285,16 @@ test('a node that comes later and lets nobody in is away, and ends nothing', asy
   const cluster = new Cluster();
   cluster.add('n1');
   const { shown, notes, end, over } = asked(cluster);
-  await vi.waitFor(() => expect(cluster.told.size).toBe(1));
+  await expect.poll(() => cluster.told.size).toBe(1);
   cluster.forbidden.add('n2');
   cluster.add('n2');
   await vi.waitFor(() =>
     expect(notes).toEqual(['node n2 is away: the right to create pods/exec is missing']),
   );
   cluster.tell('n1', 1);
-  await vi.waitFor(() => expect(shown).toEqual(['n1 1']));
+  await expect.poll(() => shown).toEqual(['n1 1']);
   cluster.forbidden.clear();
-  await vi.waitFor(() => expect(notes.at(-1)).toBe('node n2 is back'));
+  await expect.poll(() => notes.at(-1)).toBe('node n2 is back');
   end.abort();
   await over;
 });
@@ -303,7 +303,7 @@ test('however many nodes there are, no ten of them listen to one signal', async 
   const cluster = new Cluster();
   for (let n = 0; n < 20; n++) cluster.add(`n${n}`);
   const { end, over } = asked(cluster);
-  await vi.waitFor(() => expect(cluster.told.size).toBe(20));
+  await expect.poll(() => cluster.told.size).toBe(20);
   for (const signal of cluster.ends) expect(getEventListeners(signal, 'abort').length).toBeLessThanOrEqual(1);
   expect(getEventListeners(end.signal, 'abort').length).toBeLessThanOrEqual(1);
   end.abort();

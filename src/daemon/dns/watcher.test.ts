@@ -62,7 +62,7 @@ test('a thread that ends while its start still waits is begun again', async () =
   const { promise, resolve } = Promise.withResolvers<void>();
   read.until = promise;
   commit();
-  await vi.waitFor(() => expect(threads).toHaveLength(1));
+  await expect.poll(() => threads).toHaveLength(1);
   await soon();
   threads[0]!.lost('it ended');
   await vi.advanceTimersByTimeAsync(5_000);
@@ -72,7 +72,7 @@ test('a thread that ends while its start still waits is begun again', async () =
   expect(answers.cache).toBeUndefined();
   expect(lines).toEqual([LOST]);
   await vi.advanceTimersByTimeAsync(1_000);
-  await vi.waitFor(() => expect(threads).toHaveLength(2));
+  await expect.poll(() => threads).toHaveLength(2);
   await answers.known();
   expect(lines).toEqual([LOST, READING]);
   await answers.close();
@@ -82,7 +82,7 @@ test('a thread that ends later is begun again once, though commits ask for it me
   let subjects = SUBJECTS;
   const { answers, commit } = site(() => subjects);
   commit();
-  await vi.waitFor(() => expect(answers.cache).toBeDefined());
+  await expect.poll(() => answers.cache).toBeDefined();
   threads[0]!.lost('it ended');
   subjects = { ...SUBJECTS };
   commit();
@@ -95,14 +95,14 @@ test('nothing is begun again for nobody, or after close()', async () => {
   let subjects = SUBJECTS;
   const { answers, commit } = site(() => subjects);
   commit();
-  await vi.waitFor(() => expect(answers.cache).toBeDefined());
+  await expect.poll(() => answers.cache).toBeDefined();
   subjects = { pods: [], sets: [] };
   commit();
   threads[0]!.lost('it ended');
   expect(vi.getTimerCount()).toBe(0);
   subjects = SUBJECTS;
   commit();
-  await vi.waitFor(() => expect(threads).toHaveLength(2));
+  await expect.poll(() => threads).toHaveLength(2);
   await soon();
   threads[1]!.lost('it ended');
   expect(vi.getTimerCount()).toBe(1);

@@ -1,9 +1,9 @@
 /** When the agent may start, against an API server that refuses some of what is asked of it. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { until } from '../../../test/support/api/clusterwatch.ts';
 import { apiClusterPolicy, apiDefinition } from '../../../test/support/api/objects.ts';
 import type { FakeApiServer } from '../../../test/support/api/server.ts';
 import { startShop } from '../../../test/support/api/shop.ts';
+import { until } from '../../../test/support/until.ts';
 import { compile } from '../../compiler/compile.ts';
 import { watchCluster } from '../../inputs/kube/watch/source.ts';
 import { sleep } from '../../lib/async/sleep.ts';

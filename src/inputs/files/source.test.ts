@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { until as eventually } from '../../../test/support/until.ts';
 import { type ClusterEvent, ClusterState } from '../../model/cluster.ts';
 import { type Problem, problemText } from '../../model/problem.ts';
 import { type ManifestWatch, watchManifests } from './source.ts';
@@ -233,10 +234,5 @@ function describeEvent({ key, value }: ClusterEvent): string {
 }
 
 async function until(holds: () => boolean): Promise<void> {
-  const deadline = Date.now() + 10_000;
-  while (!holds()) {
-    if (Date.now() > deadline)
-      throw new Error(`waited too long; policies: ${names()}; ${texts().join('\n')}`);
-    await sleep(5);
-  }
+  await eventually(() => `policies: ${names()}; ${texts().join('\n')}`, holds);
 }

@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { aborted } from './aborted.ts';
 import { KeyedQueue } from './keyedqueue.ts';
 import { sleep } from './sleep.ts';
@@ -37,10 +37,10 @@ test('KeyedQueue runs the work of one key in order, of another meanwhile, and go
   });
   const second = queue.run('a', async () => void log.push('a2'));
   await queue.run('b', async () => void log.push('b1'));
-  await vi.waitFor(() => expect(queue.busy).toEqual(new Set(['a'])));
+  await expect.poll(() => queue.busy).toEqual(new Set(['a']));
   gate.resolve();
   await expect(first).rejects.toThrow('a1 failed');
   await second;
   expect(log).toEqual(['b1', 'a1', 'a2']);
-  await vi.waitFor(() => expect(queue.busy).toEqual(new Set()));
+  await expect.poll(() => queue.busy).toEqual(new Set());
 });

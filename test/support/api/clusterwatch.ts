@@ -107,12 +107,3 @@ function sorted({ namespaces, pods, nodes, policies }: ClusterState): unknown {
     [...(map as Map<string, unknown>)].toSorted(([a], [b]) => (a < b ? -1 : 1)),
   );
 }
-
-/** Until the condition holds; throws with `what` after five seconds. */
-export async function until(what: string, condition: () => boolean): Promise<void> {
-  const deadline = performance.now() + 5_000;
-  while (!condition()) {
-    if (performance.now() > deadline) throw new Error(`never happened: ${what}`);
-    await sleep(2);
-  }
-}

@@ -1,5 +1,5 @@
 import { getEventListeners } from 'node:events';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { AskedApi } from '../../../../test/support/api/askedapi.ts';
 import { ApiError } from '../client/api.ts';
 import { type ListedKinds, lackText, listOnce } from './listonce.ts';
@@ -123,7 +123,7 @@ test('listOnce() lets no ten requests listen to one signal, and ends them all wh
   const asked = new AbortController();
   const reading = listOnce(api, ALL, () => {}, asked.signal);
   reading.catch(() => undefined);
-  await vi.waitFor(() => expect(api.signals.length).toBeGreaterThan(10));
+  await expect.poll(() => api.signals.length).toBeGreaterThan(10);
   for (const signal of [asked.signal, ...api.signals])
     expect(getEventListeners(signal, 'abort').length).toBeLessThanOrEqual(1);
   api.go();

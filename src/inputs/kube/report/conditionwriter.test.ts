@@ -1,8 +1,8 @@
 /** The condition of a node on a server, as its controllers see it. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { until } from '../../../../test/support/api/clusterwatch.ts';
 import { FakeApiServer, type KubeObject } from '../../../../test/support/api/server.ts';
+import { until } from '../../../../test/support/until.ts';
 import { ApiServer } from '../client/apiserver.ts';
 import { ConditionWriter } from './conditionwriter.ts';
 

@@ -1,6 +1,6 @@
 /** Events on a server: three agents, one author. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { FollowedCluster, until } from '../../../../test/support/api/clusterwatch.ts';
+import { FollowedCluster } from '../../../../test/support/api/clusterwatch.ts';
 import {
   apiClusterPolicy,
   apiDefinition,
@@ -8,6 +8,7 @@ import {
   apiPod,
 } from '../../../../test/support/api/objects.ts';
 import { FakeApiServer, type FakeRequest, type KubeObject } from '../../../../test/support/api/server.ts';
+import { until } from '../../../../test/support/until.ts';
 import { ApiError } from '../client/api.ts';
 import { type EventSpec, eventName } from './event.ts';
 import { EventRecorder } from './eventrecorder.ts';

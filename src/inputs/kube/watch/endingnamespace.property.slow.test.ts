@@ -5,11 +5,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { FollowedCluster, isSameState, stateOf, until } from '../../../../test/support/api/clusterwatch.ts';
+import { FollowedCluster, isSameState, stateOf } from '../../../../test/support/api/clusterwatch.ts';
 import { type Disturbance, disturb } from '../../../../test/support/api/disturb.ts';
 import { apiNamespace, apiNetworkPolicy, apiNode, apiPod } from '../../../../test/support/api/objects.ts';
 import { FakeApiServer, type FakeRequest, type Fault } from '../../../../test/support/api/server.ts';
 import { runs } from '../../../../test/support/seed.ts';
+import { until } from '../../../../test/support/until.ts';
 import { compile } from '../../../compiler/compile.ts';
 import { isolatedPodsIn } from '../../../compiler/isolatedpods.ts';
 import { type Cluster, namespaceOfPod, type PodKey } from '../../../model/cluster.ts';

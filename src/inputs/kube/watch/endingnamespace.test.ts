@@ -1,9 +1,10 @@
 /** A policy's deletion is heard of before its namespace's: whoever it isolated stays so, whatever the watches say and when. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { FollowedCluster, isSameState, stateOf, until } from '../../../../test/support/api/clusterwatch.ts';
+import { FollowedCluster, isSameState, stateOf } from '../../../../test/support/api/clusterwatch.ts';
 import { apiNamespace, apiNetworkPolicy, apiNode } from '../../../../test/support/api/objects.ts';
 import type { FakeApiServer, FakeRequest, Fault } from '../../../../test/support/api/server.ts';
 import { startShop } from '../../../../test/support/api/shop.ts';
+import { until } from '../../../../test/support/until.ts';
 import type { PodKey } from '../../../model/cluster.ts';
 import type { Direction, Policy } from '../../../model/policy.ts';
 

@@ -1,8 +1,9 @@
 /** Objects of any size come by list, by streamed list and by watch; what is too large of them fails closed. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { FollowedCluster, until } from '../../../../test/support/api/clusterwatch.ts';
+import { FollowedCluster } from '../../../../test/support/api/clusterwatch.ts';
 import { apiNamespace, apiNetworkPolicy, apiPod } from '../../../../test/support/api/objects.ts';
 import { FakeApiServer } from '../../../../test/support/api/server.ts';
+import { until } from '../../../../test/support/until.ts';
 import type { Pod } from '../../../model/cluster.ts';
 import { nextLimit } from './listpage.ts';
 

@@ -1,7 +1,7 @@
 /** Services of an API server, for their names: followed like all else, and nothing waits for them. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { until } from '../../../../test/support/api/clusterwatch.ts';
 import { FakeApiServer } from '../../../../test/support/api/server.ts';
+import { until } from '../../../../test/support/until.ts';
 import type { ServiceKey } from '../../../model/service.ts';
 import { type ClusterWatch, type SourceStatus, watchCluster } from './source.ts';
 

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { FollowedCluster, isSameState, stateOf, until } from '../../../../test/support/api/clusterwatch.ts';
+import { FollowedCluster, isSameState, stateOf } from '../../../../test/support/api/clusterwatch.ts';
 import { type Disturbance, disturb } from '../../../../test/support/api/disturb.ts';
 import {
   apiClusterPolicy,
@@ -14,6 +14,7 @@ import {
 } from '../../../../test/support/api/objects.ts';
 import { FakeApiServer, type Fault, type KubeObject } from '../../../../test/support/api/server.ts';
 import { runs } from '../../../../test/support/seed.ts';
+import { until } from '../../../../test/support/until.ts';
 
 const RUNS = runs(60, 60);
 const CRD = 'clusternetworkpolicies.policy.networking.k8s.io';
@@ -132,7 +133,6 @@ class World {
         break;
       case 'restart':
         await server.stop();
-        await sleep(3);
         await server.start();
         break;
       case 'token':

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { FollowedCluster, isSameState, stateOf, until } from '../../../../test/support/api/clusterwatch.ts';
+import { FollowedCluster, isSameState, stateOf } from '../../../../test/support/api/clusterwatch.ts';
 import {
   apiClusterPolicy,
   apiDefinition,
@@ -11,6 +11,7 @@ import {
 } from '../../../../test/support/api/objects.ts';
 import type { FakeApiServer, FakeRequest, Fault } from '../../../../test/support/api/server.ts';
 import { startShop } from '../../../../test/support/api/shop.ts';
+import { until } from '../../../../test/support/until.ts';
 
 let server: FakeApiServer;
 const followed: FollowedCluster[] = [];
@@ -131,7 +132,7 @@ describe.each([
     ['never comes', { type: 'silent' }],
   ])('is not ready while the list of policies %s, and is afterwards', async (_, fault) => {
     faultFor('networkpolicies', () => fault);
-    const cluster = follow(60);
+    const cluster = follow(fault.type === 'silent' ? 1_000 : 60_000);
     await until('the loss is told', () => cluster.told('NetworkPolicy').includes('lost'));
     expect(cluster.isReady).toBe(false);
     server.fault = () => undefined;
@@ -241,9 +242,10 @@ test('watchCluster() takes the new token when the old one is refused', async () 
 });
 
 test('watchCluster() asks for nothing at rest', async () => {
-  await synced();
+  const cluster = await synced();
   server.requests.length = 0;
-  await sleep(300);
+  server.put(apiPod('shop/db', '10.0.0.2'));
+  await same(cluster);
   expect(server.requests).toEqual([]);
 });
 
