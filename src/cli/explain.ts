@@ -1,6 +1,6 @@
 import { inDoubt, type Question } from '../answers/questions/answer.ts';
 import { type Asked, ask, parseQuestions, type Unreadable } from '../answers/questions/ask.ts';
-import { type NamedEnd, parseEnd, shortServiceName } from '../answers/questions/endname.ts';
+import { type NamedEndpoint, parseEndpoint, shortServiceName } from '../answers/questions/endpoint.ts';
 import { answerObject, fixOf } from '../answers/questions/explanation.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import { FlowTextError } from '../semantics/flowtext.ts';
@@ -10,7 +10,7 @@ import { type OutputOptions, writeLines } from '../terminal/output.ts';
 import { answerLine, answerLines, fixLines } from './explaintext.ts';
 import { readText } from './sources/files.ts';
 import { HIDDEN, lacksOf, noteState, readState } from './sources/readstate.ts';
-import { type QuestionNeeds, type SourceOptions, worldOf } from './sources/state.ts';
+import { clusterViewOf, type QuestionNeeds, type SourceOptions } from './sources/state.ts';
 
 export type ExplainOptions = OutputOptions &
   SourceOptions & { readonly flows?: string; readonly fix?: boolean; readonly unknownPods?: UnknownPods };
@@ -33,7 +33,7 @@ export async function explain(
   const questions = await readQuestions(from, to, options.flows);
   const state = await readState(options, wantedBy(questions));
   noteState(state);
-  const world = worldOf(state, options.unknownPods);
+  const world = clusterViewOf(state, options.unknownPods);
   const asked = ask(world, questions).map(each => (state.hidesPolicies ? withoutVerdict(each) : each));
   const only = options.flows === undefined ? asked[0] : undefined;
   if (only !== undefined && 'error' in only) throw new CommandError(only.error);
@@ -80,16 +80,16 @@ function wantedBy(questions: readonly (Question | Unreadable)[]): QuestionNeeds 
   };
 }
 
-function mayBeService({ name, port }: NamedEnd): boolean {
+function mayBeService({ name, port }: NamedEndpoint): boolean {
   if (name.kind === 'domain') return shortServiceName(name.name) !== undefined;
   return name.kind === 'service' || (port !== undefined && ['address', 'node'].includes(name.kind));
 }
 
 /** What cannot be read is told when it is asked. */
-function endsOf({ from, to }: Question): NamedEnd[] {
+function endsOf({ from, to }: Question): NamedEndpoint[] {
   return [from, to].flatMap(text => {
     try {
-      return [parseEnd(text)];
+      return [parseEndpoint(text)];
     } catch {
       return [];
     }

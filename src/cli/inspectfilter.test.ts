@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { world } from '../../test/support/questions/world.ts';
+import { clusterView } from '../../test/support/questions/clusterview.ts';
 import type { DirectionInspection, Inspection } from '../answers/readback/inspect.ts';
 import { onlyAbout } from './inspect.ts';
 
@@ -43,7 +43,7 @@ test.each([
 ])('onlyAbout() %s, of which nothing is programmed, says why', (what, said) => {
   const pod = (name: string, node: string) =>
     `{ apiVersion: v1, kind: Pod, metadata: { name: ${name}, namespace: shop }, spec: { nodeName: ${node} }, status: { podIP: 10.0.0.1 } }`;
-  const { cluster } = world(`${pod('free', 'n1')}\n---\n${pod('far', 'n2')}`);
+  const { cluster } = clusterView(`${pod('free', 'n1')}\n---\n${pod('far', 'n2')}`);
   expect(() => onlyAbout(inspection, what, { cluster, node: 'n1' })).toThrow(said);
 });
 

@@ -1,6 +1,6 @@
 /** Names of the DNS in every format of the matrix, and in a comparison. */
 import { expect, test } from 'vitest';
-import { world } from '../../test/support/questions/world.ts';
+import { clusterView } from '../../test/support/questions/clusterview.ts';
 import { diffMarkdown, diffObject } from '../answers/reach/diff/difftext.ts';
 import { diffOf } from '../answers/reach/diff/diffview.ts';
 import { csvLines, dotLines, htmlLines, markdownLines } from '../answers/reach/documents.ts';
@@ -25,7 +25,7 @@ spec:
   - { name: inside, action: Accept, to: [{ networks: [192.168.0.0/16] }] }
   - { name: nowhere, action: Deny, to: [{ networks: [0.0.0.0/0] }] }`;
 const cluster = (...names: string[]) =>
-  world([pod('web', '10.0.0.1'), pod('db', '10.0.0.2'), policy(names)].join('\n---\n'));
+  clusterView([pod('web', '10.0.0.1'), pod('db', '10.0.0.2'), policy(names)].join('\n---\n'));
 
 function shown(...names: string[]) {
   const view = matrixViewOf(cluster(...names), 'allow');
@@ -50,13 +50,13 @@ test('a name is one column where policies say the same of it everywhere, and non
   const simple = policy(['logs.example'])
     .split('\n')
     .filter(line => !/not-there|inside|dns/.test(line));
-  const state = world([pod('web', '10.0.0.1'), simple.join('\n')].join('\n---\n'));
+  const state = clusterView([pod('web', '10.0.0.1'), simple.join('\n')].join('\n---\n'));
   const { ends } = matrixViewOf(state, 'allow');
   expect(ends.filter(({ kind }) => kind === 'domain')).toMatchObject([{ members: ['logs.example'] }]);
-  expect(matrixViewOf(world(pod('db', '10.0.0.2')), 'allow').ends.some(({ kind }) => kind === 'domain')).toBe(
-    false,
-  );
-  const nobodys = world([pod('db', '10.0.0.2'), simple.join('\n')].join('\n---\n'));
+  expect(
+    matrixViewOf(clusterView(pod('db', '10.0.0.2')), 'allow').ends.some(({ kind }) => kind === 'domain'),
+  ).toBe(false);
+  const nobodys = clusterView([pod('db', '10.0.0.2'), simple.join('\n')].join('\n---\n'));
   expect(matrixViewOf(nobodys, 'allow').ends.some(({ kind }) => kind === 'domain')).toBe(false);
 });
 

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { address } from '../../bench/lab/topology.ts';
-import { world } from '../../test/support/questions/world.ts';
+import { clusterView } from '../../test/support/questions/clusterview.ts';
 import { DnsCache } from '../names/dnscache.ts';
 import { traceEnd } from './traceend.ts';
 
-const { cluster } = world(
+const { cluster } = clusterView(
   '{ apiVersion: v1, kind: Pod, metadata: { name: web, namespace: shop }, status: { podIPs: [{ ip: 10.0.0.1 }, { ip: "fd00::1" }] } }',
 );
-const { cluster: there } = world(
+const { cluster: there } = clusterView(
   '{ apiVersion: v1, kind: Pod, metadata: { name: far, namespace: shop }, spec: { nodeName: n2 }, status: { podIP: 10.2.0.1 } }',
 );
 const cache = new DnsCache();

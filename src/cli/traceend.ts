@@ -1,5 +1,5 @@
 /** A name of the DNS as where a trace leads to: the rules know addresses, so it is one that the pod was told. */
-import { type NamedEnd, parseEnd } from '../answers/questions/endname.ts';
+import { type NamedEndpoint, parseEndpoint } from '../answers/questions/endpoint.ts';
 import { familyOf } from '../model/address.ts';
 import { addressOwners } from '../model/addressowners.ts';
 import type { Cluster, PodKey } from '../model/cluster.ts';
@@ -53,14 +53,14 @@ export function traceEnd(
 }
 
 /** Who asked DNS is a pod, also where its address is what somebody has. */
-function podNamed(source: NamedEnd | undefined, cluster: Cluster | undefined) {
+function podNamed(source: NamedEndpoint | undefined, cluster: Cluster | undefined) {
   if (source?.name.kind !== 'address' || cluster === undefined) return undefined;
   return addressOwners(cluster).get(source.name.address)?.key;
 }
 
-function parsed(text: string): NamedEnd | undefined {
+function parsed(text: string): NamedEndpoint | undefined {
   try {
-    return parseEnd(text);
+    return parseEndpoint(text);
   } catch {
     return undefined;
   }

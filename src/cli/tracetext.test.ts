@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { address } from '../../bench/lab/topology.ts';
-import { world } from '../../test/support/questions/world.ts';
+import { clusterView } from '../../test/support/questions/clusterview.ts';
 import { inspectRuleset } from '../answers/readback/inspect.ts';
 import { walkKernel } from '../answers/readback/kernelwalk.ts';
 import { compile } from '../compiler/compile.ts';
@@ -19,7 +19,7 @@ function said(...policies: string[]): { also: string; named: string | undefined 
     pod('web', '10.0.0.1'),
     pod('db', '10.0.0.2'),
   ];
-  const { cluster } = world([...objects, ...policies].join('\n---\n'));
+  const { cluster } = clusterView([...objects, ...policies].join('\n---\n'));
   const flow = { from: address('10.0.0.1'), to: address('10.0.0.2'), protocol: 'TCP', port: 80 } as const;
   const ruleset = compile(cluster, 'n1');
   const { steps } = walkKernel(ruleset, flow, new Set());

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { world } from '../../test/support/questions/world.ts';
+import { clusterView } from '../../test/support/questions/clusterview.ts';
 import type { Address } from '../model/address.ts';
 import type { ClusterEvent } from '../model/cluster.ts';
 import type { Policy } from '../model/policy.ts';
@@ -21,7 +21,7 @@ const isolating = (name: string) =>
   `{ apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: { name: of-${name}, namespace: shop }, spec: { podSelector: { matchLabels: { app: ${name} } }, policyTypes: [Egress], egress: [{ to: [{ ipBlock: { cidr: 192.0.2.0/24 } }] }] } }`;
 
 function subjectsOf(...objects: string[]) {
-  const { namespaces, policies, pods } = world(objects.join('\n---\n')).cluster;
+  const { namespaces, policies, pods } = clusterView(objects.join('\n---\n')).cluster;
   const live = new Incremental('n1', 'allow', 'others', {
     queue: 'nft',
     resolvers: ['10.96.0.10' as Address],

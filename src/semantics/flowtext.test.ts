@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { world } from '../../test/support/questions/world.ts';
+import { clusterView } from '../../test/support/questions/clusterview.ts';
 import type { Address } from '../model/address.ts';
 import { ClusterState, type PodKey } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
@@ -43,7 +43,7 @@ describe('parseFlow() reads', () => {
 });
 
 test('parseFlow() asks for the address of a node', () => {
-  const { cluster } = world(
+  const { cluster } = clusterView(
     '{ apiVersion: v1, kind: Node, metadata: { name: n1 }, status: { addresses: [{ type: InternalIP, address: 172.18.0.2 }] } }',
   );
   expect(() => parseFlow(cluster, '10.0.0.1 -> node/n1:80')).toThrow(

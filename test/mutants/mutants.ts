@@ -2155,7 +2155,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'reach: a denial that may mean a pod does not',
-    find: "rule.action === 'accept' ? [sure] : [sure, unsure]",
+    find: "rule.action === 'accept' ? [sure] : [sure, undecided]",
     replace: '[sure]',
     test: 'property/reach.test.ts',
   },
@@ -2179,7 +2179,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'reach: unknown pods are open',
-    find: "isUnknownPod: landscape.unknownPods === 'deny' && isPodNetwork(regions, region, landscape)",
+    find: "isUnknownPod: clusterIndex.unknownPods === 'deny' && isPodNetwork(regions, region, clusterIndex)",
     replace: 'isUnknownPod: false',
     test: 'property/reach.test.ts',
   },
@@ -2269,8 +2269,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'diff: a network is another one in the other cluster',
-    find: 'landscapeOf(cluster, unknownPods, imagined, alongside)',
-    replace: 'landscapeOf(cluster, unknownPods, imagined)',
+    find: 'clusterIndexOf(cluster, unknownPods, imagined, alongside)',
+    replace: 'clusterIndexOf(cluster, unknownPods, imagined)',
     test: 'diff.test.ts',
   },
   // Plain YAML
@@ -2870,7 +2870,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'every node: who lacks a right is asked to wait',
-    find: 'if (error instanceof MissingRight) await letIn.refused(node, error);',
+    find: 'if (error instanceof MissingRight) await access.refused(node, error);',
     replace: '',
     test: 'everynode.test.ts',
   },

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { answer } from '../../src/answers/questions/answer.ts';
-import type { World } from '../../src/answers/questions/place.ts';
+import type { ClusterView } from '../../src/answers/questions/place.ts';
 import {
   type Address,
   type AddressRange,
@@ -46,7 +46,11 @@ const service: fc.Arbitrary<Service> = fc
     ports: [{ name: 'x', protocol, port, target }],
   }));
 
-const worldOf = (cluster: Cluster, unknownPods: UnknownPods, services: readonly Service[] = []): World => ({
+const worldOf = (
+  cluster: Cluster,
+  unknownPods: UnknownPods,
+  services: readonly Service[] = [],
+): ClusterView => ({
   cluster,
   inventory: {
     ...NO_INVENTORY,

@@ -49,7 +49,7 @@ test('the column of a name has what evaluate() allows to an address told under i
         ends.at(resolved.from),
         ends.at(resolved.to),
       );
-      const nameClass = reach.landscape.names.findIndex(each => each.patterns.includes(resolved.pattern));
+      const nameClass = reach.clusterIndex.names.findIndex(each => each.patterns.includes(resolved.pattern));
       if (!reach.families[familyOf(resolved.to)].mayResolve(ends.at(resolved.from), nameClass)) {
         expect(cell).toBe(reach.pool.none);
         tally.unheard++;
@@ -152,11 +152,11 @@ function* resolutions(cluster: Cluster, reach: Reach): Generator<Resolution> {
   const owners = addressOwners(cluster);
   const nodes = new Set([...cluster.nodes.values()].flatMap(({ addresses }) => addresses));
   const outside = addressesOf(cluster).filter(each => !owners.has(each) && !nodes.has(each));
-  const patterns = reach.landscape.names.flatMap(each => each.patterns);
+  const patterns = reach.clusterIndex.names.flatMap(each => each.patterns);
   let turn = 0;
   for (const [from, pod] of owners)
     for (const to of outside) {
-      if (familyOf(from) !== familyOf(to) || reach.landscape.unknownPodOf(to) !== undefined) continue;
+      if (familyOf(from) !== familyOf(to) || reach.clusterIndex.unknownPodOf(to) !== undefined) continue;
       for (const pattern of patterns) if (turn++ % 3 === 0) yield { pod, from, to, pattern };
     }
 }
@@ -182,7 +182,7 @@ function columnOf(reach: Reach, { lines }: Matrix, { to, pattern }: Resolution) 
     members.some(
       member =>
         member.kind === 'domain' &&
-        reach.landscape.names[member.nameClass]!.patterns.includes(pattern) &&
+        reach.clusterIndex.names[member.nameClass]!.patterns.includes(pattern) &&
         member.regions[family]?.includes(region),
     ),
   );
@@ -204,7 +204,7 @@ function rulesBy(cluster: Cluster, { to, pattern }: Resolution, from?: Address):
     ends: reach.families[familyOf(to)].ends,
     reachOfFamily: reach.families[familyOf(to)],
   };
-  return reach.landscape.names.some(({ meaning }, nameClass) => {
+  return reach.clusterIndex.names.some(({ meaning }, nameClass) => {
     const isMeant = [...meaning].every(each => matchesDomainName(each, nameUnder(pattern)));
     if (!isMeant) return false;
     return from === undefined
@@ -226,7 +226,7 @@ function matching(changes: readonly Change[], { reach }: Side, resolved: Resolut
       members.some(
         member =>
           member.kind === 'domain' &&
-          reach.landscape.names[member.nameClass]!.patterns.includes(resolved.pattern) &&
+          reach.clusterIndex.names[member.nameClass]!.patterns.includes(resolved.pattern) &&
           member.regions[family]?.includes(region),
       ),
     );

@@ -27,7 +27,7 @@ test('a representative reaches, and is reached by, whom the pod that it stands f
       const pod = podFor(representative);
       const after = reachOf(withPod(bare, pod, representative), { unknownPods });
       tally.representatives++;
-      for (const address of before.landscape.owners.keys()) {
+      for (const address of before.clusterIndex.owners.keys()) {
         const own = pod.addresses.find(each => each.includes(':') === address.includes(':'))!;
         const family: Family = own.includes(':') ? 'ip6' : 'ip';
         const { ends } = before.families[family];

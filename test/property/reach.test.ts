@@ -54,20 +54,20 @@ test('reachOf() equals evaluate() between all addresses, with what pods were tol
  * exempt, and the one was not told the other's address. Answers how many are unknown pods, which are denied.
  */
 function checkEnds(
-  { families, landscape }: Reach,
+  { families, clusterIndex }: Reach,
   from: Address,
   to: Address,
   expected: Connections,
 ): number {
-  if (from === to || landscape.nodes.has(from) || landscape.nodes.has(to)) return 0;
-  if (mayResolve(landscape, from, to)) return 0;
+  if (from === to || clusterIndex.nodes.has(from) || clusterIndex.nodes.has(to)) return 0;
+  if (mayResolve(clusterIndex, from, to)) return 0;
   const family = families[familyOf(from)];
   const [source, destination] = [family.ends.at(from), family.ends.at(to)];
   expect(family.connections(source, destination).id, `${from} -> ${to}`).toBe(expected.id);
   return [source, destination].filter(end => family.ends.all[end]!.isUnknownPod).length;
 }
 
-function mayResolve({ cluster, owners, names }: Reach['landscape'], from: Address, to: Address): boolean {
+function mayResolve({ cluster, owners, names }: Reach['clusterIndex'], from: Address, to: Address): boolean {
   const pod = owners.get(from);
   const patterns = names.flatMap(each => each.patterns);
   return pod !== undefined && patterns.some(pattern => cluster.resolved?.has(pod.key, to, pattern));

@@ -2,11 +2,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { world } from '../../../test/support/questions/world.ts';
+import { clusterView } from '../../../test/support/questions/clusterview.ts';
 import { NO_INVENTORY } from '../../model/inventory.ts';
 import { answer, groupsOf } from './answer.ts';
 
-const shop = world(readFileSync(join(import.meta.dirname, '../../../test/fixtures/questions.yaml'), 'utf8'));
+const shop = clusterView(
+  readFileSync(join(import.meta.dirname, '../../../test/fixtures/questions.yaml'), 'utf8'),
+);
 const ask = (text: string, known = shop) => {
   const [from = '', to = ''] = text.split(' -> ');
   return answer(known, { from, to });
@@ -117,7 +119,7 @@ describe('answer()', () => {
   });
 
   test('says that a Service is another name of what DNS has to tell', () => {
-    const policy = world(`
+    const policy = clusterView(`
 apiVersion: policy.networking.k8s.io/v1alpha2
 kind: ClusterNetworkPolicy
 metadata: { name: mail }

@@ -11,10 +11,10 @@ import type { DirectionVerdict, FlowVerdict } from '../../semantics/evaluate.ts'
 import { FlowTextError } from '../../semantics/flowtext.ts';
 import { viewOf } from '../../semantics/view.ts';
 import { namesNotes, resolvedFor } from './byname.ts';
-import { type NamedEnd, parseEnd } from './endname.ts';
+import { type NamedEndpoint, parseEndpoint } from './endpoint.ts';
 import { type Case, judge, MOST_PIECES, withNames } from './judge.ts';
 import { maybeNode, undecidedDenials } from './maybenode.ts';
-import type { Place, Targets, World } from './place.ts';
+import type { ClusterView, Place, Targets } from './place.ts';
 import { placesOf } from './places.ts';
 import { rangesText } from './ranges.ts';
 import { shortNameOf, targetsOf } from './targets.ts';
@@ -46,20 +46,20 @@ export interface Answer {
 const MOST_AUDITED = 16;
 
 /** Throws FlowTextError where the question cannot be read, or names what is not there. */
-export function answer(known: World, question: Question): Answer {
+export function answer(known: ClusterView, question: Question): Answer {
   const { given } = question;
-  const world = given === undefined ? known : { ...known, cluster: withGiven(known.cluster, given) };
-  const [from, to] = [parseEnd(question.from), parseEnd(question.to)];
+  const view = given === undefined ? known : { ...known, cluster: withGiven(known.cluster, given) };
+  const [from, to] = [parseEndpoint(question.from), parseEndpoint(question.to)];
   if (from.port ?? from.protocol) throw new FlowTextError(`"${from.text}": only the destination has a port`);
-  const targets = targetsOf(world, to);
-  const sources = sourcesOf(world, from);
-  const judged = judge(world, sources, targets.targets, familyAsked(from, to));
+  const targets = targetsOf(view, to);
+  const sources = sourcesOf(view, from);
+  const judged = judge(view, sources, targets.targets, familyAsked(from, to));
   const { cluster, isCut } = judged;
   if (judged.cases.length === 0 && targets.undecided === undefined)
     throw new FlowTextError(noFamily(from, to));
-  const maybe = maybeNode(cluster, judged.cases, world.unknownPods);
+  const maybe = maybeNode(cluster, judged.cases, view.unknownPods);
   const unheard = new Map([
-    ...undecidedDenials(cluster, judged.cases, world.known, world.unknownPods),
+    ...undecidedDenials(cluster, judged.cases, view.known, view.unknownPods),
     ...maybe.undecided,
   ]);
   const cases = judged.cases.map(each => withDoubt(each, unheard.get(each), targets));
@@ -75,12 +75,12 @@ export function answer(known: World, question: Question): Answer {
     notes: [
       ...notesOf(targets, isCut),
       ...maybe.notes,
-      ...namesNotes(to, sources, { cases, cluster }, world),
+      ...namesNotes(to, sources, { cases, cluster }, view),
       ...new Set(
-        cases.slice(0, MOST_AUDITED).flatMap(({ flow }) => auditNotes(cluster, flow, world.unknownPods)),
+        cases.slice(0, MOST_AUDITED).flatMap(({ flow }) => auditNotes(cluster, flow, view.unknownPods)),
       ),
     ],
-    resolved: resolvedFor(to, sources, world.known),
+    resolved: resolvedFor(to, sources, view.known),
     cluster,
   };
 }
@@ -107,20 +107,20 @@ export function reasonOf(each: Case): string {
 }
 
 /** A Service is no source: what comes from it comes from its pods. */
-function sourcesOf(world: World, end: NamedEnd): readonly Place[] {
+function sourcesOf(view: ClusterView, end: NamedEndpoint): readonly Place[] {
   const { name, text } = end;
-  if (name.kind === 'service' || shortNameOf(world, end) !== undefined)
+  if (name.kind === 'service' || shortNameOf(view, end) !== undefined)
     throw new FlowTextError(`"${text}": no connection comes from a Service: name what is behind it`);
-  return placesOf(world, name);
+  return placesOf(view, name);
 }
 
-function familyAsked(from: NamedEnd, to: NamedEnd): Family | undefined {
+function familyAsked(from: NamedEndpoint, to: NamedEndpoint): Family | undefined {
   if (from.family && to.family && from.family !== to.family)
     throw new FlowTextError(`"${from.text}" and "${to.text}" are not of one address family`);
   return from.family ?? to.family;
 }
 
-function noFamily(from: NamedEnd, to: NamedEnd): string {
+function noFamily(from: NamedEndpoint, to: NamedEndpoint): string {
   const asked = familyAsked(from, to);
   if (asked === undefined) return `"${from.text}" and "${to.text}" have no address family in common`;
   return `"${from.text}" or "${to.text}" has no ${FAMILY_NAME[asked]} address`;
@@ -162,7 +162,7 @@ function notesOf({ notes }: Targets, isCut: boolean): readonly string[] {
 
 /** Whom one end names, without port and protocol: `shop/web`, `10.0.0.1`, `svc/api`. */
 export function endHost(text: string): string {
-  const { name, port, protocol } = parseEnd(text);
+  const { name, port, protocol } = parseEndpoint(text);
   if (name.kind === 'address') return name.address;
   const tail = `${port === undefined ? '' : `:${port}`}${protocol === undefined ? '' : `/${protocol}`}`;
   return text.slice(0, text.length - tail.length).replace(/@[46]$/, '');

@@ -1,11 +1,11 @@
 import { expect, test, vi } from 'vitest';
-import { world } from '../../../test/support/questions/world.ts';
+import { clusterView } from '../../../test/support/questions/clusterview.ts';
 import type { PolicyIndex } from '../../semantics/policyindex.ts';
 import { ask } from './ask.ts';
 
 const pod = (name: string, ip: string) =>
   `{ apiVersion: v1, kind: Pod, metadata: { name: ${name}, namespace: shop, labels: { app: ${name} } }, spec: { containers: [{ name: c }] }, status: { podIP: ${ip} } }`;
-const known = world(
+const known = clusterView(
   [
     pod('web', '10.0.0.1'),
     pod('db', '10.0.0.2'),

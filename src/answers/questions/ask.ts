@@ -2,7 +2,7 @@
 import { FlowTextError } from '../../semantics/flowtext.ts';
 import { PolicyIndex } from '../../semantics/policyindex.ts';
 import { type Answer, answer, type Question } from './answer.ts';
-import type { World } from './place.ts';
+import type { ClusterView } from './place.ts';
 import { questionsIn } from './traffic.ts';
 
 /** A line that is not a question. */
@@ -22,12 +22,12 @@ interface Failure {
 }
 
 /** The results are in the order of the questions. */
-export function ask(known: World, questions: readonly (Question | Unreadable)[]): readonly Asked[] {
-  const world = { ...known, index: new PolicyIndex(known.cluster.policies.values()) };
+export function ask(known: ClusterView, questions: readonly (Question | Unreadable)[]): readonly Asked[] {
+  const view = { ...known, index: new PolicyIndex(known.cluster.policies.values()) };
   return questions.map(question => {
     if ('line' in question) return { question, words: `"${question.line}"`, error: question.problem };
     try {
-      return { answer: answer(world, question) };
+      return { answer: answer(view, question) };
     } catch (error) {
       if (!(error instanceof FlowTextError)) throw error;
       return { question, words: `${question.from} -> ${question.to}`, error: error.message };

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { world } from '../../../test/support/questions/world.ts';
+import { clusterView } from '../../../test/support/questions/clusterview.ts';
 import { answer } from './answer.ts';
 
 const pod = (name: string, ip: string) =>
@@ -8,7 +8,7 @@ const policy = (name: string, enforcement: string, app: string, ...from: string[
   `{ apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: { name: ${name}, namespace: shop, annotations: { sluice.dev/enforcement: ${enforcement} } }, spec: { podSelector: { matchLabels: { app: ${app} } }, policyTypes: [Ingress], ingress: [${from.map(each => `{ from: [{ podSelector: { matchLabels: { app: ${each} } } }] }`)}] } }`;
 const PODS = [pod('web', '10.0.0.1'), pod('db', '10.0.0.2'), pod('api', '10.0.0.3')];
 const asked = (...policies: string[]) =>
-  answer(world([...PODS, ...policies].join('\n---\n')), { from: 'shop/web', to: 'shop/db:5432' });
+  answer(clusterView([...PODS, ...policies].join('\n---\n')), { from: 'shop/web', to: 'shop/db:5432' });
 
 test.each([
   [

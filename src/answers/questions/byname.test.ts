@@ -1,13 +1,13 @@
 /** A name of the DNS as a destination, and addresses that a name allows: what is said of them, and what it rests on. */
 import { describe, expect, test } from 'vitest';
-import { world } from '../../../test/support/questions/world.ts';
+import { clusterView } from '../../../test/support/questions/clusterview.ts';
 import { spanText } from '../../lib/text/spantext.ts';
 import type { Address } from '../../model/address.ts';
 import { DnsCache, type DnsRecord } from '../../names/dnscache.ts';
 import { answer, groupsOf } from './answer.ts';
 import { fixOf } from './explanation.ts';
 
-const shop = world(`
+const shop = clusterView(`
 { apiVersion: v1, kind: Pod, metadata: { name: web, namespace: shop }, spec: { nodeName: n1 },
   status: { podIPs: [{ ip: 10.1.0.1 }, { ip: 'fd00::1' }] } }
 ---

@@ -8,20 +8,20 @@ import type { Cluster, PodKey } from '../../model/cluster.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { DnsRecord, DnsSnapshot } from '../../names/dnscache.ts';
 import { evaluator } from '../../semantics/evaluate.ts';
-import type { EndName, NamedEnd } from './endname.ts';
+import type { EndpointName, NamedEndpoint } from './endpoint.ts';
 import type { Case, Judged } from './judge.ts';
 import { resolvedElsewhere } from './maybenode.ts';
-import { type Place, podOf, type World } from './place.ts';
+import { type ClusterView, type Place, podOf } from './place.ts';
 
 const MOST_PODS = 3;
 const MOST_SHOWN = 5;
 
 /** Sentences for a question whose destination is a name of the DNS, or an address that may have one. */
 export function namesNotes(
-  { name }: NamedEnd,
+  { name }: NamedEndpoint,
   sources: readonly Place[],
   { cases, cluster }: Pick<Judged, 'cases' | 'cluster'>,
-  { known, unknownPods }: Pick<World, 'known' | 'unknownPods'>,
+  { known, unknownPods }: Pick<ClusterView, 'known' | 'unknownPods'>,
 ): readonly string[] {
   const own = podsAmong(sources.filter(source => resolvedElsewhere(source, known) === undefined));
   const domain = domainOf(name, cases);
@@ -61,14 +61,14 @@ function allowedNow(held: readonly DnsRecord[], known: DnsSnapshot | undefined):
 }
 
 /** Also of a Service that is another name of it. */
-function domainOf(name: EndName, cases: readonly Case[]): string | undefined {
+function domainOf(name: EndpointName, cases: readonly Case[]): string | undefined {
   if (name.kind === 'domain') return name.name;
   return cases.find(({ to }) => to.place.domain !== undefined)?.to.place.domain;
 }
 
 /** What the agent knows of the question: of its pods, and of the name or the address that they go to. */
 export function resolvedFor(
-  { name }: NamedEnd,
+  { name }: NamedEndpoint,
   sources: readonly Place[],
   known: DnsSnapshot | undefined,
 ): readonly DnsRecord[] {

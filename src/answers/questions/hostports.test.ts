@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { world } from '../../../test/support/questions/world.ts';
+import { clusterView } from '../../../test/support/questions/clusterview.ts';
 import { NO_INVENTORY } from '../../model/inventory.ts';
 import { answer } from './answer.ts';
 
 const pod = (name: string, ip: string, port: string, more = '') =>
   `{ apiVersion: v1, kind: Pod, metadata: { name: ${name}, namespace: shop }, spec: { nodeName: n1, ${more} containers: [{ ports: [${port}] }] }, status: { podIP: ${ip} } }`;
-const known = world(
+const known = clusterView(
   [
     '{ apiVersion: v1, kind: Node, metadata: { name: n1 }, status: { addresses: [{ type: InternalIP, address: 172.18.0.1 }] } }',
     '{ apiVersion: v1, kind: Node, metadata: { name: n2 }, status: { addresses: [{ type: InternalIP, address: 172.18.0.2 }] } }',

@@ -8,7 +8,7 @@ import type { Direction, Rule } from '../../model/policy.ts';
 import { matchPod } from '../../model/selector.ts';
 import { evaluatorOf, type FlowVerdict } from '../../semantics/evaluate.ts';
 import { viewOf } from '../../semantics/view.ts';
-import { type Place, podOf, type Target, type World } from './place.ts';
+import { type ClusterView, type Place, podOf, type Target } from './place.ts';
 import { freeIn, pieces } from './ranges.ts';
 
 export interface Case {
@@ -48,7 +48,7 @@ export function withNames(text: string, { from, to, flow, fromRange, toRange }: 
 
 /** In both families where both ends have both, or in the one that is asked for. */
 export function judge(
-  { cluster, unknownPods, index }: World,
+  { cluster, unknownPods, index }: ClusterView,
   sources: readonly Place[],
   targets: readonly Target[],
   family: Family | undefined,
@@ -56,16 +56,16 @@ export function judge(
   const taken = takenAddresses(cluster);
   const podsOf = (places: readonly Place[]) => places.flatMap(place => podOf(place) ?? []);
   const toPods = podsOf(targets.map(({ place }) => place));
-  const from = sources.map(place => settle(cluster, place, toPods, 'ingress', taken));
-  const settledAt = new Map<Place, Settled>();
+  const from = sources.map(place => assignAddresses(cluster, place, toPods, 'ingress', taken));
+  const assignedTo = new Map<Place, AssignedAddresses>();
   for (const { place } of targets)
-    settledAt.set(place, settle(cluster, place, podsOf(sources), 'egress', taken));
-  const settled = [...from, ...settledAt.values()];
+    assignedTo.set(place, assignAddresses(cluster, place, podsOf(sources), 'egress', taken));
+  const assigned = [...from, ...assignedTo.values()];
   const unresolved = withPods(
     cluster,
-    settled.flatMap(({ pod }) => pod ?? []),
+    assigned.flatMap(({ pod }) => pod ?? []),
   );
-  const names = namesIn(settledAt.values());
+  const names = namesIn(assignedTo.values());
   const inhabited =
     names.size === 0 ? unresolved : { ...unresolved, resolved: withResolved(unresolved, names) };
   const evaluatorIn = (each: Cluster) => evaluatorOf(viewOf(each, unknownPods, undefined, index));
@@ -75,16 +75,16 @@ export function judge(
   const isFull = () => cases.length >= MOST_CASES;
   for (const source of from)
     for (const to of targets)
-      for (const pair of pairs(source.stands, settledAt.get(to.place)!.stands, family)) {
+      for (const pair of pairs(source.candidates, assignedTo.get(to.place)!.candidates, family)) {
         if (isFull()) break;
         cases.push(...casesOf(evaluate, source.place, to, pair).map(each => withUnresolved(each, before)));
       }
-  return { cases, cluster: inhabited, isCut: isFull() || settled.some(({ isCut }) => isCut) };
+  return { cases, cluster: inhabited, isCut: isFull() || assigned.some(({ isCut }) => isCut) };
 }
 
-function namesIn(settled: Iterable<Settled>): ReadonlyMap<Address, string> {
-  const names = [...settled].flatMap(({ place: { domain }, stands }) =>
-    domain === undefined ? [] : stands.map(({ address }) => [address, domain] as const),
+function namesIn(assigned: Iterable<AssignedAddresses>): ReadonlyMap<Address, string> {
+  const names = [...assigned].flatMap(({ place: { domain }, candidates }) =>
+    domain === undefined ? [] : candidates.map(({ address }) => [address, domain] as const),
   );
   return new Map(names);
 }
@@ -106,13 +106,17 @@ function withPods(cluster: Cluster, added: readonly Pod[]): Cluster {
 }
 
 interface Pair {
-  readonly from: Stand;
-  readonly to: Stand;
+  readonly from: CandidateAddress;
+  readonly to: CandidateAddress;
   readonly family: Family;
 }
 
 /** Of each family; an own address stands for itself, so of a place that has several the first counts. */
-function* pairs(from: readonly Stand[], to: readonly Stand[], asked: Family | undefined): Generator<Pair> {
+function* pairs(
+  from: readonly CandidateAddress[],
+  to: readonly CandidateAddress[],
+  asked: Family | undefined,
+): Generator<Pair> {
   for (const family of ['ip', 'ip6'] as const) {
     if (asked !== undefined && asked !== family) continue;
     for (const source of ofFamily(from, family))
@@ -120,8 +124,8 @@ function* pairs(from: readonly Stand[], to: readonly Stand[], asked: Family | un
   }
 }
 
-function ofFamily(stands: readonly Stand[], family: Family): readonly Stand[] {
-  const found = stands.filter(({ address }) => familyOf(address) === family);
+function ofFamily(candidates: readonly CandidateAddress[], family: Family): readonly CandidateAddress[] {
+  const found = candidates.filter(({ address }) => familyOf(address) === family);
   return found.some(({ range }) => range !== undefined) ? found : found.slice(0, 1);
 }
 
@@ -214,10 +218,10 @@ function withResolved({ resolved }: Cluster, names: ReadonlyMap<Address, string>
   };
 }
 
-// Gives addresses to those whose address nobody knows: one for each way in which a policy could tell them apart.
+// A place without a known address gets one address of each range that the policies of the other end treat alike.
 
-/** An address that stands for a whole range. */
-interface Stand {
+/** An address that is judged for a place: its own, or one that represents a range. */
+interface CandidateAddress {
   readonly address: Address;
   /** Absent where the address is the place's own. */
   readonly range?: AddressRange;
@@ -226,32 +230,33 @@ interface Stand {
 /** Beyond these a question would take minutes; the note says so. */
 export const MOST_PIECES = 2_000;
 
-interface Settled {
+interface AssignedAddresses {
   readonly place: Place;
-  readonly stands: readonly Stand[];
+  readonly candidates: readonly CandidateAddress[];
   /** The pod that is there for the time of the question. */
   readonly pod?: Pod;
   readonly isCut: boolean;
 }
 
 /** `others` are the pods at the other end: their policies in `direction` are what sees this address. */
-function settle(
+function assignAddresses(
   cluster: Cluster,
   place: Place,
   others: readonly Pod[],
   direction: Direction,
   taken: Set<Address>,
-): Settled {
+): AssignedAddresses {
   const { unplaced, addresses } = place;
-  if (unplaced === undefined) return { place, stands: addresses.map(address => ({ address })), isCut: false };
+  if (unplaced === undefined)
+    return { place, candidates: addresses.map(address => ({ address })), isCut: false };
   const all = pieces(unplaced.within, networksSeenBy(cluster, others, direction));
-  const stands = all.slice(0, MOST_PIECES).flatMap(range => standIn(range, taken));
+  const candidates = all.slice(0, MOST_PIECES).flatMap(range => candidateIn(range, taken));
   const { pod } = unplaced;
-  const there = pod && { ...pod, addresses: stands.map(({ address }) => address) };
-  return { place, stands, isCut: all.length > MOST_PIECES, ...(there && { pod: there }) };
+  const there = pod && { ...pod, addresses: candidates.map(({ address }) => address) };
+  return { place, candidates, isCut: all.length > MOST_PIECES, ...(there && { pod: there }) };
 }
 
-function standIn(range: AddressRange, taken: Set<Address>): Stand[] {
+function candidateIn(range: AddressRange, taken: Set<Address>): CandidateAddress[] {
   const address = freeIn(range, taken);
   if (address === undefined) return [];
   taken.add(address);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { world } from '../../../test/support/questions/world.ts';
+import { clusterView } from '../../../test/support/questions/clusterview.ts';
 import { problemText } from '../../model/problem.ts';
 import { lintNames } from './lintnames.ts';
 
@@ -28,7 +28,7 @@ const KUBE_DNS =
   'pods: { namespaceSelector: { matchLabels: { kubernetes.io/metadata.name: kube-system } }, podSelector: { matchLabels: { k8s-app: kube-dns } } }';
 
 function lint(...objects: string[]) {
-  const { cluster, inventory } = world(objects.join('\n---\n'));
+  const { cluster, inventory } = clusterView(objects.join('\n---\n'));
   return lintNames(cluster, inventory).map(problem => [problem.code, problemText(problem)]);
 }
 

@@ -9,8 +9,8 @@ import type { Service } from '../../model/service.ts';
 import { topWorkloads } from '../../model/workloadof.ts';
 import { FlowTextError } from '../../semantics/flowtext.ts';
 import { answer } from './answer.ts';
-import { workloadText } from './endname.ts';
-import type { World } from './place.ts';
+import { workloadText } from './endpoint.ts';
+import type { ClusterView } from './place.ts';
 
 export function lintNames(cluster: Cluster, inventory: Inventory): readonly Problem[] {
   const mayAsk = dnsAsker(cluster, inventory);
@@ -136,20 +136,20 @@ function dnsAsker(cluster: Cluster, inventory: Inventory): Asker {
   const services = [...inventory.services.values()].filter(({ ports }) =>
     ports.some(({ port, protocol }) => port === DNS_PORT && protocol === 'UDP'),
   );
-  const world: World = { cluster, inventory, ...OF_MANIFESTS };
+  const view: ClusterView = { cluster, inventory, ...OF_MANIFESTS };
   const targets = [...services.map(({ key }) => `svc/${key}:53/UDP`), ...USUAL];
   const known = new Map<string, boolean>();
   return from => {
-    const found = known.get(from) ?? targets.some(to => isAllowed(world, from, to));
+    const found = known.get(from) ?? targets.some(to => isAllowed(view, from, to));
     known.set(from, found);
     return found;
   };
 }
 
 /** Its own policies are what is asked about: not those of the resolver. */
-function isAllowed(world: World, from: string, to: string): boolean {
+function isAllowed(view: ClusterView, from: string, to: string): boolean {
   try {
-    return answer(world, { from, to }).cases.some(({ verdict }) => verdict.egress.verdict === 'allow');
+    return answer(view, { from, to }).cases.some(({ verdict }) => verdict.egress.verdict === 'allow');
   } catch (error) {
     if (error instanceof FlowTextError) return false;
     throw error;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { address } from '../../../bench/lab/topology.ts';
-import { world } from '../../../test/support/questions/world.ts';
+import { clusterView } from '../../../test/support/questions/clusterview.ts';
 import { answer } from './answer.ts';
 
 const NODES = ['n1', 'n2'].map(
@@ -16,7 +16,7 @@ const PODS = [
 );
 const POLICY =
   '{ apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: { name: closed, namespace: shop }, spec: { podSelector: {}, policyTypes: [Ingress] } }';
-const known = world([...NODES, ...PODS, POLICY].join('\n---\n'), { unknownPods: 'deny' });
+const known = clusterView([...NODES, ...PODS, POLICY].join('\n---\n'), { unknownPods: 'deny' });
 const ask = (from: string, to: string, here = known) => {
   const { verdict, reason, notes } = answer(here, { from, to });
   return { verdict, reason, notes: notes.join() };

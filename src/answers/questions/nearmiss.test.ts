@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { world } from '../../../test/support/questions/world.ts';
+import { clusterView } from '../../../test/support/questions/clusterview.ts';
 import { parseFlow } from '../../semantics/flowtext.ts';
 import { nearMisses } from './nearmiss.ts';
 
-const { cluster, unknownPods } = world(`
+const { cluster, unknownPods } = clusterView(`
 { apiVersion: v1, kind: Pod, metadata: { name: web, namespace: shop, labels: { app: web } }, status: { podIPs: [{ ip: 10.0.0.1 }, { ip: 'fd00::1' }] } }
 ---
 { apiVersion: v1, kind: Pod, metadata: { name: db, namespace: shop, labels: { app: db } }, status: { podIP: 10.0.0.2 } }

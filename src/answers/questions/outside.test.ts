@@ -1,6 +1,6 @@
 /** Who dials an external address of a Service, or a port of a node, is seen as himself or as a node, as kube-proxy leads him. */
 import { expect, test } from 'vitest';
-import { world } from '../../../test/support/questions/world.ts';
+import { clusterView } from '../../../test/support/questions/clusterview.ts';
 import { answer } from './answer.ts';
 
 const node = (n: number) =>
@@ -12,7 +12,7 @@ const service = (name: string, app: string, ip: string, nodePort: number, policy
 const allowing = (cidr: string) =>
   `{ apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: { name: web, namespace: shop }, spec: { podSelector: {}, ingress: [{ from: [{ ipBlock: { cidr: ${cidr} } }] }] } }`;
 const shop = (cidr: string) =>
-  world(
+  clusterView(
     [
       ...[1, 2].map(node),
       pod('shop', 'near', 1, '10.1.0.2'),

@@ -10,7 +10,7 @@ import type { DnsSnapshot } from '../../names/dnscache.ts';
 import type { PolicyIndex } from '../../semantics/policyindex.ts';
 
 /** What ends are looked up in. */
-export interface World {
+export interface ClusterView {
   readonly cluster: Cluster;
   readonly inventory: Inventory;
   /** Whether a Service or a workload that is not there does not exist, or nobody knows. */

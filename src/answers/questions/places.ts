@@ -10,22 +10,25 @@ import { podCidrsOf } from '../../model/podcidrs.ts';
 import { type Workload, type WorkloadKind, workloadId } from '../../model/workload.ts';
 import { topWorkloads, workloadOf } from '../../model/workloadof.ts';
 import { FlowTextError, requireOwner } from '../../semantics/flowtext.ts';
-import { type EndName, workloadText } from './endname.ts';
-import type { Place, World } from './place.ts';
+import { type EndpointName, workloadText } from './endpoint.ts';
+import type { ClusterView, Place } from './place.ts';
 import { INTERNET, PRIVATE, rangesOf, without } from './ranges.ts';
 
 /** Throws FlowTextError where there is nobody of that name. */
-export function placesOf(world: World, name: Exclude<EndName, { kind: 'service' }>): readonly Place[] {
-  const { cluster, defaultNamespace } = world;
+export function placesOf(
+  view: ClusterView,
+  name: Exclude<EndpointName, { kind: 'service' }>,
+): readonly Place[] {
+  const { cluster, defaultNamespace } = view;
   switch (name.kind) {
     case 'pod':
-      return [podPlace(world, podNamed(world, `${name.namespace ?? defaultNamespace}/${name.name}`))];
+      return [podPlace(view, podNamed(view, `${name.namespace ?? defaultNamespace}/${name.name}`))];
     case 'workload':
-      return workloadPlaces(world, name.workload, name.namespace ?? defaultNamespace, name.name);
+      return workloadPlaces(view, name.workload, name.namespace ?? defaultNamespace, name.name);
     case 'labels':
-      return [futurePlace(world, name.namespace ?? defaultNamespace, name.labels)];
+      return [futurePlace(view, name.namespace ?? defaultNamespace, name.labels)];
     case 'node':
-      return [nodePlace(world, name.name)];
+      return [nodePlace(view, name.name)];
     case 'address':
       return [addressPlace(cluster, name.address)];
     case 'internet':
@@ -45,9 +48,15 @@ export function placesOf(world: World, name: Exclude<EndName, { kind: 'service' 
 }
 
 /** That there is none of a name; or that nobody knows, where it may not be listed. */
-export function absent(world: World, kind: string, name: string, hint: string, namespace?: string): string {
+export function absent(
+  view: ClusterView,
+  kind: string,
+  name: string,
+  hint: string,
+  namespace?: string,
+): string {
   const plural = `${kind.toLowerCase()}s`;
-  if (world.mayNotList?.(plural, namespace))
+  if (view.mayNotList?.(plural, namespace))
     return `whether there is a ${kind} ${name} is not known: you may not list ${plural}`;
   return `there is no ${kind} ${name}${hint}`;
 }
@@ -57,11 +66,11 @@ function internetOf(cluster: Cluster): AddressRange[] {
   return without(INTERNET, [...cluster.nodes.values()].flatMap(podCidrsOf).map(cidrRange));
 }
 
-function podNamed(world: World, key: PodKey): Pod {
-  const { cluster } = world;
+function podNamed(view: ClusterView, key: PodKey): Pod {
+  const { cluster } = view;
   const pod = cluster.pods.get(key);
   if (pod === undefined)
-    throw new FlowTextError(absent(world, 'pod', key, meant(world, key), key.split('/')[0]));
+    throw new FlowTextError(absent(view, 'pod', key, meant(view, key), key.split('/')[0]));
   if (pod.finished)
     throw new FlowTextError(
       `pod ${key} has finished: its address (${pod.addresses.join(', ') || 'none'}) is free for other pods, and no policy applies to it`,
@@ -70,7 +79,7 @@ function podNamed(world: World, key: PodKey): Pod {
 }
 
 /** What else has the name, or a pod of its namespace with one like it. */
-function meant({ cluster, inventory }: World, key: PodKey): string {
+function meant({ cluster, inventory }: ClusterView, key: PodKey): string {
   const start = key.indexOf('/') + 1;
   const isDeserted = cluster.pods.size + inventory.workloads.size === 0;
   const workload = topWorkloads(inventory).find(({ namespace, name }) => `${namespace}/${name}` === key);
@@ -102,36 +111,41 @@ const NOBODY = ', nor any other: name the manifests of pods and workloads too';
 const OTHER_KINDS = ' (a Service is svc/NAME, a Deployment deploy/NAME)';
 
 /** A pod that has no address yet is judged by what it will be. */
-export function podPlace(world: World, pod: Pod): Place {
+export function podPlace(view: ClusterView, pod: Pod): Place {
   if (pod.addresses.length === 0)
-    return { name: pod.key, addresses: [], unplaced: { within: podSpaces(world.cluster), pod } };
-  for (const address of pod.addresses) requireOwner(world.cluster, pod, address);
+    return { name: pod.key, addresses: [], unplaced: { within: podSpaces(view.cluster), pod } };
+  for (const address of pod.addresses) requireOwner(view.cluster, pod, address);
   return { name: pod.key, addresses: pod.addresses, pod };
 }
 
-function workloadPlaces(world: World, kind: WorkloadKind, namespace: string, name: string): readonly Place[] {
-  const { inventory, cluster } = world;
+function workloadPlaces(
+  view: ClusterView,
+  kind: WorkloadKind,
+  namespace: string,
+  name: string,
+): readonly Place[] {
+  const { inventory, cluster } = view;
   const id = workloadId(kind, namespace, name);
   const pods = [...cluster.pods.values()].filter(
     pod =>
       pod.namespace === namespace &&
       !pod.finished &&
-      (workloadOf(inventory, pod).id === id || isOwnedBy(world, pod, kind, name)),
+      (workloadOf(inventory, pod).id === id || isOwnedBy(view, pod, kind, name)),
   );
-  if (pods.length > 0) return pods.map(pod => podPlace(world, pod));
+  if (pods.length > 0) return pods.map(pod => podPlace(view, pod));
   const workload = inventory.workloads.get(id);
-  if (workload === undefined) throw new FlowTextError(noWorkload(world, kind, namespace, name));
-  return templatePlaces(world, workload);
+  if (workload === undefined) throw new FlowTextError(noWorkload(view, kind, namespace, name));
+  return templatePlaces(view, workload);
 }
 
 /** Also by the ReplicaSet or the Job in between. */
-function isOwnedBy({ inventory }: World, pod: Pod, kind: WorkloadKind, name: string): boolean {
+function isOwnedBy({ inventory }: ClusterView, pod: Pod, kind: WorkloadKind, name: string): boolean {
   const owner = inventory.podOwners.get(pod.key);
   return owner?.kind === kind && owner.name === name;
 }
 
-function noWorkload(world: World, kind: WorkloadKind, namespace: string, name: string) {
-  const { inventory, knowsInventory, mayNotList } = world;
+function noWorkload(view: ClusterView, kind: WorkloadKind, namespace: string, name: string) {
+  const { inventory, knowsInventory, mayNotList } = view;
   if (!knowsInventory && mayNotList === undefined)
     return `the agent knows no ${kind}s: name a pod, or ask the cluster (--kubeconfig) or --manifests`;
   const others = [...inventory.workloads.values()].filter(other => other.kind === kind);
@@ -144,16 +158,16 @@ function noWorkload(world: World, kind: WorkloadKind, namespace: string, name: s
           name,
         )
       : meantText([workloadText(kind, namespace, close)]);
-  return absent(world, kind, `${namespace}/${name}`, hint, namespace);
+  return absent(view, kind, `${namespace}/${name}`, hint, namespace);
 }
 
 /** A pod that its template would make; one that has the network of its node is the node, to policy. */
-export function templatePlaces(world: World, workload: Workload): readonly Place[] {
+export function templatePlaces(view: ClusterView, workload: Workload): readonly Place[] {
   const { kind, namespace, name, labels, partial, ports, hostNetwork } = workload;
   const key = workloadText(kind, namespace, name);
-  if (hostNetwork) return nodePlaces(world.cluster, key);
+  if (hostNetwork) return nodePlaces(view.cluster, key);
   const pod = { ...futurePod(key, namespace, labels), ports, ...(partial && { partial }) };
-  return [{ name: key, addresses: [], unplaced: { within: podSpaces(world.cluster), pod } }];
+  return [{ name: key, addresses: [], unplaced: { within: podSpaces(view.cluster), pod } }];
 }
 
 function nodePlaces({ nodes }: Cluster, key: string): readonly Place[] {
@@ -164,12 +178,12 @@ function nodePlaces({ nodes }: Cluster, key: string): readonly Place[] {
   }));
 }
 
-function futurePlace(world: World, namespace: string, labels: Labels): Place {
+function futurePlace(view: ClusterView, namespace: string, labels: Labels): Place {
   const text = Object.entries(labels).map(label => label.join('='));
   const pod = futurePod(`${namespace}/${text.join(',')}`, namespace, labels);
-  const given = world.cluster.pods.get(pod.key);
-  if (given !== undefined) return podPlace(world, given);
-  return { name: pod.key, addresses: [], unplaced: { within: podSpaces(world.cluster), pod } };
+  const given = view.cluster.pods.get(pod.key);
+  if (given !== undefined) return podPlace(view, given);
+  return { name: pod.key, addresses: [], unplaced: { within: podSpaces(view.cluster), pod } };
 }
 
 function futurePod(key: PodKey, namespace: string, labels: Labels): Pod {
@@ -177,13 +191,13 @@ function futurePod(key: PodKey, namespace: string, labels: Labels): Pod {
   return { key, namespace, name: key.slice(key.indexOf('/') + 1), labels, ...none };
 }
 
-function nodePlace(world: World, name: string): Place {
-  const { nodes } = world.cluster;
+function nodePlace(view: ClusterView, name: string): Place {
+  const { nodes } = view.cluster;
   const node = nodes.get(name);
   if (node === undefined) {
     const close = didYouMean(name, [...nodes.keys()]);
     const hint = close === undefined ? '' : `; did you mean ${close}?`;
-    throw new FlowTextError(absent(world, 'node', name, hint));
+    throw new FlowTextError(absent(view, 'node', name, hint));
   }
   const addresses = firstOfEach(addressesOfNode(node));
   if (addresses.length === 0) throw new FlowTextError(`node ${name} has no address`);

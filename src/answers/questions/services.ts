@@ -9,31 +9,31 @@ import { type Labels, matchesLabels } from '../../model/selector.ts';
 import type { EndpointSlice, Service, ServiceKey, ServicePort } from '../../model/service.ts';
 import { topWorkloads } from '../../model/workloadof.ts';
 import { FlowTextError } from '../../semantics/flowtext.ts';
-import { type NamedEnd, parseEnd } from './endname.ts';
-import { namedPort, type Place, podOf, type Target, type Targets, type World } from './place.ts';
+import { type NamedEndpoint, parseEndpoint } from './endpoint.ts';
+import { type ClusterView, namedPort, type Place, podOf, type Target, type Targets } from './place.ts';
 import { absent, elsewhere, placesOf, podPlace, templatePlaces } from './places.ts';
 
 /** Throws FlowTextError where there is none of that name. */
 export function serviceNamed(
-  world: World,
+  view: ClusterView,
   { namespace, name }: { readonly namespace?: string; readonly name: string },
 ): Service {
-  const { inventory, knowsInventory, defaultNamespace } = world;
+  const { inventory, knowsInventory, defaultNamespace } = view;
   const key: ServiceKey = `${namespace ?? defaultNamespace}/${name}`;
   const service = inventory.services.get(key);
   if (service !== undefined) return service;
-  if (!knowsInventory && world.mayNotList === undefined)
+  if (!knowsInventory && view.mayNotList === undefined)
     throw new FlowTextError(
       `the agent knows no Services: name a pod behind ${key}, or ask the cluster (--kubeconfig) or --manifests`,
     );
   const close = didYouMean(key, [...inventory.services.keys()]);
   const hint =
     close === undefined ? elsewhere([...inventory.services.keys()], name) : `; did you mean ${close}?`;
-  throw new FlowTextError(absent(world, 'Service', key, hint, key.split('/')[0]));
+  throw new FlowTextError(absent(view, 'Service', key, hint, key.split('/')[0]));
 }
 
 /** The Service that has an address for itself. */
-export function serviceAt({ inventory }: World, address: Address): Service | undefined {
+export function serviceAt({ inventory }: ClusterView, address: Address): Service | undefined {
   return [...inventory.services.values()].find(
     ({ clusterIps, externalIps }) => clusterIps.includes(address) || externalIps.includes(address),
   );
@@ -41,22 +41,27 @@ export function serviceAt({ inventory }: World, address: Address): Service | und
 
 /** Throws FlowTextError where the Service has no such port. */
 export function followService(
-  world: World,
+  view: ClusterView,
   service: Service,
-  end: NamedEnd,
+  end: NamedEndpoint,
   protocol: FlowProtocol,
 ): Targets {
-  if (service.type === 'ExternalName') return followName(world, service, end, protocol);
-  if (service.headless) return followHeadless(world, service, end, protocol);
+  if (service.type === 'ExternalName') return followName(view, service, end, protocol);
+  if (service.headless) return followHeadless(view, service, end, protocol);
   const port = portOf(service, end, protocol);
-  return answered(service, endpointsOf(world, service, port), port);
+  return answered(service, endpointsOf(view, service, port), port);
 }
 
 /** Its ports are only words: who dials one of its pods dials the port that it wants. */
-function followHeadless(world: World, service: Service, end: NamedEnd, protocol: FlowProtocol): Targets {
+function followHeadless(
+  view: ClusterView,
+  service: Service,
+  end: NamedEndpoint,
+  protocol: FlowProtocol,
+): Targets {
   if (!/^\d+$/.test(end.port ?? '') && service.ports.length > 0) {
     const port = portOf(service, end, protocol);
-    return answered(service, endpointsOf(world, service, port), port);
+    return answered(service, endpointsOf(view, service, port), port);
   }
   const number = Number(end.port);
   if (!Number.isInteger(number) || number < 1 || number > 65535)
@@ -64,7 +69,7 @@ function followHeadless(world: World, service: Service, end: NamedEnd, protocol:
       `"${end.text}": the headless Service ${service.key} names no ports: give a number`,
     );
   const port = { name: '', protocol: 'TCP', port: number, target: number } as const;
-  const targets = endpointsOf(world, service, wordFor(service, number, protocol) ?? port);
+  const targets = endpointsOf(view, service, wordFor(service, number, protocol) ?? port);
   return answered(
     service,
     targets.map(target => ({ ...target, protocol, port: number })),
@@ -107,25 +112,30 @@ function answered(service: Service, targets: readonly Target[], { port }: Servic
 }
 
 /** A name of the DNS instead of endpoints; it may be one of this cluster. */
-function followName(world: World, service: Service, end: NamedEnd, protocol: FlowProtocol): Targets {
+function followName(
+  view: ClusterView,
+  service: Service,
+  end: NamedEndpoint,
+  protocol: FlowProtocol,
+): Targets {
   const name = service.externalName ?? '';
   const note = `Service ${service.key} is another name of ${name}`;
-  const meant = parseEnd(name);
+  const meant = parseEndpoint(name);
   if (meant.name.kind === 'service') {
-    const behind = serviceNamed(world, meant.name);
+    const behind = serviceNamed(view, meant.name);
     const followed =
-      behind.key === service.key ? { targets: [], notes: [] } : followService(world, behind, end, protocol);
+      behind.key === service.key ? { targets: [], notes: [] } : followService(view, behind, end, protocol);
     return { ...followed, notes: [note, ...followed.notes] };
   }
   const number = Number(end.port);
   if (!Number.isInteger(number) || number < 1 || number > 65535)
     throw new FlowTextError(`"${end.text}": ${name} has no ports by name: give a number`);
-  const targets = placesOf(world, meant.name).map(place => ({ place, protocol, port: number }));
+  const targets = placesOf(view, meant.name).map(place => ({ place, protocol, port: number }));
   return { targets, notes: [note] };
 }
 
 /** By number or name; the only one where the question names none. */
-function portOf({ key, ports }: Service, { text, port }: NamedEnd, protocol: FlowProtocol): ServicePort {
+function portOf({ key, ports }: Service, { text, port }: NamedEndpoint, protocol: FlowProtocol): ServicePort {
   const fitting = ports.filter(each => each.protocol === protocol);
   const only = port === undefined && fitting.length === 1 ? fitting[0] : undefined;
   const found =
@@ -137,16 +147,16 @@ function portOf({ key, ports }: Service, { text, port }: NamedEnd, protocol: Flo
 }
 
 /** As the cluster wrote them down, else those that the selector means. */
-function endpointsOf(world: World, service: Service, port: ServicePort): Target[] {
-  const all = [...world.inventory.slices.values()].filter(slice => slice.service === service.key);
+function endpointsOf(view: ClusterView, service: Service, port: ServicePort): Target[] {
+  const all = [...view.inventory.slices.values()].filter(slice => slice.service === service.key);
   const own = all.filter(({ isMirrored }) => !isMirrored);
   const slices = own.length > 0 ? own : all;
-  const targets = slices.length > 0 ? fromSlices(world, slices, port) : fromSelector(world, service, port);
+  const targets = slices.length > 0 ? fromSlices(view, slices, port) : fromSelector(view, service, port);
   return targets.map(target => ({ ...target, service }));
 }
 
 /** One target for a pod that slices of both families have. */
-function fromSlices({ cluster }: World, slices: readonly EndpointSlice[], port: ServicePort): Target[] {
+function fromSlices({ cluster }: ClusterView, slices: readonly EndpointSlice[], port: ServicePort): Target[] {
   const owners = addressOwners(cluster);
   const found = new Map<string, { place: Place; addresses: Address[]; port: number }>();
   for (const slice of slices)
@@ -169,9 +179,9 @@ function fromSlices({ cluster }: World, slices: readonly EndpointSlice[], port: 
   }));
 }
 
-function fromSelector(world: World, { namespace, selector }: Service, port: ServicePort): Target[] {
+function fromSelector(view: ClusterView, { namespace, selector }: Service, port: ServicePort): Target[] {
   if (selector === undefined) return [];
-  return selected(world, namespace, selector).flatMap(place => {
+  return selected(view, namespace, selector).flatMap(place => {
     const number =
       typeof port.target === 'number' ? port.target : namedPort(podOf(place), port.target, port.protocol);
     return number === undefined ? [] : [{ place, protocol: port.protocol, port: number }];
@@ -179,24 +189,24 @@ function fromSelector(world: World, { namespace, selector }: Service, port: Serv
 }
 
 /** Pods that have the labels; where there are none, those that workloads would make. */
-function selected(world: World, namespace: string, selector: Labels): Place[] {
+function selected(view: ClusterView, namespace: string, selector: Labels): Place[] {
   const requirements = Object.entries(selector).map(
     ([key, value]) => ({ key, operator: 'In', values: [value] }) as const,
   );
   const fits = (item: { namespace: string; labels: Labels }) =>
     item.namespace === namespace && matchesLabels({ requirements }, item.labels);
-  const pods = [...world.cluster.pods.values()].filter(pod => !pod.finished && fits(pod));
-  if (pods.length > 0) return pods.map(pod => podPlace(world, pod));
-  return topWorkloads(world.inventory)
+  const pods = [...view.cluster.pods.values()].filter(pod => !pod.finished && fits(pod));
+  if (pods.length > 0) return pods.map(pod => podPlace(view, pod));
+  return topWorkloads(view.inventory)
     .filter(fits)
-    .flatMap(workload => templatePlaces(world, workload));
+    .flatMap(workload => templatePlaces(view, workload));
 }
 
 /**
  * As kube-proxy leads who dials an external address: where the pod is on another node than the one that he came to, that
  * node puts its own address in the place of his, unless the Service keeps it.
  */
-export function fromOutside({ cluster }: World, service: Service, found: Targets): Targets {
+export function fromOutside({ cluster }: ClusterView, service: Service, found: Targets): Targets {
   if (service.keepsSource) return { ...found, notes: [...found.notes, keptNote(service)] };
   const nodes = [...cluster.nodes.values()];
   const targets = found.targets.map(target => ({ ...target, senders: nodes }));
@@ -210,20 +220,20 @@ function keptNote({ key }: Service): string {
 
 /** Where one of these addresses is a node's, and the port one that a Service took on every node. */
 export function nodePortTargets(
-  world: World,
+  view: ClusterView,
   addresses: readonly Address[],
-  end: NamedEnd,
+  end: NamedEndpoint,
   protocol: FlowProtocol,
 ): Targets | undefined {
   const port = Number(end.port);
-  const nodes = [...world.cluster.nodes.values()];
+  const nodes = [...view.cluster.nodes.values()];
   const dialled = nodes.find(node => addresses.some(address => node.addresses.includes(address)))?.name;
   if (dialled === undefined || !Number.isInteger(port)) return undefined;
-  for (const service of world.inventory.services.values()) {
+  for (const service of view.inventory.services.values()) {
     const taken = service.ports.find(each => each.nodePort === port && each.protocol === protocol);
     if (taken === undefined) continue;
     const { keepsSource } = service;
-    const targets = endpointsOf(world, service, taken).map(target => {
+    const targets = endpointsOf(view, service, taken).map(target => {
       const own = podOf(target.place)?.node || undefined;
       if (keepsSource || own === dialled) return target;
       return { ...target, nodePort: { addresses, port, isElsewhere: own !== undefined } };

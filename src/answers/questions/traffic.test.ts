@@ -1,10 +1,10 @@
 /** The files that policy-assistant and cyclonus publish as examples, in their shapes. */
 import { expect, test } from 'vitest';
-import { world } from '../../../test/support/questions/world.ts';
+import { clusterView } from '../../../test/support/questions/clusterview.ts';
 import { answer } from './answer.ts';
 import { questionsIn } from './traffic.ts';
 
-const known = world(`
+const known = clusterView(`
 apiVersion: v1
 kind: List
 items:

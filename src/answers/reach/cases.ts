@@ -17,34 +17,34 @@ import {
 } from '../../model/policy.ts';
 import { means, mergePorts, type NumberedPort } from '../../model/ports.ts';
 import { Bits } from './bits.ts';
+import type { ClusterIndex, Selected } from './clusterindex.ts';
 import type { ConnectionPool, Connections } from './connections.ts';
 import type { FamilyEnds, PeerSets } from './familyends.ts';
-import type { Landscape, Selected } from './landscape.ts';
 import { togglesOf } from './regions.ts';
 
 /** The policies on each template, in order of precedence; what is left of those that may not select it (N68). */
-export function policiesByTemplate({ policies, selected, templates }: Landscape): readonly Policy[][] {
+export function policiesByTemplate({ policies, selected, templates }: ClusterIndex): readonly Policy[][] {
   const found: Policy[][] = templates.all.map(() => []);
   for (const policy of policies) {
-    const { yes, maybe } = selected.of(policy.subject);
+    const { yes, indeterminate } = selected.of(policy.subject);
     for (const template of yes) found[template]!.push(policy);
-    for (const template of maybe) found[template]!.push(whereUnsure(policy));
+    for (const template of indeterminate) found[template]!.push(whereUnsure(policy));
   }
   return found;
 }
 
 export class Cases {
   readonly #pool: ConnectionPool;
-  readonly #landscape: Landscape;
+  readonly #clusterIndex: ClusterIndex;
   readonly #ends: FamilyEnds;
   readonly #peers: PeerSets;
   readonly #steps = new Map<Policy, Map<string, readonly JudgedRule[]>>();
   /** The ends that declare the same ports, by the text of these. */
   readonly #byPorts: ReadonlyMap<string, Bits>;
 
-  constructor(pool: ConnectionPool, landscape: Landscape, ends: FamilyEnds, peers: PeerSets) {
+  constructor(pool: ConnectionPool, clusterIndex: ClusterIndex, ends: FamilyEnds, peers: PeerSets) {
     this.#pool = pool;
-    this.#landscape = landscape;
+    this.#clusterIndex = clusterIndex;
     this.#ends = ends;
     this.#peers = peers;
     this.#byPorts = this.#endsByPorts();
@@ -85,22 +85,22 @@ export class Cases {
     );
   }
 
-  /** `among` are the peers whose names have the meaning that `ports` gives them. */
+  /** `named` are the peers whose port names have the meaning that `ports` gives them. */
   #ruleSteps(
     policy: Policy,
     rule: Rule,
     ports: string,
     resolved: ReadonlySet<string>,
-    among?: Bits,
+    named?: Bits,
   ): JudgedRule[] {
     const { tier, id } = policy;
     const connections = portsConnections(this.#pool, rule.ports, JSON.parse(ports));
-    const { yes, maybe } = within(this.#peers.of(rule.peers, resolved), among);
+    const { yes, indeterminate } = within(this.#peers.of(rule.peers, resolved), named);
     const step = { tier, policy: id, rule: rule.path, connections };
     const sure = { ...step, action: rule.action, peers: yes };
-    // N68: whoever may be meant is denied, and never allowed.
-    const unsure = { ...step, action: 'deny' as const, peers: maybe };
-    const both = rule.action === 'accept' ? [sure] : [sure, unsure];
+    // N68: a peer that the rule may or may not select is denied by it, and never allowed.
+    const undecided = { ...step, action: 'deny' as const, peers: indeterminate };
+    const both = rule.action === 'accept' ? [sure] : [sure, undecided];
     return connections === this.#pool.none ? [] : both.filter(({ peers }) => !peers.isEmpty());
   }
 
@@ -108,7 +108,7 @@ export class Cases {
     const { all } = this.#ends;
     const found = new Map<string, Bits>();
     for (const [i, { template }] of all.entries()) {
-      const text = template === undefined ? '[]' : this.#landscape.templates.all[template]!.portsText;
+      const text = template === undefined ? '[]' : this.#clusterIndex.templates.all[template]!.portsText;
       getOrMake(found, text, () => new Bits(all.length)).add(i);
     }
     return found;
@@ -117,8 +117,10 @@ export class Cases {
 
 const NONE_RESOLVED: ReadonlySet<string> = new Set();
 
-function within({ yes, maybe }: Selected, among: Bits | undefined): Selected {
-  return among === undefined ? { yes, maybe } : { yes: yes.and(among), maybe: maybe.and(among) };
+function within({ yes, indeterminate }: Selected, peers: Bits | undefined): Selected {
+  return peers === undefined
+    ? { yes, indeterminate }
+    : { yes: yes.and(peers), indeterminate: indeterminate.and(peers) };
 }
 
 // The connections that the ports of a rule mean.

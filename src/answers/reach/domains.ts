@@ -19,7 +19,7 @@ export type Teller = (region: number) => string;
  * anyway. Networks of which policies say otherwise, as where they deny before the names, are places of their own.
  */
 export function domainPlaces(reach: Reach): ReachPlace[] {
-  return reach.landscape.names.flatMap((_, nameClass) => {
+  return reach.clusterIndex.names.flatMap((_, nameClass) => {
     const groups = familiesOf(reach).flatMap(family => {
       const found = matrixGroups(reach, family, nameClass);
       return found === undefined ? [] : [[family, found] as const];

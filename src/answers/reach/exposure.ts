@@ -13,7 +13,7 @@ import {
   type NamespaceSelector,
   type PodSelector,
 } from '../../model/selector.ts';
-import type { ImaginedPod } from './landscape.ts';
+import type { ImaginedPod } from './clusterindex.ts';
 import { type Cell, cellOf, type Ends, type Member, type ReachPlace } from './places.ts';
 import type { Reach } from './reach.ts';
 

@@ -8,7 +8,7 @@ import { podCidrsOf } from '../../model/podcidrs.ts';
 import type { NetworkPeer, Peer } from '../../model/policy.ts';
 import type { PodSelector } from '../../model/selector.ts';
 import { Bits } from './bits.ts';
-import type { Landscape, Selected } from './landscape.ts';
+import type { ClusterIndex, Selected } from './clusterindex.ts';
 import { networkAddresses, type Regions, regionsOf } from './regions.ts';
 
 export interface FamilyEnds {
@@ -28,18 +28,18 @@ export interface FamilyEnds {
   readonly imagined: readonly number[];
 }
 
-export function familyEndsOf(family: Family, landscape: Landscape): FamilyEnds {
-  const { owners, nodes, templateOf, imagined } = landscape;
+export function familyEndsOf(family: Family, clusterIndex: ClusterIndex): FamilyEnds {
+  const { owners, nodes, templateOf, imagined } = clusterIndex;
   const table = new EndTable();
-  const regions = regionsOfLandscape(family, landscape);
+  const regions = regionsOfIndex(family, clusterIndex);
   const isOut = (region: number) => ({
-    isOutside: areAskedFor(landscape) && !isPodNetwork(regions, region, landscape),
+    isOutside: areAskedFor(clusterIndex) && !isPodNetwork(regions, region, clusterIndex),
   });
   const ofPod = (template: number, region: number, address?: Address) =>
     table.add({
       template,
       region,
-      ...nodeParts(landscape, address),
+      ...nodeParts(clusterIndex, address),
       ...isOut(region),
       isUnknownPod: false,
     });
@@ -48,18 +48,18 @@ export function familyEndsOf(family: Family, landscape: Landscape): FamilyEnds {
       region,
       ...NO_NODE,
       ...isOut(region),
-      isUnknownPod: landscape.unknownPods === 'deny' && isPodNetwork(regions, region, landscape),
+      isUnknownPod: clusterIndex.unknownPods === 'deny' && isPodNetwork(regions, region, clusterIndex),
     });
   const at = (address: Address): number => {
     const region = regions.at(address);
     const owner = owners.get(address);
     if (owner !== undefined) return ofPod(templateOf.get(owner)!, region, address);
     if (!nodes.has(address)) return ofRegion(region);
-    return table.add({ region, ...nodeParts(landscape, address), ...isOut(region), isUnknownPod: false });
+    return table.add({ region, ...nodeParts(clusterIndex, address), ...isOut(region), isUnknownPod: false });
   };
   for (const address of [...owners.keys(), ...nodes.keys()]) if (familyOf(address) === family) at(address);
   const outside = [...regions.all.keys()].map(ofRegion);
-  const home = homeRegion(family, regions, landscape);
+  const home = homeRegion(family, regions, clusterIndex);
   const ofImagined = imagined.map(template => ofPod(template, home));
   return { family, all: table.all, regions, at, outside, imagined: ofImagined, ...naming(table.all.length) };
 }
@@ -76,7 +76,7 @@ function naming(count: number): Pick<FamilyEnds, 'named' | 'bare' | 'nameClassOf
 const NO_NODE = { nodeSelectors: [], isTunnelEnd: false } as const;
 
 function nodeParts(
-  { nodes, tunnels, tunnelLinks }: Landscape,
+  { nodes, tunnels, tunnelLinks }: ClusterIndex,
   address: Address | undefined,
 ): Pick<End, 'nodeSelectors' | 'isTunnelEnd'> {
   const node = address === undefined ? undefined : nodes.get(address);
@@ -89,32 +89,32 @@ function nodeParts(
 }
 
 /** The networks of the vocabulary by their index, and after them the pod networks of each cluster, where they matter. */
-function regionsOfLandscape(family: Family, landscape: Landscape): Regions {
-  const { vocabulary, alongside } = landscape;
+function regionsOfIndex(family: Family, clusterIndex: ClusterIndex): Regions {
+  const { vocabulary, alongside } = clusterIndex;
   const networks = [...vocabulary.networks.values()].map(({ cidr, except }) =>
     networkAddresses(family, [cidr], except),
   );
   const podNetworks = alongside.map(({ nodes }) =>
-    networkAddresses(family, areAskedFor(landscape) ? [...nodes.values()].flatMap(podCidrsOf) : []),
+    networkAddresses(family, areAskedFor(clusterIndex) ? [...nodes.values()].flatMap(podCidrsOf) : []),
   );
   return regionsOf(family, [...networks, ...podNetworks]);
 }
 
 /** Whether it matters what is in a pod network: for unknown pods, or for tunnels, which do not leave them. */
-function areAskedFor({ unknownPods, tunnelLinks }: Landscape): boolean {
+function areAskedFor({ unknownPods, tunnelLinks }: ClusterIndex): boolean {
   return unknownPods === 'deny' || tunnelLinks.tunnels !== undefined;
 }
 
 function isPodNetwork(
   { all }: Regions,
   region: number,
-  { vocabulary, alongside, cluster }: Landscape,
+  { vocabulary, alongside, cluster }: ClusterIndex,
 ): boolean {
   return all[region]!.networks.has(vocabulary.networks.size + alongside.indexOf(cluster));
 }
 
 /** Where most pods have their addresses, and so where one that is not there yet would have its own. */
-function homeRegion(family: Family, regions: Regions, { owners, cluster }: Landscape): number {
+function homeRegion(family: Family, regions: Regions, { owners, cluster }: ClusterIndex): number {
   const counts = new Map<number, number>();
   for (const address of owners.keys()) {
     if (familyOf(address) !== family) continue;
@@ -169,22 +169,22 @@ class EndTable {
 // Which ends of a family each peer of a rule means.
 
 export class PeerSets {
-  readonly #landscape: Landscape;
+  readonly #clusterIndex: ClusterIndex;
   readonly #ends: FamilyEnds;
   readonly #known = new Map<string, Selected>();
   readonly #networks: ReadonlyMap<string, number>;
   readonly #nodes: ReadonlyMap<string, number>;
   readonly everybody: Selected;
 
-  constructor(landscape: Landscape, ends: FamilyEnds) {
-    this.#landscape = landscape;
+  constructor(clusterIndex: ClusterIndex, ends: FamilyEnds) {
+    this.#clusterIndex = clusterIndex;
     this.#ends = ends;
-    this.#networks = indexed(landscape.vocabulary.networks);
-    this.#nodes = indexed(landscape.vocabulary.nodes);
+    this.#networks = indexed(clusterIndex.vocabulary.networks);
+    this.#nodes = indexed(clusterIndex.vocabulary.nodes);
     this.everybody = sure(Bits.full(ends.all.length));
   }
 
-  /** N12: any of the peers; maybe where one may mean it and none does for sure. `told` are patterns that mean the peer. */
+  /** N12: the ends that any of the peers selects, and those that one may select. `resolved` are the patterns that match a name of the peer. */
   of(peers: 'any' | readonly Peer[], resolved: ReadonlySet<string>): Selected {
     if (peers === 'any') return this.everybody;
     // C41: an address has a name for whom it was told, and whichever end it is.
@@ -192,7 +192,7 @@ export class PeerSets {
     const all = peers.map(peer => getOrMake(this.#known, contentText(peer), () => this.#one(peer)));
     const none = new Bits(this.#ends.all.length);
     const yes = all.reduce((sum, each) => sum.or(each.yes), none);
-    return { yes, maybe: all.reduce((sum, each) => sum.or(each.maybe), none).minus(yes) };
+    return { yes, indeterminate: all.reduce((sum, each) => sum.or(each.indeterminate), none).minus(yes) };
   }
 
   #one(peer: Peer): Selected {
@@ -213,10 +213,10 @@ export class PeerSets {
   }
 
   #pods(selector: PodSelector): Selected {
-    const { yes, maybe } = this.#landscape.selected.of(selector);
-    const among = (found: Bits) =>
+    const { yes, indeterminate } = this.#clusterIndex.selected.of(selector);
+    const endsOf = (found: Bits) =>
       this.#where(({ template }) => template !== undefined && found.has(template));
-    return { yes: among(yes), maybe: among(maybe) };
+    return { yes: endsOf(yes), indeterminate: endsOf(indeterminate) };
   }
 
   #network(peer: NetworkPeer): Bits {
@@ -237,7 +237,7 @@ export class PeerSets {
 }
 
 function sure(yes: Bits): Selected {
-  return { yes, maybe: new Bits(yes.size) };
+  return { yes, indeterminate: new Bits(yes.size) };
 }
 
 function indexed(words: ReadonlyMap<string, unknown>): Map<string, number> {

@@ -6,14 +6,14 @@ import { type Cluster, isSelectable, type Node, namespaceOf, type Pod } from '..
 import type { Inventory } from '../../model/inventory.ts';
 import type { Labels } from '../../model/labels.ts';
 import { podsByWorkload, topWorkloads } from '../../model/workloadof.ts';
+import type { ImaginedPod } from './clusterindex.ts';
 import type { Connections } from './connections.ts';
-import type { ImaginedPod } from './landscape.ts';
 import type { Reach } from './reach.ts';
 import { addressCount } from './regions.ts';
 
 /** All of them but what is imagined. */
 export function reachPlaces(reach: Reach): ReachPlace[] {
-  const { cluster, owners } = reach.landscape;
+  const { cluster, owners } = reach.clusterIndex;
   const owned = ({ addresses }: Pod, pod: Pod) => addresses.filter(address => owners.get(address) === pod);
   const pods = [...cluster.pods.values()].filter(isSelectable);
   return joined([
@@ -36,7 +36,7 @@ export function reachPlaces(reach: Reach): ReachPlace[] {
 /** Each imagined pod by itself, over the families that the cluster's pods have. */
 export function imaginedPlaces(reach: Reach): ReachPlace[] {
   const families = familiesOf(reach);
-  return reach.landscape.imagined.map((_, index) => ({
+  return reach.clusterIndex.imagined.map((_, index) => ({
     ends: Object.fromEntries(
       families.map(family => [family, reach.families[family].ends.imagined[index]!]),
     ) as Ends,
@@ -81,10 +81,10 @@ function outsideOfFamily(reach: Reach, family: Family): ReachPlace[] {
 }
 
 /** By their index. */
-export function outsideRegions({ families, landscape }: Reach, family: Family): number[] {
+export function outsideRegions({ families, clusterIndex }: Reach, family: Family): number[] {
   const { ends } = families[family];
   const taken = new Map<number, bigint>();
-  const known = new Set<Address>([...landscape.owners.keys(), ...landscape.nodes.keys()]);
+  const known = new Set<Address>([...clusterIndex.owners.keys(), ...clusterIndex.nodes.keys()]);
   for (const address of known) {
     if (familyOf(address) !== family) continue;
     const region = ends.regions.at(address);
@@ -122,8 +122,8 @@ export interface ReachPlace {
 }
 
 /** Of its pods; both where there is none. */
-export function familiesOf({ landscape }: Reach): readonly Family[] {
-  const found = new Set([...landscape.owners.keys()].map(familyOf));
+export function familiesOf({ clusterIndex }: Reach): readonly Family[] {
+  const found = new Set([...clusterIndex.owners.keys()].map(familyOf));
   return found.size === 0 ? FAMILIES : FAMILIES.filter(family => found.has(family));
 }
 
@@ -182,14 +182,14 @@ function passing(
 const MOST_SETS = 2 ** 26;
 
 /** Whom a matrix is about: the workloads of a cluster, with the pods that they have, or as their templates would make them. */
-export interface Crowd {
+export interface Workloads {
   /** Pods without an address, and templates of workloads without pods. */
   readonly imagined: readonly (ImaginedPod & { readonly workload: string })[];
   /** The workload of each pod: `Deployment shop/web`, `Pod shop/web`. */
   readonly workloadOf: ReadonlyMap<Pod, string>;
 }
 
-export function crowdOf(cluster: Cluster, inventory: Inventory): Crowd {
+export function workloadsIn(cluster: Cluster, inventory: Inventory): Workloads {
   const workloads = podsByWorkload(cluster, inventory);
   const workloadOf = new Map([...workloads].flatMap(([id, pods]) => pods.map(pod => [pod, id] as const)));
   const pending = [...workloadOf].filter(([pod]) => isSelectable(pod) && pod.addresses.length === 0);
@@ -215,7 +215,7 @@ interface PodOrTemplate {
 }
 
 /** Undefined for what is no pod. */
-export function workloadOfMember({ imagined, workloadOf }: Crowd, member: Member): string | undefined {
+export function workloadOfMember({ imagined, workloadOf }: Workloads, member: Member): string | undefined {
   if (member.kind === 'pod') return workloadOf.get(member.pod);
   return member.kind === 'imagined' ? imagined[member.index]!.workload : undefined;
 }

@@ -7,13 +7,13 @@ import { patternsOfPolicy } from '../../model/domainpeers.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { Direction, Policy } from '../../model/policy.ts';
 import { allowedOf, Cases, type JudgedPeers, judgePeers, policiesByTemplate } from './cases.ts';
+import { type ClusterIndex, clusterIndexOf, hasRuleByName, type ImaginedPod } from './clusterindex.ts';
 import { ConnectionPool, type Connections } from './connections.ts';
 import { type End, type FamilyEnds, familyEndsOf, PeerSets } from './familyends.ts';
-import { hasRuleByName, type ImaginedPod, type Landscape, landscapeOf } from './landscape.ts';
 
 export interface Reach {
   readonly pool: ConnectionPool;
-  readonly landscape: Landscape;
+  readonly clusterIndex: ClusterIndex;
   readonly families: Readonly<Record<Family, FamilyReach>>;
 }
 
@@ -27,9 +27,9 @@ export interface ReachOptions {
 
 export function reachOf(cluster: Cluster, options: ReachOptions): Reach {
   const { unknownPods, imagined = [], pool = new ConnectionPool(), alongside } = options;
-  const landscape = landscapeOf(cluster, unknownPods, imagined, alongside);
-  const family = (name: Family) => new FamilyReach(name, pool, landscape);
-  return { pool, landscape, families: { ip: family('ip'), ip6: family('ip6') } };
+  const clusterIndex = clusterIndexOf(cluster, unknownPods, imagined, alongside);
+  const family = (name: Family) => new FamilyReach(name, pool, clusterIndex);
+  return { pool, clusterIndex, families: { ip: family('ip'), ip6: family('ip6') } };
 }
 
 // Who reaches whom over one family: for each pair of ends the exact set of connections that may pass.
@@ -45,7 +45,7 @@ class FamilyReach {
   readonly family: Family;
   readonly ends: FamilyEnds;
   readonly #pool: ConnectionPool;
-  readonly #landscape: Landscape;
+  readonly #clusterIndex: ClusterIndex;
   readonly #cases: Cases;
   readonly #everybody;
   readonly #policies: readonly Policy[][];
@@ -56,15 +56,15 @@ class FamilyReach {
   /** By direction, and the index of the end whose policies are asked. */
   readonly #byEnd: Record<Direction, (Judgement | undefined)[]>;
 
-  constructor(family: Family, pool: ConnectionPool, landscape: Landscape) {
+  constructor(family: Family, pool: ConnectionPool, clusterIndex: ClusterIndex) {
     this.family = family;
     this.#pool = pool;
-    this.#landscape = landscape;
-    this.ends = familyEndsOf(family, landscape);
-    const peers = new PeerSets(landscape, this.ends);
+    this.#clusterIndex = clusterIndex;
+    this.ends = familyEndsOf(family, clusterIndex);
+    const peers = new PeerSets(clusterIndex, this.ends);
     this.#everybody = peers.everybody.yes;
-    this.#cases = new Cases(pool, landscape, this.ends, peers);
-    this.#policies = policiesByTemplate(landscape);
+    this.#cases = new Cases(pool, clusterIndex, this.ends, peers);
+    this.#policies = policiesByTemplate(clusterIndex);
     this.#resolving = this.#endsResolving();
     const judged = (direction: Direction) => this.ends.all.map(end => this.#judge(direction, end));
     this.#byEnd = { egress: judged('egress'), ingress: judged('ingress') };
@@ -120,7 +120,7 @@ class FamilyReach {
   /** N72: what is denied of connections from one address to another, by the sender's node and by the receiver. */
   #tunnels(from: Address, to: Address): Connections[] {
     const pool = this.#pool;
-    const { owners, cluster, strangerOf, nodeWith, tunnels } = this.#landscape;
+    const { owners, cluster, strangerOf, nodeWith, tunnels } = this.#clusterIndex;
     const pod = owners.get(from);
     const sender = pod === undefined ? strangerOf(from) : cluster.nodes.get(pod.node);
     const denied: Connections[] = [];
@@ -140,7 +140,7 @@ class FamilyReach {
 
   #side(direction: Direction, own: Address, peer: Address, viaService: boolean): Connections {
     const pool = this.#pool;
-    const { owners, cluster, unknownPodOf } = this.#landscape;
+    const { owners, cluster, unknownPodOf } = this.#clusterIndex;
     const subject = owners.get(own);
     if (subject === undefined) {
       const near = unknownPodOf(own);
@@ -165,13 +165,13 @@ class FamilyReach {
   }
 
   #withoutOwnTunnels(found: Connections): Connections {
-    const { tunnels, podTunnels } = this.#landscape.tunnelLinks;
+    const { tunnels, podTunnels } = this.#clusterIndex.tunnelLinks;
     return podTunnels === 'allow' ? found : this.#pool.minus(found, this.#pool.tunnelsOf(tunnels));
   }
 
   /** Of the patterns in the policies of a pod those under which it was told an address. */
   #patternsResolved(end: number, pod: PodKey, peer: Address): ReadonlySet<string> {
-    const { resolved } = this.#landscape.cluster;
+    const { resolved } = this.#clusterIndex.cluster;
     if (resolved === undefined) return NOTHING;
     const patterns = this.#policies[this.ends.all[end]!.template!]!.flatMap(patternsOfPolicy);
     return new Set(patterns.filter(pattern => resolved.has(pod, peer, pattern)));
@@ -181,7 +181,7 @@ class FamilyReach {
     const end = this.ends.bare(own);
     const nameClass = direction === 'egress' ? this.ends.nameClassOf(peer) : undefined;
     if (nameClass === undefined || !this.mayResolve(end, nameClass)) return this.#byEnd[direction][end];
-    const { meaning } = this.#landscape.names[nameClass]!;
+    const { meaning } = this.#clusterIndex.names[nameClass]!;
     return getOrMake(
       this.#byName,
       this.ends.named(end, nameClass),
@@ -191,7 +191,7 @@ class FamilyReach {
 
   /** By class of names, the ends of pods with a rule by such a name. */
   #endsResolving(): ReadonlySet<number>[] {
-    return this.#landscape.names.map(({ meaning }) => {
+    return this.#clusterIndex.names.map(({ meaning }) => {
       const templates = this.#policies.map(policies =>
         policies.some(policy => hasRuleByName(policy, meaning)),
       );
@@ -207,7 +207,7 @@ class FamilyReach {
     resolved: ReadonlySet<string> = NOTHING,
   ): Judgement | undefined {
     if (template === undefined) return undefined;
-    const { portsText } = this.#landscape.templates.all[template]!;
+    const { portsText } = this.#clusterIndex.templates.all[template]!;
     const policies = this.#policies[template]!.filter(policy => policy[direction] !== undefined);
     const names = policies.map(({ id, unsure }) => `${id}${unsure ? '?' : ''}`);
     const key = JSON.stringify([direction, direction === 'ingress' && portsText, names, ...resolved]);

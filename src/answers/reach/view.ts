@@ -1,4 +1,4 @@
-/** A survey in names, for every format that shows it. */
+/** A reach report with names, for every format that shows it. */
 
 import { getOrMake } from '../../lib/collections/getormake.ts';
 import { firstOf } from '../../lib/text/firstof.ts';
@@ -11,16 +11,14 @@ import type { Direction } from '../../model/policy.ts';
 import { cidrsOf } from '../../model/ranges.ts';
 import { podSelectorText } from '../../model/selector.ts';
 import { textOfWords } from './bits.ts';
+import { clusterIndexOf, type ImaginedPod } from './clusterindex.ts';
 import type { ConnectionPool } from './connections.ts';
 import { domainPlaces, regionsOfNames } from './domains.ts';
 import { type Exposure, exposuresOf, isAnybody, representativesOf } from './exposure.ts';
-import { type ImaginedPod, landscapeOf } from './landscape.ts';
 import {
   type Cell,
-  type Crowd,
   cellKey,
   cellOf,
-  crowdOf,
   type DomainMember,
   type Ends,
   familiesOf,
@@ -30,7 +28,9 @@ import {
   nodesOfSeveral,
   type ReachPlace,
   reachPlaces,
+  type Workloads,
   workloadOfMember,
+  workloadsIn,
 } from './places.ts';
 import { type Reach, reachOf } from './reach.ts';
 
@@ -66,21 +66,21 @@ export function matrixViewOf(
   { cluster, inventory }: { readonly cluster: Cluster; readonly inventory: Inventory },
   unknownPods: UnknownPods,
 ): MatrixView {
-  const crowd = crowdOf(cluster, inventory);
-  const survey = surveyOf(cluster, crowd.imagined, unknownPods);
-  const { reach, matrix, exposures } = survey;
-  const sizes = podsOfWorkloads(survey, crowd);
+  const workloads = workloadsIn(cluster, inventory);
+  const report = reachReportOf(cluster, workloads.imagined, unknownPods);
+  const { reach, matrix, exposures } = report;
+  const sizes = podsOfWorkloads(report, workloads);
   const several = nodesOfSeveral(matrix.lines);
   const ends = matrix.lines
     .filter(line => isShown(reach, line))
-    .map(line => endView(reach, crowd, { sizes, several }, line));
+    .map(line => endView(reach, workloads, { sizes, several }, line));
   return {
     pool: reach.pool,
     ends: ends.sort(compareEnds),
     cell: (from, to) => matrix.cell(from.line, to.line),
     exposures: exposures.map(({ direction, members, whom, cell }) => ({
       direction,
-      members: [...new Set(members.map(member => workloadOfMember(crowd, member)!))].sort(),
+      members: [...new Set(members.map(member => workloadOfMember(workloads, member)!))].sort(),
       whom: isAnybody(whom) ? 'any other pod' : podSelectorText(whom),
       cell,
     })),
@@ -94,10 +94,10 @@ function isShown({ families }: Reach, { ends }: MatrixLine): boolean {
   );
 }
 
-function podsOfWorkloads({ matrix }: Survey, crowd: Crowd): Map<string, number> {
+function podsOfWorkloads({ matrix }: ReachReport, workloads: Workloads): Map<string, number> {
   const sizes = new Map<string, number>();
   for (const member of matrix.lines.flatMap(({ members }) => members)) {
-    const workload = workloadOfMember(crowd, member);
+    const workload = workloadOfMember(workloads, member);
     if (workload !== undefined) sizes.set(workload, (sizes.get(workload) ?? 0) + 1);
   }
   return sizes;
@@ -109,7 +109,7 @@ interface Whole {
   readonly several: ReadonlySet<string>;
 }
 
-function endView(reach: Reach, crowd: Crowd, { sizes, several }: Whole, line: MatrixLine): EndView {
+function endView(reach: Reach, workloads: Workloads, { sizes, several }: Whole, line: MatrixLine): EndView {
   const { kind } = line.members[0]!;
   if (kind === 'network')
     return { kind, members: networkNames(reach, line), parts: NO_PARTS, pods: [], line };
@@ -118,18 +118,18 @@ function endView(reach: Reach, crowd: Crowd, { sizes, several }: Whole, line: Ma
   if (kind === 'node') return { ...nodesView(line, several), line };
   const counts = new Map<string, number>();
   for (const member of line.members) {
-    const workload = workloadOfMember(crowd, member)!;
+    const workload = workloadOfMember(workloads, member)!;
     counts.set(workload, (counts.get(workload) ?? 0) + 1);
   }
   const some = [...counts].filter(([workload, count]) => count < sizes.get(workload)!);
   const parts = new Map(
     some.map(([workload, count]) => [workload, `${count} of ${sizes.get(workload)} pods`]),
   );
-  const pods = line.members.flatMap(member => podsOfMember(crowd, member));
+  const pods = line.members.flatMap(member => podsOfMember(workloads, member));
   return { kind: 'workload', members: [...counts.keys()].sort(), parts, pods, line };
 }
 
-function podsOfMember({ imagined }: Crowd, member: Member): EndView['pods'] {
+function podsOfMember({ imagined }: Workloads, member: Member): EndView['pods'] {
   if (member.kind === 'pod') return [member.pod];
   if (member.kind !== 'imagined') return [];
   const { namespace, labels } = imagined[member.index]!;
@@ -173,20 +173,20 @@ export function memberName(member: string): string {
 }
 
 /** Everything there is to say of who reaches whom in a cluster: what is there, and what may come. */
-interface Survey {
+interface ReachReport {
   readonly reach: Reach;
   readonly matrix: Matrix;
   readonly exposures: readonly Exposure[];
 }
 
 /** `templates` are those of workloads that have no pods: they are judged as if they had some. */
-function surveyOf(
+function reachReportOf(
   cluster: Cluster,
   templates: readonly ImaginedPod[],
   unknownPods: UnknownPods,
   pool?: ConnectionPool,
-): Survey {
-  const { selected } = landscapeOf(cluster, unknownPods, templates);
+): ReachReport {
+  const { selected } = clusterIndexOf(cluster, unknownPods, templates);
   const representatives = representativesOf(cluster, selector => !selected.of(selector).yes.isEmpty());
   const imagined = [...templates, ...representatives];
   const reach = reachOf(cluster, { unknownPods, imagined, ...(pool && { pool }) });
@@ -221,7 +221,7 @@ export function domainTexts(reach: Reach, members: readonly Member[]): string[] 
   const all = everywhere(reach);
   return [...byClass].flatMap(([nameClass, found]) => {
     const where = whereText(reach, all, found);
-    return reach.landscape.names[nameClass]!.patterns.map(pattern => `${pattern}${where}`);
+    return reach.clusterIndex.names[nameClass]!.patterns.map(pattern => `${pattern}${where}`);
   });
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { address } from '../../../bench/lab/topology.ts';
-import { world } from '../../../test/support/questions/world.ts';
+import { clusterView } from '../../../test/support/questions/clusterview.ts';
 import { cutsOf } from './cuts.ts';
 import { cutLines, cutMarkdown } from './diff.ts';
 
@@ -9,7 +9,7 @@ const pod = (name: string, ip: string) =>
 const policy = (...apps: string[]) =>
   `{ apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: { name: db, namespace: shop }, spec: { podSelector: { matchLabels: { app: db } }, policyTypes: [Ingress], ingress: [${apps.map(app => `{ from: [{ podSelector: { matchLabels: { app: ${app} } } }] }`)}] } }`;
 const cluster = (...apps: string[]) =>
-  world(
+  clusterView(
     [pod('web', '10.0.0.1'), pod('db', '10.0.0.2'), pod('api', '10.0.0.3'), policy(...apps)].join('\n---\n'),
   ).cluster;
 const from = (ip: string, count = 1) => ({

@@ -41,7 +41,7 @@ class Nodes {
   /** By their nodes. */
   readonly #asked = new Map<string, Promise<boolean>>();
   readonly #unheard = new Set<string>();
-  readonly #letIn = new LetIn();
+  readonly #access = new AccessCheck();
   readonly #right = Promise.withResolvers<never>();
   #listFailed = false;
 
@@ -99,7 +99,7 @@ class Nodes {
   #ask(node: string): Promise<boolean> {
     const { take, onAway, ...options } = this.#options;
     this.#unheard.add(node);
-    this.#letIn.ask(node);
+    this.#access.ask(node);
     const following = followNode({
       ...options,
       node,
@@ -107,7 +107,7 @@ class Nodes {
       take: line => take(node, line),
       onFirst: () => this.#onFirst(node),
       onAway: () => onAway?.(node),
-      letIn: this.#letIn,
+      access: this.#access,
       end: ownSignal(this.#end),
       ...(options.finish && { finish: ownSignal(options.finish) }),
     });
@@ -117,7 +117,7 @@ class Nodes {
 
   #onFirst(node: string): void {
     this.#unheard.delete(node);
-    this.#letIn.over(node);
+    this.#access.over(node);
     if (this.#unheard.size === 0) this.#options.onAllFirst?.();
   }
 }
@@ -139,7 +139,7 @@ interface FollowOptions {
   readonly onFirst: () => void;
   /** It is away, for the first time or again. */
   readonly onAway?: () => void;
-  readonly letIn: LetIn;
+  readonly access: AccessCheck;
   /** The commands are asked to end, and to tell what they have left. */
   readonly finish?: AbortSignal;
   readonly end: AbortSignal;
@@ -183,7 +183,7 @@ class Asking {
 
   /** Why it ended; undefined where it ended well. */
   async once(): Promise<string | undefined> {
-    const { agents, node, pod, words, end, finish, letIn } = this.#options;
+    const { agents, node, pod, words, end, finish, access } = this.#options;
     this.wasHeard = false;
     const asked = pod();
     if (asked === undefined) return 'it has no agent any more';
@@ -193,7 +193,7 @@ class Asking {
       return await agents.run(asked, words, heard, { end, ...(finish && { finish }) });
     } catch (error) {
       // Who is let in elsewhere has the right: an API server or a node that starts may say otherwise for a while.
-      if (error instanceof MissingRight) await letIn.refused(node, error);
+      if (error instanceof MissingRight) await access.refused(node, error);
       return (error as Error).message || 'it cannot be reached';
     }
   }
@@ -220,9 +220,9 @@ class Asking {
   }
 
   #heard(): void {
-    const { node, note, letIn } = this.#options;
+    const { node, note, access } = this.#options;
     this.wasHeard = true;
-    letIn.heard();
+    access.heard();
     if (this.#isAway) note(`node ${node} is back`);
     this.#isAway = false;
   }
@@ -258,11 +258,11 @@ export class NodeNotes {
   }
 }
 
-// Whether whoever asks is let in by any node. A node may refuse by itself (a right for some pods alone, an admission that
-// fails): it is away then, and the right is missing where every node that has answered refuses.
+// Whether the caller may ask the nodes. One node may refuse alone (a right for some pods only, an admission that fails):
+// that node counts as away. Only if every node that has answered refuses does the caller lack the right.
 
-class LetIn {
-  /** Nodes of whose first try nobody knows how it ends. */
+class AccessCheck {
+  /** Nodes whose first attempt has not ended yet. */
   readonly #asked = new Set<string>();
   readonly #answer = Promise.withResolvers<void>();
   #refusal: MissingRight | undefined;
@@ -289,7 +289,7 @@ class LetIn {
       this.#answer.reject(this.#refusal);
   }
 
-  /** Waits until another lets the caller in; throws where none does. */
+  /** Waits until another node accepts the caller; throws if none does. */
   async refused(node: string, refusal: MissingRight): Promise<void> {
     this.#refusal ??= refusal;
     this.over(node);

@@ -1,6 +1,6 @@
 /** What a question is asked of. */
 
-import type { World } from '../../answers/questions/place.ts';
+import type { ClusterView } from '../../answers/questions/place.ts';
 import { didYouMean } from '../../lib/text/didyoumean.ts';
 import type { Address } from '../../model/address.ts';
 import type { Cluster } from '../../model/cluster.ts';
@@ -128,7 +128,7 @@ export interface QuestionNeeds {
 export const DEFAULT_SOCKET = '/run/sluice/sluice.sock';
 
 /** What questions are looked up in; `unknownPods` is what the caller asked for. */
-export function worldOf(state: State, unknownPods: UnknownPods | undefined): World {
+export function clusterViewOf(state: State, unknownPods: UnknownPods | undefined): ClusterView {
   const { cluster, inventory, knowsInventory, known, scope } = state;
   return {
     cluster,

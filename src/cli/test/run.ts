@@ -1,8 +1,8 @@
 /** Runs a file of expected flows against its cluster. */
 
 import { answer, reasonOf, verdictOfCase } from '../../answers/questions/answer.ts';
-import { parseEnd } from '../../answers/questions/endname.ts';
-import type { World } from '../../answers/questions/place.ts';
+import { parseEndpoint } from '../../answers/questions/endpoint.ts';
+import type { ClusterView } from '../../answers/questions/place.ts';
 import { decodeObject } from '../../inputs/kube/decode/decode.ts';
 import { decodeInventory } from '../../inputs/kube/decode/inventory.ts';
 import { ClusterState } from '../../model/cluster.ts';
@@ -36,26 +36,26 @@ export interface TestResult {
 }
 
 /** `base` is what the paths of the file and of the command line hold; `notes` are what it lacks. */
-export function runTestFile(test: TestFile, base: World, notes: readonly string[] = []): TestResult {
+export function runTestFile(test: TestFile, base: ClusterView, notes: readonly string[] = []): TestResult {
   const cluster = new ClusterState();
   for (const event of clusterEvents(base.cluster)) cluster.apply(event);
   const items = test.objects.flatMap(object => decodeInventory(object).item ?? []);
   const inventory = mergedInventory([base.inventory, inventoryOf(items)]);
   applyAll(test, cluster, test.objects);
-  const world = { ...base, cluster, inventory, unknownPods: test.unknownPods ?? base.unknownPods };
-  const cases = test.steps.flatMap(step => runStep(test, step, cluster, world));
+  const view = { ...base, cluster, inventory, unknownPods: test.unknownPods ?? base.unknownPods };
+  const cases = test.steps.flatMap(step => runStep(test, step, cluster, view));
   return { file: test.file, title: test.title, cases, notes };
 }
 
-function runStep(test: TestFile, step: TestStep, cluster: ClusterState, world: World): TestCase[] {
+function runStep(test: TestFile, step: TestStep, cluster: ClusterState, view: ClusterView): TestCase[] {
   applyAll(test, cluster, step.apply);
   for (const text of step.delete) remove(test.file, cluster, text);
   const title = step.title === undefined ? {} : { step: step.title };
-  const flows = step.flows.map(flow => ({ ...title, ...judgeFlow(world, flow) }));
+  const flows = step.flows.map(flow => ({ ...title, ...judgeFlow(view, flow) }));
   const pairs = step.matrices
     .flatMap(matrix => expandMatrix(cluster, matrix))
     .map(({ text, verdict, flow }) => {
-      const { verdict: got } = evaluate(cluster, flow, world.unknownPods);
+      const { verdict: got } = evaluate(cluster, flow, view.unknownPods);
       const failure = got === verdict ? {} : { failure: `expected ${verdict}, got ${got}` };
       return { ...title, flow: text, expected: verdict, ...failure };
     });
@@ -84,12 +84,12 @@ function remove(file: string, cluster: ClusterState, text: string): void {
   else throw new CommandError(`${file}: cannot delete "${text}"`);
 }
 
-function judgeFlow(world: World, { flow, verdict, by }: ExpectedFlow): TestCase {
+function judgeFlow(view: ClusterView, { flow, verdict, by }: ExpectedFlow): TestCase {
   const test = { flow, expected: verdict };
   try {
     const failure = isLiteral(flow)
-      ? wrongFlow(world, flow, verdict, by)
-      : wrongAnswer({ ...world, isBehindServices: true }, flow, verdict, by);
+      ? wrongFlow(view, flow, verdict, by)
+      : wrongAnswer({ ...view, isBehindServices: true }, flow, verdict, by);
     return failure === undefined ? test : { ...test, failure };
   } catch (error) {
     if (!(error instanceof FlowTextError)) throw error;
@@ -108,7 +108,7 @@ const TO_ADDRESS = /->\s*(\[|\d+(\.\d+){3}|[^/\s]*:[^/\s]*:)/;
 /** What cannot be read is refused as literal ends are. */
 function isLiteralSource(text: string): boolean {
   try {
-    const { name } = parseEnd(text);
+    const { name } = parseEndpoint(text);
     return name.kind === 'address' || (name.kind === 'pod' && name.namespace !== undefined);
   } catch (error) {
     if (!(error instanceof FlowTextError)) throw error;
@@ -117,7 +117,7 @@ function isLiteralSource(text: string): boolean {
 }
 
 function wrongFlow(
-  { cluster, unknownPods }: World,
+  { cluster, unknownPods }: ClusterView,
   text: string,
   expected: string,
   by: string | undefined,
@@ -131,13 +131,13 @@ function wrongFlow(
 
 /** Every address and endpoint that is meant has to have the verdict. */
 function wrongAnswer(
-  world: World,
+  view: ClusterView,
   flow: string,
   expected: string,
   by: string | undefined,
 ): string | undefined {
   const [from = '', to = ''] = flow.split('->').map(end => end.trim());
-  const found = answer(world, { from, to });
+  const found = answer(view, { from, to });
   if (found.verdict === 'undecided') throw new FlowTextError(found.reason);
   const wrong = found.cases.find(each => verdictOfCase(each) !== expected);
   if (wrong !== undefined) {
@@ -147,7 +147,7 @@ function wrongAnswer(
   }
   if (by === undefined) return undefined;
   return found.cases
-    .map(({ flow }) => wrongDecider(walk(found.cluster, flow, world.unknownPods), expected, by))
+    .map(({ flow }) => wrongDecider(walk(found.cluster, flow, view.unknownPods), expected, by))
     .find(failure => failure !== undefined);
 }
 

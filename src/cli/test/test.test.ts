@@ -5,7 +5,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { listManifests } from '../../inputs/files/folder.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { readManifests } from '../sources/readstate.ts';
-import { worldOf } from '../sources/state.ts';
+import { clusterViewOf } from '../sources/state.ts';
 import { readTestFile } from './file.ts';
 import { runTestFile, type TestResult } from './run.ts';
 import { junitLines } from './test.ts';
@@ -15,7 +15,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 async function runFile(file: string): Promise<TestResult> {
   const read = await readTestFile(file);
-  return runTestFile(read, worldOf(await readManifests({}, read.paths), undefined));
+  return runTestFile(read, clusterViewOf(await readManifests({}, read.paths), undefined));
 }
 
 function written(text: string): string {
@@ -91,8 +91,8 @@ test.each(['x/deploy/web', 'web', 'x/app=web', 'x/web'])(
     ];
     const flows = [`'${from} -> 10.96.0.10:53/UDP allow'`, `'${from} -> 10.96.0.11:53/UDP deny'`];
     const read = await readTestFile(written(`flows: [${flows}]\nmanifests: [${objects}]`));
-    const world = worldOf(await readManifests({ namespace: 'x' }, []), undefined);
-    const failures = runTestFile(read, world).cases.map(({ failure }) => failure);
+    const view = clusterViewOf(await readManifests({ namespace: 'x' }, []), undefined);
+    const failures = runTestFile(read, view).cases.map(({ failure }) => failure);
     expect(failures).toEqual([undefined, undefined]);
   },
 );

@@ -12,7 +12,7 @@ import { terminalWidth, wrap } from '../../terminal/wrap.ts';
 import { requireReadable } from '../sources/files.ts';
 import { noteState, notesOf, readManifests, readState } from '../sources/readstate.ts';
 import type { SourceOptions, State } from '../sources/state.ts';
-import { worldOf } from '../sources/state.ts';
+import { clusterViewOf } from '../sources/state.ts';
 import { readTestFile, type TestFile } from './file.ts';
 import { runTestFile, type TestCase, type TestResult } from './run.ts';
 
@@ -47,7 +47,7 @@ async function filesOf(paths: readonly string[]): Promise<string[]> {
 async function runFile(test: TestFile, options: TestOptions): Promise<TestResult> {
   const state = await stateFor(test, options);
   noteState(state);
-  const result = runTestFile(test, worldOf(state, options.unknownPods), notesOf(state));
+  const result = runTestFile(test, clusterViewOf(state, options.unknownPods), notesOf(state));
   return state.hidesPolicies ? withoutVerdicts(result) : result;
 }
 

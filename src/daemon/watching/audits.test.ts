@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { address } from '../../../bench/lab/topology.ts';
-import { world } from '../../../test/support/questions/world.ts';
+import { clusterView } from '../../../test/support/questions/clusterview.ts';
 import type { Committed } from '../../agent/committed.ts';
 import type { EventSpec } from '../../inputs/kube/report/event.ts';
 import type { PolicyId } from '../../model/policy.ts';
@@ -15,7 +15,7 @@ const PODS = ['10.0.0.1', '10.0.0.2'].map(
   (ip, n) =>
     `{ apiVersion: v1, kind: Pod, metadata: { name: p${n}, namespace: shop }, spec: { nodeName: n1, containers: [{ name: c }] }, status: { podIP: ${ip} } }`,
 );
-const { cluster } = world([...PODS, POLICY].join('\n---\n'));
+const { cluster } = clusterView([...PODS, POLICY].join('\n---\n'));
 const commit = (audited = cluster.audited) =>
   ({ cluster: { ...cluster, audited }, names: ['NetworkPolicy shop/db'] }) as unknown as Committed;
 const flow: SeenFlow = {

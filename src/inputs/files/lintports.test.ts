@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { world } from '../../../test/support/questions/world.ts';
+import { clusterView } from '../../../test/support/questions/clusterview.ts';
 import { problemText } from '../../model/problem.ts';
 import { topWorkloads } from '../../model/workloadof.ts';
 import { lintCluster } from './lint.ts';
@@ -17,7 +17,7 @@ const to = (app: string, port: string) =>
   policy('web', `egress: [{ to: [{ podSelector: { matchLabels: { app: ${app} } } }], ports: [${port}] }]`);
 
 function warnings(document: string): string[] {
-  const { cluster, inventory } = world(CLUSTER + document);
+  const { cluster, inventory } = clusterView(CLUSTER + document);
   const problems = lintCluster(cluster, [], topWorkloads(inventory));
   return problems.filter(({ code }) => code === 'port-name').map(problemText);
 }

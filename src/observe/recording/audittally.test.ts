@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { address } from '../../../bench/lab/topology.ts';
-import { world } from '../../../test/support/questions/world.ts';
+import { clusterView } from '../../../test/support/questions/clusterview.ts';
 import type { Policy, PolicyId } from '../../model/policy.ts';
 import { viewOf } from '../../semantics/view.ts';
 import { AuditTally, auditText, MOST_AUDITED, type ObservedConnection } from './audittally.ts';
@@ -10,8 +10,9 @@ const pod = (name: string, ip: string) =>
 const policy = (name: string, app: string, from: string, enforcement = 'audit') =>
   `{ apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: { name: ${name}, namespace: shop, annotations: { sluice.dev/enforcement: ${enforcement} } }, spec: { podSelector: { matchLabels: { app: ${app} } }, policyTypes: [Ingress], ingress: [{ from: [{ podSelector: { matchLabels: { app: ${from} } } }] }] } }`;
 const cluster = (...policies: string[]) =>
-  world([pod('web', '10.0.0.1'), pod('db', '10.0.0.2'), pod('api', '10.0.0.3'), ...policies].join('\n---\n'))
-    .cluster;
+  clusterView(
+    [pod('web', '10.0.0.1'), pod('db', '10.0.0.2'), pod('api', '10.0.0.3'), ...policies].join('\n---\n'),
+  ).cluster;
 const fared = (from: string, was: ObservedConnection['was'] = 'allow'): ObservedConnection => ({
   flow: { from: address(from), to: address('10.0.0.2'), protocol: 'TCP', port: 5432 },
   directions: ['ingress'],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { world } from '../../../../test/support/questions/world.ts';
+import { clusterView } from '../../../../test/support/questions/clusterview.ts';
 import { whatText } from './difftext.ts';
 import { diffOf } from './diffview.ts';
 
@@ -12,6 +12,6 @@ test.each([
   ['{ ip: 10.0.0.1 }', 'all'],
   ['{ ip: 10.0.0.1 }, { ip: "fd00::1" }', 'all over IPv4'],
 ])('the family is said where pods have another one too: %s', (addresses, what) => {
-  const view = diffOf(world(pod(addresses)), world(`${pod(addresses)}\n---\n${policy}`), 'allow');
+  const view = diffOf(clusterView(pod(addresses)), clusterView(`${pod(addresses)}\n---\n${policy}`), 'allow');
   expect(view.changes.map(change => whatText(view, change))).toEqual([what]);
 });

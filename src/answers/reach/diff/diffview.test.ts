@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { world } from '../../../../test/support/questions/world.ts';
+import { clusterView } from '../../../../test/support/questions/clusterview.ts';
 import { diffOf, type IsMeant } from './diffview.ts';
 
 const pod = (namespace: string, name: string, ip: string) =>
@@ -11,8 +11,8 @@ const PODS = [pod('shop', 'web', '10.0.0.1'), pod('shop', 'db', '10.0.0.2'), pod
 /** Both namespaces are closed, and one gets a new pod. */
 const changes = (isMeant?: IsMeant) =>
   diffOf(
-    world(PODS.join('\n---\n')),
-    world([...PODS, pod('ops', 'new', '10.0.1.2'), closed('shop'), closed('ops')].join('\n---\n')),
+    clusterView(PODS.join('\n---\n')),
+    clusterView([...PODS, pod('ops', 'new', '10.0.1.2'), closed('shop'), closed('ops')].join('\n---\n')),
     'allow',
     isMeant,
   );
@@ -54,7 +54,7 @@ test.each([
     ['closes fd00:1::/32 -> Pod shop/web (ip6)', 'closes internet -> Pod shop/web (ip)'],
   ],
 ])('%s', (_, cidrs, expected) => {
-  const both = (policy: string) => world([dual('web', 1), dual('db', 2), policy].join('\n---\n'));
+  const both = (policy: string) => clusterView([dual('web', 1), dual('db', 2), policy].join('\n---\n'));
   const { changes } = diffOf(both(from(...cidrs)), both(from('10.2.0.0/16')), 'allow');
   const texts = changes
     .filter(({ kind }) => kind === 'closes')
@@ -63,7 +63,7 @@ test.each([
 });
 
 test('a comparison knows the families that pods have', () => {
-  const ofPod = (pod: string) => diffOf(world(pod), world(pod), 'allow').families;
+  const ofPod = (pod: string) => diffOf(clusterView(pod), clusterView(pod), 'allow').families;
   expect(ofPod(pod('shop', 'web', '10.0.0.1'))).toEqual(['ip']);
   expect(ofPod(pod('shop', 'web', '"fd00::1"'))).toEqual(['ip6']);
   expect(ofPod(dual('web', 1))).toEqual(['ip', 'ip6']);

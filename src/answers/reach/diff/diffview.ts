@@ -5,7 +5,7 @@ import { FAMILIES, type Family } from '../../../model/address.ts';
 import type { Labels } from '../../../model/labels.ts';
 import type { UnknownPods } from '../../../model/podcidrs.ts';
 import type { ConnectionPool, Connections } from '../connections.ts';
-import { type Crowd, type DomainMember, familiesOf } from '../places.ts';
+import { type DomainMember, familiesOf, type Workloads } from '../places.ts';
 import type { Reach } from '../reach.ts';
 import { domainTexts, INTERNET_TEXT, networkText } from '../view.ts';
 import { type Change, changesOf } from './changes.ts';
@@ -43,7 +43,7 @@ export function diffOf(
   isMeant: IsMeant = () => true,
 ): DiffView {
   const [before, after] = sidesOf(old, now, unknownPods);
-  const meant = new Set([before, after].flatMap(({ crowd }) => [...workloadsOf(crowd, isMeant)]));
+  const meant = new Set([before, after].flatMap(({ workloads }) => [...workloadNames(workloads, isMeant)]));
   const isAsked = ({ members }: Unit) =>
     members.some(member => member.kind === 'workload' && meant.has(member.name));
   const named = changesOf(before, after, isAsked).map(({ from, to, ...what }) => ({
@@ -56,7 +56,7 @@ export function diffOf(
     from: sortedNames(from),
     to: sortedNames(to),
   }));
-  const [names, others] = [before, after].map(({ crowd }) => workloadsOf(crowd));
+  const [names, others] = [before, after].map(({ workloads }) => workloadNames(workloads));
   return {
     pool: after.reach.pool,
     families: FAMILIES.filter(family =>
@@ -68,7 +68,7 @@ export function diffOf(
   };
 }
 
-function workloadsOf({ workloadOf, imagined }: Crowd, isMeant: IsMeant = () => true): Set<string> {
+function workloadNames({ workloadOf, imagined }: Workloads, isMeant: IsMeant = () => true): Set<string> {
   const pods = [...workloadOf].flatMap(([pod, workload]) => (isMeant(pod) ? workload : []));
   const others = imagined.flatMap(({ workload, namespace, labels }) =>
     isMeant({ namespace: namespace.name, labels }) ? workload : [],

@@ -12,8 +12,6 @@ import type { JudgedPeers } from '../cases.ts';
 import { ConnectionPool } from '../connections.ts';
 import { placesOfClass, regionGroups, type Teller } from '../domains.ts';
 import {
-  type Crowd,
-  crowdOf,
   type DomainMember,
   type Ends,
   familiesOf,
@@ -22,7 +20,9 @@ import {
   nodesOfSeveral,
   type ReachPlace,
   reachPlaces,
+  type Workloads,
   workloadOfMember,
+  workloadsIn,
 } from '../places.ts';
 import { type Reach, reachOf } from '../reach.ts';
 
@@ -55,21 +55,21 @@ export function unitsOf(old: Side, now: Side): Unit[] {
 }
 
 /** By what is the same in both clusters. */
-function partsOf({ places, crowd }: Side): Map<string, Part> {
+function partsOf({ places, workloads }: Side): Map<string, Part> {
   const found = new Map<string, Part>();
   const several = nodesOfSeveral(places);
   for (const { ends, members } of places)
     for (const member of members)
       for (let i = 0; ; i++) {
-        const key = `${keyOf(member, crowd.imagined)} ${i}`;
+        const key = `${keyOf(member, workloads.imagined)} ${i}`;
         if (found.has(key)) continue;
-        found.set(key, { ends, member: unitMember(member, workloadOfMember(crowd, member), several) });
+        found.set(key, { ends, member: unitMember(member, workloadOfMember(workloads, member), several) });
         break;
       }
   return found;
 }
 
-function keyOf(member: Member, imagined: Side['crowd']['imagined']): string {
+function keyOf(member: Member, imagined: Side['workloads']['imagined']): string {
   switch (member.kind) {
     case 'pod':
       return `pod ${member.pod.key}`;
@@ -135,7 +135,7 @@ function endsText({ ip, ip6 }: Ends): string {
 
 export interface Side {
   readonly reach: Reach;
-  readonly crowd: Crowd;
+  readonly workloads: Workloads;
   /** Of each member its own. */
   readonly places: readonly ReachPlace[];
 }
@@ -149,9 +149,9 @@ export function sidesOf(old: Compared, now: Compared, unknownPods: UnknownPods):
   const pool = new ConnectionPool();
   const alongside = [old.cluster, now.cluster];
   const side = ({ cluster, inventory }: Compared): Side => {
-    const crowd = crowdOf(cluster, inventory);
-    const reach = reachOf(cluster, { unknownPods, imagined: crowd.imagined, pool, alongside });
-    return { reach, crowd, places: [...reachPlaces(reach), ...imaginedPlaces(reach)] };
+    const workloads = workloadsIn(cluster, inventory);
+    const reach = reachOf(cluster, { unknownPods, imagined: workloads.imagined, pool, alongside });
+    return { reach, workloads, places: [...reachPlaces(reach), ...imaginedPlaces(reach)] };
   };
   return [side(old), side(now)];
 }
@@ -161,7 +161,7 @@ export function sidesOf(old: Compared, now: Compared, unknownPods: UnknownPods):
 
 export function domainUnits(old: Side, now: Side): Unit[] {
   const sides = [old, now] as const;
-  return old.reach.landscape.names.flatMap((_, nameClass) => {
+  return old.reach.clusterIndex.names.flatMap((_, nameClass) => {
     const resolving = new Set(sides.flatMap(side => workloadsResolving(side, nameClass)));
     if (resolving.size === 0) return [];
     const groups = new Map(
@@ -178,26 +178,26 @@ export function domainUnits(old: Side, now: Side): Unit[] {
 
 /** Of one side the workloads with a rule by such a name. */
 function workloadsResolving(side: Side, nameClass: number): string[] {
-  const { reach, crowd, places } = side;
+  const { reach, workloads, places } = side;
   const mayResolve = ({ ends }: ReachPlace) =>
     (Object.entries(ends) as [Family, number][]).some(([family, end]) =>
       reach.families[family].mayResolve(end, nameClass),
     );
   return places
     .filter(mayResolve)
-    .flatMap(({ members }) => members.flatMap(each => workloadOfMember(crowd, each) ?? []));
+    .flatMap(({ members }) => members.flatMap(each => workloadOfMember(workloads, each) ?? []));
 }
 
 /** Who decides what for these workloads, at an address of a region that has the name. */
 function tellerOf(
-  { reach, crowd, places }: Side,
+  { reach, workloads, places }: Side,
   family: Family,
   nameClass: number,
-  workloads: ReadonlySet<string>,
+  names: ReadonlySet<string>,
 ): Teller {
   const { ends } = reach.families[family];
   const isMeant = ({ members }: ReachPlace) =>
-    members.some(each => workloads.has(workloadOfMember(crowd, each) ?? ''));
+    members.some(each => names.has(workloadOfMember(workloads, each) ?? ''));
   const sources = new Set(places.filter(isMeant).flatMap(place => place.ends[family] ?? []));
   const numbers = new Map<JudgedPeers | undefined, number>();
   const numberOf = (source: number, end: number) => {

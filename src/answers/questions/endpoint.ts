@@ -29,7 +29,7 @@ export interface ServiceName extends InNamespace {
   readonly endpoint?: string;
 }
 
-export type EndName =
+export type EndpointName =
   | (InNamespace & { readonly kind: 'pod'; readonly name: string })
   | (InNamespace & { readonly kind: 'workload'; readonly workload: WorkloadKind; readonly name: string })
   | ServiceName
@@ -39,9 +39,9 @@ export type EndName =
   | { readonly kind: 'internet' }
   | { readonly kind: 'domain'; readonly name: string };
 
-export interface NamedEnd {
+export interface NamedEndpoint {
   readonly text: string;
-  readonly name: EndName;
+  readonly name: EndpointName;
   /** Where the text says which. */
   readonly family?: Family;
   readonly port?: string;
@@ -49,7 +49,7 @@ export interface NamedEnd {
 }
 
 /** Throws FlowTextError. */
-export function parseEnd(text: string): NamedEnd {
+export function parseEndpoint(text: string): NamedEndpoint {
   const literal = V4.exec(text) ?? BRACKETED.exec(text) ?? V6.exec(text);
   return literal === null ? parseNamed(text) : parseLiteral(text, literal.groups!);
 }
@@ -65,7 +65,7 @@ const WITHOUT_PORT =
 
 type Groups = Readonly<Record<string, string | undefined>>;
 
-function parseLiteral(text: string, groups: Groups): NamedEnd {
+function parseLiteral(text: string, groups: Groups): NamedEndpoint {
   const address = parseAddress(groups.address!);
   if (address === undefined) throw new FlowTextError(`"${text}": "${groups.address}" is not an address`);
   const unjudged = whyUnjudged(address);
@@ -73,7 +73,7 @@ function parseLiteral(text: string, groups: Groups): NamedEnd {
   return { ...tail(text, groups), name: { kind: 'address', address }, family: familyOf(address) };
 }
 
-function parseNamed(text: string): NamedEnd {
+function parseNamed(text: string): NamedEndpoint {
   const { groups } = WITH_PORT.exec(text) ?? WITHOUT_PORT.exec(text) ?? {};
   const name = groups && hostName(groups.host!);
   if (name === undefined) throw new FlowTextError(`"${text}" is ${WHAT_IT_MAY_BE}`);
@@ -88,7 +88,7 @@ function tail(text: string, { port, protocol }: Groups) {
   return { text, ...(port !== undefined && { port }), ...(protocol !== undefined && { protocol }) };
 }
 
-function hostName(host: string): EndName | undefined {
+function hostName(host: string): EndpointName | undefined {
   if (host === 'internet') return { kind: 'internet' };
   if (host.includes('=')) return labelsName(host);
   const parts = host.split('/');
@@ -101,7 +101,7 @@ const SERVICE_DOMAIN = /^(?:(?<endpoint>[^.]+)\.)?(?<name>[^.]+)\.(?<namespace>[
 const POD_DOMAIN = /^(?<dashed>[\da-f-]+)\.[^.]+\.pod(?:\..*)?$/i;
 
 /** A name with a dot is one of the DNS: a pod of such a name needs its namespace. */
-function plainName(host: string): EndName {
+function plainName(host: string): EndpointName {
   if (!host.includes('.')) return { kind: 'pod', name: host };
   const address = dashedAddress(POD_DOMAIN.exec(host)?.groups?.dashed ?? '');
   if (address !== undefined) return { kind: 'address', address };
@@ -126,7 +126,7 @@ export function shortServiceName(domain: string): ServiceName | undefined {
 }
 
 /** In lower case and without the last dot, as policy compares it (C38). */
-function domainName(host: string): EndName {
+function domainName(host: string): EndpointName {
   const name = host.toLowerCase().replace(/\.$/, '');
   const ascii = isAscii(name) ? name : inAscii(name);
   if (ascii !== name && ascii !== '')
@@ -151,7 +151,7 @@ function inAscii(name: string): string {
 }
 
 /** `kind/name`, `namespace/kind/name`, `kind/namespace/name`, `namespace/pod`. */
-function pathName(parts: readonly string[]): EndName | undefined {
+function pathName(parts: readonly string[]): EndpointName | undefined {
   const [a = '', b = '', c] = parts;
   const [first, second] = [kindOf(a), kindOf(b)];
   if (c === undefined) return first === undefined ? podName(a, b) : kindName(first, b);
@@ -166,13 +166,13 @@ function kindOf(word: string): NamedKind | undefined {
 
 const GROUP = /\.(?:v\d\w*\.)?(?:apps|batch)$/;
 
-function podName(namespace: string, name: string): EndName {
+function podName(namespace: string, name: string): EndpointName {
   return { kind: 'pod', namespace, name };
 }
 
 type NamedKind = WorkloadKind | 'Pod' | 'Service' | 'Node';
 
-function kindName(kind: NamedKind, name: string, namespace?: string): EndName {
+function kindName(kind: NamedKind, name: string, namespace?: string): EndpointName {
   const where = namespace === undefined ? {} : { namespace };
   if (kind === 'Node') return { kind: 'node', name };
   if (kind === 'Pod') return { kind: 'pod', name, ...where };
@@ -216,7 +216,7 @@ export function workloadText(kind: WorkloadKind, namespace: string, name: string
 
 const LABELS = /^(?:(?<namespace>[^/=.,]+)\/)?(?<labels>[^=,]+=[^=,]*(?:,[^=,]+=[^=,]*)*)$/;
 
-function labelsName(host: string): EndName | undefined {
+function labelsName(host: string): EndpointName | undefined {
   const { namespace, labels } = LABELS.exec(host)?.groups ?? {};
   if (labels === undefined) return undefined;
   const entries = labels.split(',').map(label => label.split('=') as [string, string]);

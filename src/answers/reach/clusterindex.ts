@@ -35,7 +35,7 @@ export interface ImaginedPod extends PodLike {
   readonly namespace: Namespace;
 }
 
-export interface Landscape {
+export interface ClusterIndex {
   readonly cluster: Cluster;
   readonly unknownPods: UnknownPods;
   /** The clusters that are told apart together, this one among them: their words are those of all. */
@@ -68,12 +68,12 @@ interface NodeSelection {
   readonly nodeSelectors: readonly number[];
 }
 
-export function landscapeOf(
+export function clusterIndexOf(
   cluster: Cluster,
   unknownPods: UnknownPods,
   imaginedPods: readonly ImaginedPod[],
   alongside: readonly Cluster[] = [cluster],
-): Landscape {
+): ClusterIndex {
   const policies = [...cluster.policies.values()].sort(comparePolicies);
   const all = alongside.flatMap(each => [...each.policies.values()]);
   const vocabulary = vocabularyOf(all);
@@ -122,10 +122,10 @@ function nodeEnds({ nodes }: Cluster, vocabulary: Vocabulary): Map<Address, Node
 
 // Which templates a selector selects: each selector is asked once, however many policies write it.
 
-/** `maybe` holds those of which nobody can say (N68), and none of `yes`. */
+/** `indeterminate` are those that are neither selected nor excluded for sure (N68); none of them is in `yes`. */
 export interface Selected {
   readonly yes: Bits;
-  readonly maybe: Bits;
+  readonly indeterminate: Bits;
 }
 
 class SelectedTemplates {
@@ -164,20 +164,20 @@ class SelectedTemplates {
 
   #each(match: (template: Template) => Match): Selected {
     const { length } = this.#templates;
-    const [yes, maybe] = [new Bits(length), new Bits(length)];
+    const [yes, indeterminate] = [new Bits(length), new Bits(length)];
     for (const [i, template] of this.#templates.entries()) {
       const found = match(template);
       if (found === 'yes') yes.add(i);
-      else if (found === 'unknown') maybe.add(i);
+      else if (found === 'unknown') indeterminate.add(i);
     }
-    return { yes, maybe };
+    return { yes, indeterminate };
   }
 }
 
-/** Selected for sure by both; maybe where neither says no and one does not know. */
+/** Selected by both; indeterminate where neither excludes it and one of them is indeterminate. */
 function both(a: Selected, b: Selected): Selected {
   const yes = a.yes.and(b.yes);
-  return { yes, maybe: a.yes.or(a.maybe).and(b.yes.or(b.maybe)).minus(yes) };
+  return { yes, indeterminate: a.yes.or(a.indeterminate).and(b.yes.or(b.indeterminate)).minus(yes) };
 }
 
 /** What policies can tell of a pod. Pods of which they can tell the same have one template. */
