@@ -92,7 +92,7 @@ async function measure(
 let nextPod = 0;
 const PODS = 4 * (ALONE + BURSTS * BURST);
 
-/** Of the first two ways, beside the third where there is one. */
+/** Rows of the first two ways, beside the third if there is one. */
 export function attachRows(
   ways: readonly Pick<Way, 'name'>[],
   what: string,

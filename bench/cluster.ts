@@ -98,7 +98,7 @@ function networkPolicy(i: number): Policy {
   };
 }
 
-/** Of ten policies five are about one namespace, four about a team and one about all; three actions take turns. */
+/** Among ten policies five are about one namespace, four about a team and one about all; three actions take turns. */
 function clusterPolicy(i: number): Policy {
   const action = ACTIONS[Math.floor(i / 10) % ACTIONS.length]!;
   const rule = (path: string) => ruleOf(path, action, peersOf(i), i);

@@ -46,9 +46,9 @@ interface Floods {
   readonly one: Load;
   /** From many addresses. */
   readonly crowd: Load;
-  /** Of what another pod was denied while one flooded, in ms; infinite where its line did not come. */
+  /** How late the lines of another pod came while one flooded, in ms; infinite if a line did not come. */
   readonly delays: readonly number[];
-  /** Of the agent, before and after both. */
+  /** Memory of the agent, before and after both. */
   readonly mb: readonly [number, number];
 }
 

@@ -23,7 +23,7 @@ export interface DenialPlace {
   readonly dist: string;
   readonly lab: Lab;
   readonly folder: string;
-  /** Of the agents, one at a time. */
+  /** The socket of the agents, which run one at a time. */
   readonly socket: string;
 }
 

@@ -80,7 +80,7 @@ async function firstLine({ stdout }: ChildProcess): Promise<string> {
 }
 
 interface Cost {
-  /** Of the CPU: a machine has other work to do. */
+  /** CPU time, since the machine has other work to do. */
   readonly cpu: number;
   readonly elapsed: number;
 }

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import type { Address } from '../src/model/address.ts';
 
 export interface FloodOptions {
-  /** Of IPv4; the first of them, where there are several. */
+  /** The source, in IPv4; the first one if there are several. */
   readonly from: Address;
   /** Addresses in turn; 1 unless told. */
   readonly sources?: number;

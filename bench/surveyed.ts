@@ -14,7 +14,7 @@ const found =
 const { maxRSS } = process.resourceUsage();
 process.stdout.write(JSON.stringify({ ms: cpuMs(), readMs, mb: maxRSS / 1024, found }));
 
-/** Of the CPU: a machine has other work to do. */
+/** CPU time, since the machine has other work to do. */
 function cpuMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;

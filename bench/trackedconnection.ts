@@ -1,4 +1,4 @@
-/** Connections that nobody opened: written into the kernel's tracking as if packets had made them. */
+/** Connections without packets: written into the kernel's tracking as if packets had made them. */
 
 import { CT_MSG, CTA, CTA_IP, CTA_PROTO, CTA_TUPLE, IPS } from '../src/kernel/netlink/conntrack/ctnetlink.ts';
 import { NETLINK_NETFILTER, NFPROTO } from '../src/kernel/netlink/nftables/constants.ts';
@@ -8,10 +8,10 @@ import { beginMessage, endMessage, readMessages, readReply } from '../src/kernel
 import { NetlinkSocket } from '../src/kernel/netlink/wire/socket.ts';
 import { type Address, addressBytes } from '../src/model/address.ts';
 
-/** Of IPv4. */
+/** A connection of IPv4. */
 export interface TrackedConnection {
   readonly from: Address;
-  /** Of ICMP the number of the echo requests. */
+  /** For ICMP the identifier of the echo requests. */
   readonly sourcePort: number;
   readonly to: Address;
   readonly port: number;

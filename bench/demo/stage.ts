@@ -41,7 +41,7 @@ export class Stage {
   readonly #services: readonly KubeService[];
   readonly #kernels: ReadonlyMap<string, Kernel>;
   #agents: readonly DemoAgent[] = [];
-  /** Of an earlier demo, in the order of its nodes. */
+  /** Process ids of the agents of an earlier demo, in the order of its nodes. */
   #attached: readonly number[] = [];
 
   private constructor(lab: Lab, services: readonly KubeService[], kernels: ReadonlyMap<string, Kernel>) {

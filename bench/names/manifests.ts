@@ -7,14 +7,14 @@ export const NAMES_NODE_ADDRESSES = ['172.18.0.11', 'fd00:18::11'] as Address[];
 export const SERVICE = '10.96.0.10' as Address;
 export const RESOLVER = '10.1.1.53' as Address;
 export const WEB = ['10.1.1.80', 'fd00:1::1:80'] as Address[];
-/** Of the pod that no policy selects. */
+/** Addresses of the pod that no policy selects. */
 export const FREE = ['10.1.1.10', 'fd00:1::1:10'] as Address[];
 /** What the names of the zone stand for. */
 export const ZONE = { ip: '10.98.0.0/16', ip6: 'fd00:98::/64' } as const;
 
 const PODS = 64;
 
-/** Of the pods with a rule by name; each asks as much as one may. */
+/** Addresses of the pods with a rule by name; each asks as much as one may. */
 export const NAMED: readonly (readonly [Address, Address])[] = Array.from({ length: PODS }, (_, i) => [
   `10.1.0.${i + 1}` as Address,
   `fd00:1::${(i + 1).toString(16)}` as Address,

@@ -13,7 +13,7 @@ export type ApiCommand =
   | { readonly do: 'attack' | 'first edit'; readonly name: string }
   | { readonly do: 'peace' };
 
-/** Of a clock that all processes of the machine share. */
+/** `atNs` is read from a clock that all processes of the machine share. */
 export interface Done {
   readonly atNs: string;
   /** Where the server listens. */

@@ -99,7 +99,7 @@ function ofSelectors(
   return ingress(rules, labels, name);
 }
 
-/** Of five entries, or of another one. */
+/** A small policy of five entries. */
 export function small(name: string, i: number, labels: object = {}): KubeObject {
   const from = [tierIn([`a${i % 50}`]), tierIn([`b${i % 40}`])];
   const rule = { from, ports: [{ protocol: 'TCP', port: 1000 + (i % 60_000) }] };

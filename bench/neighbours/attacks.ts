@@ -43,7 +43,7 @@ export interface Attack {
   readonly what: string;
   /** The policy as it is after the n-th edit. */
   readonly policy: (edit: number) => KubeObject;
-  /** What else is written with the n-th edit, by the tenant or by whoever is no better. */
+  /** What else is written with the n-th edit, by the tenant or by another one. */
   readonly besides?: (edit: number) => readonly KubeObject[];
   /** Connections that the tenant's own pods have. */
   readonly open?: readonly TrackedConnection[];
@@ -57,7 +57,7 @@ const EDITS = 'edits ten times a second';
 
 const { entries, rules: mostRules, selectors, ranges } = BUDGET.namespaced;
 
-/** Of what a NetworkPolicy may hold, as its budget counts it. */
+/** The most that the budget of a NetworkPolicy allows. */
 const MOST = { selectors, rules: Math.min(mostRules, Math.floor(entries / 3)), ranges };
 
 export const ATTACKS = [

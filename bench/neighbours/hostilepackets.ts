@@ -23,7 +23,7 @@ const FLOWS = 8192;
 const PORT = 1100;
 const PORTS = 500;
 const CLIENTS = 'clients';
-/** Of the others it is not the policy that is worst. */
+/** Attacks whose policy is the worst part; in the others it is what is written besides. */
 const OF_POLICIES: readonly Attack[] = ATTACKS.filter(attack => !('besides' in attack));
 
 /** No rows, and a sentence on standard error, where the machine does not let us inject packets. */

@@ -5,7 +5,7 @@ import type { KubeObject } from '../fakeapiserver.ts';
 export const NEIGHBOURS_NODE = 'n1';
 export const NEIGHBOUR = 'neighbour';
 export const TENANT = 'tenant';
-/** Of the tenant's pods on the node that is attacked. */
+/** Labels of the tenant's pods on the node that is attacked. */
 export const HOSTILE = { app: 'hostile' };
 
 /** Pods of the tenant on other nodes. */

@@ -18,7 +18,7 @@ export interface PolicyShape {
   readonly policies: number;
   /** Over how many ports the policies are spread; 8 unless told. */
   readonly ports?: number;
-  /** Of the Admin tier in each direction: rules that alternate between accept and deny, and match no client. */
+  /** Rules of the Admin tier in each direction that alternate between accept and deny, and match no client. */
   readonly runs?: number;
   /** Whether the rules of the Admin tier name the clients' port, or are about all ports. */
   readonly runPorts?: 'any' | 'clients';

@@ -13,7 +13,7 @@ import { holdsNothing, nothingIn, requireReadable } from './sources/files.ts';
 export interface CheckOptions extends OutputOptions {
   readonly strict?: boolean;
   readonly accept?: readonly string[];
-  /** Of objects that name none. */
+  /** The namespace of objects that name none. */
   readonly namespace?: string;
 }
 
@@ -61,7 +61,7 @@ function summary(problems: readonly Problem[], accepted: number, objects: string
   return `${plural(errors, 'error')}, ${plural(problems.length - errors, 'warning')}${rest} in ${objects}`;
 }
 
-/** Warnings that somebody has looked at: of a kind, or of one object. */
+/** Warnings to ignore: all of a kind, or those of one object. */
 interface Accepted {
   readonly code: string;
   /** `NetworkPolicy shop/web`; absent for all. */

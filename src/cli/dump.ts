@@ -1,4 +1,4 @@
-/** The state of an agent and of its kernel in one file: for whoever looks into it later, or elsewhere. */
+/** The state of an agent and of its kernel in one file: to be read later, or elsewhere. */
 
 import { versioned } from '../answers/schema.ts';
 import type { AgentClient } from '../api/rpc/client.ts';

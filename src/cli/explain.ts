@@ -15,7 +15,7 @@ import { clusterViewOf, type QuestionNeeds, type SourceOptions } from './sources
 export type ExplainOptions = OutputOptions &
   SourceOptions & { readonly flows?: string; readonly fix?: boolean; readonly unknownPods?: UnknownPods };
 
-/** `sluice explain FROM TO[:PORT[/PROTOCOL]]`, or many with `--flows FILE`. Exit code 0 allowed, 1 denied, 2 nobody can say. */
+/** `sluice explain FROM TO[:PORT[/PROTOCOL]]`, or many with `--flows FILE`. Exit code 0 allowed, 1 denied, 2 error or undecided. */
 export async function explainCommand(
   from: string | undefined,
   to: string | undefined,
@@ -57,12 +57,12 @@ function answered(asked: readonly Asked[]) {
   return asked.flatMap(each => ('answer' in each ? [each] : []));
 }
 
-/** Policies that nobody could look at may say anything. */
+/** Policies that could not be read may decide anything. */
 function withoutVerdict(asked: Asked): Asked {
   return 'answer' in asked ? { answer: inDoubt(asked.answer, HIDDEN) } : asked;
 }
 
-/** Of which an agent is asked by which names they were allowed: a file of questions may have very many. */
+/** Addresses for which an agent is asked by which names they are allowed: a file of questions may have many more. */
 const MOST_ADDRESSES = 20;
 
 /** What the ends need to be looked up in: a question about two pods needs no right to list Services. */
@@ -109,7 +109,7 @@ async function readQuestions(
   if (from !== undefined) throw new CommandError('explain takes either FROM and TO or --flows, not both');
   const content = await readText(file);
   const questions = questionsIn(content, file);
-  // Nothing was denied of what somebody failed to write.
+  // A line that cannot be read is an error, not a denial.
   if (questions.length === 0)
     throw new CommandError(`${file === '-' ? 'standard input' : file} holds no flow`);
   return questions;

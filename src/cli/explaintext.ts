@@ -145,7 +145,7 @@ function stopLine(stop: Stop, width: number): string {
   return part === 'decided' ? line : part === 'overridden' ? pc.yellow(line) : pc.dim(line);
 }
 
-/** Of a ClusterNetworkPolicy its tier too; of the others their kind says it. */
+/** With the tier of a ClusterNetworkPolicy; the kind of other policies implies it. */
 function whoText({ tier, policy }: Stop): string {
   return policy.startsWith('ClusterNetworkPolicy ') ? `${policy} (${tier})` : policy;
 }

@@ -40,7 +40,7 @@ export interface Expected {
   readonly known?: DnsSnapshot;
   /** Whose cluster it is: `the manifests`, `the agent's cluster`. */
   readonly source: string;
-  /** Of an agent. */
+  /** The progress of the agent, if one was asked. */
   readonly progress?: AgentProgress;
 }
 

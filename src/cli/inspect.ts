@@ -120,8 +120,8 @@ function isDifferent(comparison: Comparison): boolean {
 // What of an inspection is about a pod, a namespace or a policy.
 
 /**
- * Of a pod (`shop/web`), a namespace (`shop`) or a policy (`NetworkPolicy shop/web`). Throws CommandError where nothing is,
- * and says why as far as the cluster is known.
+ * Keeps what is about a pod (`shop/web`), a namespace (`shop`) or a policy (`NetworkPolicy shop/web`). Throws CommandError
+ * if there is nothing, with the reason as far as the cluster is known.
  */
 export function onlyAbout(
   inspection: Inspection,
@@ -162,7 +162,7 @@ function isMeant({ pod, ingress, egress }: PodInspection, what: string): boolean
 
 // What `sluice inspect` found, for people as lines and for programs as an object.
 
-/** What leads from the actual to the desired state, and whose desired state that is; or why nobody knows. */
+/** What leads from the actual to the desired state, and whose desired state that is; or why it is not known. */
 export type Comparison =
   | { readonly source: string; readonly difference: readonly Op[]; readonly progress?: AgentProgress }
   | { readonly missing: string };

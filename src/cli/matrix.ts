@@ -42,33 +42,33 @@ export type MatrixOptions = SourceOptions & {
   readonly unknownPods?: UnknownPods;
 };
 
-/** Exit code 2 where there may be policies that nobody could look at. */
+/** Exit code 2 if there may be policies that could not be read. */
 export async function matrixCommand(options: MatrixOptions): Promise<void> {
   const state = await readState(options, { workloads: true });
   noteState(state);
   if (!state.mayNotList?.('namespaces'))
     refuseUnknownNamespace(state.scope, namespacesOf(state), `in ${state.source}`);
-  refuseNobody(state);
+  refuseEmpty(state);
   const unknownPods = options.unknownPods ?? state.unknownPods ?? 'allow';
   const whole = withProgress('judging all connections', state.cluster, () =>
     matrixViewOf(state, unknownPods),
   );
   const isAsked = ({ pods }: EndView) => pods.some(pod => isInScope(state.scope, pod));
   const view = { ...whole, exposures: exposuresFor(whole, isAsked) };
-  if (!view.ends.some(isAsked)) writeNote(`${pc.yellow('note')}: ${nobodyText(state)}`);
+  if (!view.ends.some(isAsked)) writeNote(`${pc.yellow('note')}: ${emptyText(state)}`);
   await write(options.output, view, rowsOf(view, isAsked), state);
   if (state.hidesPolicies) process.exitCode = 2;
 }
 
-/** Of nobody there is no answer that anybody asked for: a folder may be the wrong one. */
-function refuseNobody({ cluster, inventory, source, scope: { namespace } }: State): void {
+/** Without pods and workloads there is nothing to answer: the folder may be the wrong one. */
+function refuseEmpty({ cluster, inventory, source, scope: { namespace } }: State): void {
   if (namespace === undefined && cluster.pods.size + inventory.workloads.size === 0)
     throw new CommandError(
       `there is no pod and no workload in ${source}, so nobody can say who reaches whom`,
     );
 }
 
-function nobodyText({ source, scope: { namespace, selector } }: State): string {
+function emptyText({ source, scope: { namespace, selector } }: State): string {
   const which = selector === undefined ? '' : ' with these labels';
   const where = namespace === undefined ? '' : ` in namespace ${namespace}`;
   return `there is no pod and no workload${which}${where} in ${source}: nobody reaches anybody`;

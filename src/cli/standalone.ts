@@ -1,5 +1,5 @@
 /**
- * The command line as one file, for whoever asks: on any machine with Node 20, without any library beside it. What
+ * The command line as one file, to be used on any machine with Node 20, without any library beside it. What
  * only a node can do is done by the build around it, where there is one.
  */
 import { existsSync } from 'node:fs';

@@ -103,7 +103,7 @@ function flowOf(cluster: Cluster, from: string, to: string, hint: string): Flow 
   }
 }
 
-/** Of interfaces that are up the system says it, and of all others the agent. */
+/** Addresses of interfaces that are up come from the system, those of others from the agent. */
 function addressesHere(known: Expected | undefined): ReadonlySet<Address> {
   const node = known?.cluster.nodes.get(known.node);
   return new Set([...ownAddresses(), ...(node === undefined ? [] : addressesOfNode(node))]);

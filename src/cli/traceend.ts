@@ -52,7 +52,7 @@ export function traceEnd(
   return { text: host + tail, note: `${name} is ${last.address} to ${pod}${others}` };
 }
 
-/** Who asked DNS is a pod, also where its address is what somebody has. */
+/** Answers of DNS belong to a pod, also if the source is given by its address. */
 function podNamed(source: NamedEndpoint | undefined, cluster: Cluster | undefined) {
   if (source?.name.kind !== 'address' || cluster === undefined) return undefined;
   return addressOwners(cluster).get(source.name.address)?.key;

@@ -18,7 +18,7 @@ export interface ExpectedPath {
   readonly demanded: 'accept' | 'drop';
   readonly outcome: Outcome;
   readonly elsewhere: readonly EnforcementPoint[];
-  /** Why nobody here knows whether another node denies it. */
+  /** Why it is not known here whether another node denies it. */
   readonly unheard?: string;
   /** What the addresses alone do not show. */
   readonly note: string | undefined;
@@ -152,7 +152,7 @@ function expectedLines(expected: ExpectedPath, { verdict: actual, steps }: Kerne
   return [`  ${word}: it ${verb(verdict)} the connection${exceptionText(expected)}`, ...reasons];
 }
 
-/** Of several NetworkPolicies that allow, policy names the first by name, and the kernel the one whose rule it asks first. */
+/** If several NetworkPolicies allow, policy names the first by name, and the kernel the one whose rule comes first. */
 export function alsoAllows(
   { verdict, tier, policy, rule }: DirectionVerdict,
   direction: Direction,

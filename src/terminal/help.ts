@@ -8,7 +8,7 @@ export function writeHelp(text: string): void {
   else for (const line of flowing(text.replace(/\n$/, '').split('\n'))) writeLine(line);
 }
 
-/** What is wrong with words that were given. They may be names that somebody else chose: `sluice check *`. */
+/** What is wrong with words that were given. They may be file names that others chose: `sluice check *`. */
 export function writeUsageError(text: string): void {
   const words = process.argv.slice(2).filter(word => !isPrintable(word));
   const shown = words.reduce((said, word) => said.replaceAll(word, printable(word)), text);

@@ -1,4 +1,4 @@
-/** A line of JSON from the logger, made safe to look at: messages hold whatever somebody wrote into a cluster. */
+/** A line of JSON from the logger, made safe to look at: messages quote texts from the cluster. */
 import { printableJsonText } from './printable.ts';
 
 /** Means the same, and shows itself. */

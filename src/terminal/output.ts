@@ -7,17 +7,17 @@ export interface OutputOptions {
   readonly output: 'text' | 'wide' | 'json' | 'yaml' | 'name';
 }
 
-/** One line: a new line within it is somebody's text, and shown as such. */
+/** One line: a line break in its text is shown as an escape. */
 export function writeLine(line: string): void {
   process.stdout.write(`${wrapped(toTerminal(line), columnsOf(process.stdout))}\n`);
 }
 
-/** How wide what is printed may be; undefined where nobody knows. */
+/** The width of the output; undefined if it is not known. */
 export function outputColumns(): number | undefined {
   return columnsOf(process.stdout);
 }
 
-/** What goes into a pipe is a line for each thing, unless somebody says how wide it is to be. */
+/** Output to a pipe is not wrapped, unless COLUMNS says its width. */
 function columnsOf(stream: NodeJS.WriteStream): number | undefined {
   const said = Number(process.env.COLUMNS);
   return stream.isTTY === true ? stream.columns : said > 0 ? said : undefined;
@@ -42,7 +42,7 @@ export function writeDocument(lines: Iterable<string>): void {
   for (const line of lines) process.stdout.write(`${toTerminal(line)}\n`);
 }
 
-/** Waits until whoever reads has taken what was written: to a pipe that nobody reads it would be kept in memory, without end. */
+/** Waits until the reader has taken what was written: for a pipe without a reader, memory would grow without end. */
 export async function outputTaken(stream: NodeJS.WriteStream = process.stdout): Promise<void> {
   if (!stream.writableNeedDrain) return;
   await new Promise<void>(resolve => {

@@ -1,6 +1,6 @@
 /** Lines that fit a terminal. */
 
-/** Of the terminal; 80 where the output goes elsewhere. */
+/** The width of the terminal; 80 if the output goes elsewhere. */
 export function terminalWidth(): number {
   return process.stdout.columns || 80;
 }

@@ -25,11 +25,11 @@ export type Question = GivenQuestion;
 
 export interface Answer {
   readonly question: Question;
-  /** The stricter, where there are several; undecided where nobody can say. */
+  /** The stricter verdict if there are several; undecided if facts are missing. */
   readonly verdict: Verdict;
   /** One sentence: the reason that matters most. */
   readonly reason: string;
-  /** Of each family that both ends have. */
+  /** The verdict of each address family that both ends have. */
   readonly families: Readonly<Partial<Record<Family, Verdict>>>;
   readonly differsBy: readonly Difference[];
   /** The case that the verdict comes from: absent where there is none. */
@@ -38,7 +38,7 @@ export interface Answer {
   readonly notes: readonly string[];
   /** What the pods were told by DNS of the name or the address that they go to, as far as an agent says it. */
   readonly resolved: readonly DnsRecord[];
-  /** Of which the flows of the cases are. */
+  /** The cluster in which the flows of the cases were judged. */
   readonly cluster: Cluster;
 }
 
@@ -85,7 +85,7 @@ export function answer(known: ClusterView, question: Question): Answer {
   };
 }
 
-/** The same answer where something that nobody could look at may turn it. */
+/** The same answer as undecided: something that could not be read may change it. */
 export function inDoubt(found: Answer, why: string): Answer {
   const cases = found.cases.map(each => {
     return { ...each, undecided: `${why} (${verdictOfCase(each)}: ${reasonOf(each)})` };
@@ -126,7 +126,7 @@ function noFamily(from: NamedEndpoint, to: NamedEndpoint): string {
   return `"${from.text}" or "${to.text}" has no ${FAMILY_NAME[asked]} address`;
 }
 
-/** With why nobody can say what becomes of it, where nobody can. */
+/** Adds the reason if the case is undecided. */
 function withDoubt(each: Case, unheard: string | undefined, { undecided }: Targets): Case {
   if (undecided !== undefined)
     return {
@@ -136,7 +136,7 @@ function withDoubt(each: Case, unheard: string | undefined, { undecided }: Targe
   return unheard === undefined ? each : { ...each, undecided: unheard };
 }
 
-/** A denial that holds whatever pods were told counts before one that DNS may have lifted. */
+/** A denial that holds whatever DNS answered counts before one that an answer may have lifted. */
 function decisiveOf(cases: readonly Case[]): Case | undefined {
   const denied = cases.filter(({ verdict }) => verdict.verdict === 'deny');
   return (
@@ -160,7 +160,7 @@ function notesOf({ notes }: Targets, isCut: boolean): readonly string[] {
     : notes;
 }
 
-/** Whom one end names, without port and protocol: `shop/web`, `10.0.0.1`, `svc/api`. */
+/** The host part of an end, without port and protocol: `shop/web`, `10.0.0.1`, `svc/api`. */
 export function endHost(text: string): string {
   const { name, port, protocol } = parseEndpoint(text);
   if (name.kind === 'address') return name.address;
@@ -168,7 +168,7 @@ export function endHost(text: string): string {
   return text.slice(0, text.length - tail.length).replace(/@[46]$/, '');
 }
 
-/** What audited policies would make of a connection that somebody asks about: each by itself, and all together. */
+/** What audited policies would decide for a connection: each alone, and all together. */
 const MOST = 10;
 
 /** Sentences; none where no audited policy would change the verdict. */
@@ -196,7 +196,7 @@ function auditNotes(cluster: Cluster, flow: Flow, unknownPods: UnknownPods): rea
   ];
 }
 
-// Of many connections that a question means: the verdict that counts, and by what it can be told.
+// A question can mean many connections: the verdict that counts, and what the verdict depends on.
 
 export type Verdict = 'allow' | 'deny' | 'undecided';
 
@@ -206,21 +206,21 @@ export function verdictOfCase({ verdict, undecided }: Case): Verdict {
   return undecided === undefined ? verdict.verdict : 'undecided';
 }
 
-/** The stricter one of each family. */
+/** The stricter verdict of each family. */
 function verdictsByFamily(cases: readonly Case[]): Partial<Record<Family, Verdict>> {
   const found: Partial<Record<Family, Verdict>> = {};
   for (const each of cases) found[each.family] = stricter(found[each.family], verdictOfCase(each));
   return found;
 }
 
-/** A denial that is known counts before what nobody can say. */
+/** A certain denial counts before an undecided case. */
 const STRICTEST: readonly Verdict[] = ['deny', 'undecided', 'allow'];
 
 function stricter(known: Verdict | undefined, other: Verdict): Verdict {
   return STRICTEST.find(each => each === known || each === other)!;
 }
 
-/** By what the verdict can be told: whatever two values of it give two verdicts while nothing else changes does not matter. */
+/** What the verdict depends on: two values give two verdicts, whatever the other properties are. */
 function differencesIn(cases: readonly Case[]): Difference[] {
   const keys: Record<Difference, (each: Case) => unknown> = {
     family: ({ family }) => family,
@@ -249,7 +249,7 @@ function separates(cases: readonly Case[], keyOf: (each: Case) => unknown): bool
   return new Set(strictest.values()).size > 1;
 }
 
-// Cases of which the same is to be said, together: two families, a thousand addresses.
+// Groups of cases that have the same explanation: of two families, or of a thousand addresses.
 
 export interface CaseGroup {
   readonly from: string;
@@ -258,12 +258,12 @@ export interface CaseGroup {
   readonly viaNode?: Address;
   readonly verdict: Verdict;
   readonly families: readonly Family[];
-  /** Of those whose address is not known: for which ones this holds. */
+  /** The addresses for which this holds, if an end has no known address. */
   readonly addresses?: string;
   readonly reason: string;
 }
 
-/** Denials first, then what nobody can say. */
+/** Denials first, then undecided cases. */
 export function groupsOf(cases: readonly Case[]): readonly CaseGroup[] {
   const groups = new Map<string, Case[]>();
   for (const each of cases) {

@@ -1,6 +1,6 @@
 /**
  * What DNS has to do with a connection: the name by which an address is allowed, and what an answer would change.
- * Whoever asks of manifests alone knows no answers; the agent of the node knows those that its pods got.
+ * Manifests have no answers of DNS; the agent of a node knows those that its pods received.
  */
 import { spanText } from '../../lib/text/spantext.ts';
 import { type Address, familyOf } from '../../model/address.ts';
@@ -27,7 +27,7 @@ export function namesNotes(
   const domain = domainOf(name, cases);
   if (domain === undefined)
     return name.kind === 'address' && known !== undefined ? namesOf(name.address, own, known) : [];
-  // Of a name's addresses those are allowed by it that an answer brought.
+  // A rule by name allows only those addresses of the name that an answer of DNS has brought.
   const byName = cases.filter(
     ({ verdict, unresolved }) => verdict.verdict === 'allow' && unresolved === 'deny',
   );
@@ -41,7 +41,7 @@ export function namesNotes(
   ];
 }
 
-/** Of pods of other nodes that a rule by name is about. */
+/** Source pods on other nodes, whose answers of DNS this agent does not know. */
 function unheard(waiting: readonly Case[], known: DnsSnapshot | undefined): readonly string[] {
   return [...new Set(waiting.flatMap(({ from }) => resolvedElsewhere(from, known) ?? []))].slice(
     0,
@@ -109,7 +109,7 @@ function resolvedUnder(name: string, pods: readonly PodKey[], known: DnsSnapshot
 }
 
 function namesOf(address: Address, pods: readonly PodKey[], { cache, nowMs }: DnsSnapshot): string[] {
-  // Of a connection that was open before the agent was, nobody knows when it was told.
+  // An address of a connection that was open before the agent started has no time (`untilMs` is 0).
   const all = [...cache.all()].filter(record => record.address === address && record.untilMs > 0);
   return pods.flatMap(pod => {
     const own = all.filter(record => record.pod === pod);
@@ -141,9 +141,9 @@ function heldText({ from, toldMs, untilMs, oneOf }: DnsRecord, nowMs: number): s
   return `${from ?? 'DNS'} told it ${spanText(nowMs - toldMs)} ago, and ${left}`;
 }
 
-// The addresses of a name that a pod was told and may connect to now.
+// The addresses of a name that DNS has answered to a pod, and that it may connect to now.
 
-/** Of cases that wait for an answer to bring an address of the name. */
+/** Records of the cases that are allowed only by a name, as far as they hold now. */
 function resolvedNow(
   cluster: Cluster,
   waiting: readonly Case[],

@@ -25,7 +25,7 @@ interface InNamespace {
 export interface ServiceName extends InNamespace {
   readonly kind: 'service';
   readonly name: string;
-  /** The pod behind it that is meant; absent: whoever answers. */
+  /** The pod behind it that is meant; absent: any endpoint of the Service. */
   readonly endpoint?: string;
 }
 

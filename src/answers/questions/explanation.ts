@@ -69,7 +69,7 @@ function recordObject({ pod, name, oneOf, address, from, toldMs, untilMs }: DnsR
 
 const FAMILY_WORDS: Record<Family, 'ipv4' | 'ipv6'> = { ip: 'ipv4', ip6: 'ipv6' };
 
-/** None that only stands for an end whose own nobody knows. */
+/** Without addresses that only represent an end whose own address is not known. */
 function addressesOf({ flow, fromRange, toRange }: Case): object {
   return { ...(!fromRange && { from: flow.from }), ...(!toRange && { to: flow.to }) };
 }
@@ -85,11 +85,11 @@ function missObject(direction: Direction, { needs, ...miss }: NearMiss, decisive
 
 // Near misses and fixes of an answer.
 
-/** Of a direction that is denied. */
+/** Rules that nearly allow a direction that is denied. */
 export function nearMissesOf({ decisive, cluster }: Answer, direction: Direction, unknownPods: UnknownPods) {
   if (decisive === undefined || decisive.verdict[direction].verdict === 'allow') return [];
   const misses = nearMisses(cluster, decisive.flow, direction, unknownPods);
-  // Of an address that only stands for many, no answer of DNS is near.
+  // An address that only represents a range has no name, so no answer of DNS would allow it.
   return decisive.toRange === undefined ? misses : misses.filter(({ needs }) => !needs.some(isOfDns));
 }
 

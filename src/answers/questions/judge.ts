@@ -16,9 +16,9 @@ export interface Case {
   readonly to: Target;
   readonly flow: Flow;
   readonly verdict: FlowVerdict;
-  /** Of a destination by its name: the verdict while no answer of DNS has brought an address. */
+  /** For a destination by name: the verdict before an answer of DNS has brought an address. */
   readonly unresolved?: 'allow' | 'deny';
-  /** Why nobody can say whether the verdict holds. */
+  /** Why the verdict is undecided. */
   readonly undecided?: string;
   readonly family: Family;
   /** The addresses that the one of the flow stands for. */
@@ -38,7 +38,7 @@ export interface Judged {
 
 const MOST_CASES = 20_000;
 
-/** A text about a case, with the name of whoever an address only stands for. */
+/** The text about a case, with the name of an end instead of an address that only represents it. */
 export function withNames(text: string, { from, to, flow, fromRange, toRange }: Case): string {
   let named = text;
   if (fromRange && podOf(from) === undefined) named = named.replaceAll(flow.from, from.name);
@@ -46,7 +46,7 @@ export function withNames(text: string, { from, to, flow, fromRange, toRange }: 
   return named;
 }
 
-/** In both families where both ends have both, or in the one that is asked for. */
+/** Judges each connection that the question means, in the families that both ends have or in the one asked for. */
 export function judge(
   { cluster, unknownPods, index }: ClusterView,
   sources: readonly Place[],
@@ -93,7 +93,7 @@ function withUnresolved(each: Case, before: (flow: Flow) => FlowVerdict): Case {
   return each.to.place.domain === undefined ? each : { ...each, unresolved: before(each.flow).verdict };
 }
 
-/** Two that nobody can tell apart, as two pods of one Deployment, are two all the same. */
+/** Two pods that have the same key, as two of one Deployment, stay two pods. */
 function withPods(cluster: Cluster, added: readonly Pod[]): Cluster {
   if (added.length === 0) return cluster;
   const pods = new Map(cluster.pods);
@@ -111,7 +111,7 @@ interface Pair {
   readonly family: Family;
 }
 
-/** Of each family; an own address stands for itself, so of a place that has several the first counts. */
+/** Pairs of each family. A place with several own addresses is judged by its first. */
 function* pairs(
   from: readonly CandidateAddress[],
   to: readonly CandidateAddress[],

@@ -44,7 +44,7 @@ function warning(
   return [{ severity: 'warning', code, object: policy.id, field, message, effect }];
 }
 
-/** Of a cluster whose domain is another nobody can tell. */
+/** Names of Services. The domain is assumed to be cluster.local, since manifests do not say another. */
 const SERVICE_NAME = /^(?:\*\.|(?<name>[^.]+)\.)?(?:(?<namespace>[^.]+)\.)?svc(?:\.cluster\.local)?$/;
 
 /** Policy sees a packet behind its translation, and DNS tells the address before it. */
@@ -131,7 +131,7 @@ const USUAL = ['kube-system/k8s-app=kube-dns:53/UDP', '169.254.20.10:53/UDP'];
 
 const OF_MANIFESTS = { knowsInventory: true, defaultNamespace: 'default', unknownPods: 'allow' } as const;
 
-/** Whether policy lets somebody ask any of the places where DNS may be. Each is asked for once. */
+/** Whether policy allows the pod to reach any possible DNS server. Each server is asked about once. */
 function dnsAsker(cluster: Cluster, inventory: Inventory): Asker {
   const services = [...inventory.services.values()].filter(({ ports }) =>
     ports.some(({ port, protocol }) => port === DNS_PORT && protocol === 'UDP'),
@@ -161,7 +161,7 @@ function isAllowed(view: ClusterView, from: string, to: string): boolean {
  * is no list of public suffixes, which changes every week.
  */
 
-/** Whoever asks for such a name says which address it has. */
+/** Domains in which the name itself, or anybody, decides the address. */
 const OF_ANY_ADDRESS = ['duckdns.org', 'dyndns.org', 'nip.io', 'no-ip.org', 'sslip.io', 'xip.io'];
 
 /** Where CoreDNS answers for pods as kubeadm sets it up (`pods insecure`), `10-0-0-1.shop.pod.cluster.local` is 10.0.0.1. */

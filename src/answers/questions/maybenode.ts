@@ -1,6 +1,6 @@
 /**
  * An address of a node's pod network that no known pod has: an unknown pod's (N67), or the node's own, as its bridge has
- * one. The agent of the node knows; whoever asks of manifests, or another agent, has no verdict that holds for both.
+ * one. Only the agent of that node knows; manifests and other agents cannot give one verdict for both.
  */
 import { type Address, addressToInt, type Cidr, cidrContains } from '../../model/address.ts';
 import { addressOwners } from '../../model/addressowners.ts';
@@ -19,9 +19,9 @@ const MOST_CASES = 16;
 type Judged = Pick<Case, 'flow' | 'verdict' | 'viaNode' | 'fromRange' | 'toRange'>;
 
 export interface MaybeNode<T> {
-  /** Of cases whose verdict nobody can say: why. By custom the first address of its pod network is the node's own. */
+  /** Why a case is undecided: the address is the first of a pod network, which by custom is the node's own. */
   readonly undecided: ReadonlyMap<T, string>;
-  /** Of all others. */
+  /** Notes about the other addresses, whose verdict stays. */
   readonly notes: readonly string[];
 }
 
@@ -48,12 +48,12 @@ export function maybeNode<T extends Judged>(
   return { undecided, notes: [...notes] };
 }
 
-/** What stands for an address that nobody knows is no node's. */
+/** Without addresses that only represent a range: they are not a node's. */
 function ownEnds({ flow, fromRange, toRange }: Judged): readonly Address[] {
   return [...(fromRange === undefined ? [flow.from] : []), ...(toRange === undefined ? [flow.to] : [])];
 }
 
-/** Of a node of whose interfaces nothing is known. */
+/** The pod network with this address, if the interfaces of its node are not known. */
 function networkWith({ nodes }: Cluster, address: Address) {
   for (const node of nodes.values()) {
     const cidr = podCidrsOf(node).find(each => cidrContains(each, address));
@@ -79,16 +79,16 @@ function isFirst({ base }: Cidr, address: Address): boolean {
   return addressToInt(address) === addressToInt(base) + 1n;
 }
 
-// What DNS told the pods of other nodes: the agent that answers does not know it, so a denial that it would lift is none yet.
+// Answers of DNS to pods of other nodes are not known to this agent, so a denial that they would lift is undecided.
 
-/** `only the agent of n2 knows what shop/api was told`; absent of pods whose agent answers, and where nobody says which it is. */
+/** `only the agent of n2 knows what shop/api was told`; undefined for pods of this agent, and if the node is not known. */
 export function resolvedElsewhere(source: Place, known: DnsSnapshot | undefined): string | undefined {
   const pod = podOf(source);
   if (known?.node === undefined || !pod?.node || pod.node === known.node) return undefined;
   return onlyAgentOf(pod);
 }
 
-/** Of each denial that an answer of DNS may have lifted without this agent's knowledge: why. */
+/** Denials that an answer of DNS may have lifted without this agent's knowledge, with the reason. */
 export function undecidedDenials(
   cluster: Cluster,
   cases: readonly Case[],
@@ -96,7 +96,7 @@ export function undecidedDenials(
   unknownPods: UnknownPods,
 ): ReadonlyMap<Case, string> {
   const found = new Map<Case, string>();
-  // Of a name the verdict is what holds once it was told.
+  // The verdict for a name already is the one after its answer.
   const denied = cases.filter(
     ({ to, verdict }) => to.place.domain === undefined && verdict.verdict === 'deny',
   );
@@ -108,7 +108,7 @@ export function undecidedDenials(
   return found;
 }
 
-/** The same of one connection, by whoever has only the word of `node`. */
+/** The same for one connection, if only the agent of `node` was asked. */
 export function undecidedDenial(
   cluster: Cluster,
   flow: Flow,

@@ -67,7 +67,7 @@ function portNeed({ ports }: Rule): string {
   return `it went to ${shown.join(' or ')}${ports.length > 3 ? ', …' : ''}`;
 }
 
-/** Of the peer that needs least. */
+/** The needs of the peer that has fewest. */
 function peerNeeds(cluster: Cluster, { peers }: Rule, packet: Packet): readonly string[] {
   if (peers === 'any') return [];
   const needs = peers.map(peer => needsOfPeer(cluster, peer, packet));
@@ -126,7 +126,7 @@ function needText({ key, operator, values }: Requirement, who: string, pod: stri
   }
 }
 
-/** Only for what is somebody's own network: of the whole world nobody misses by little, but by the family. */
+/** Only for one's own networks: 0.0.0.0/0 is missed by the family alone, which is no near miss. */
 function networkNeeds(
   { cidr, except }: Peer & { kind: 'network' },
   who: string,

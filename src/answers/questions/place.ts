@@ -1,4 +1,4 @@
-/** Whom an end turns out to be. */
+/** The places, addresses and ports that an end of a question means in a cluster. */
 import type { Address, AddressRange } from '../../model/address.ts';
 import type { Cluster, Node, Pod } from '../../model/cluster.ts';
 import type { FlowProtocol } from '../../model/flow.ts';
@@ -13,21 +13,21 @@ import type { PolicyIndex } from '../../semantics/policyindex.ts';
 export interface ClusterView {
   readonly cluster: Cluster;
   readonly inventory: Inventory;
-  /** Whether a Service or a workload that is not there does not exist, or nobody knows. */
+  /** Whether a Service or workload that is not found does not exist; else it is unknown. */
   readonly knowsInventory: boolean;
   readonly defaultNamespace: string;
   readonly unknownPods: UnknownPods;
-  /** Of a live cluster: whether the caller may not list what is of that plural, in that namespace. */
+  /** For a live cluster: whether the caller lacks the right to list this resource, in that namespace. */
   readonly mayNotList?: (plural: string, namespace?: string) => boolean;
-  /** What pods were told by DNS, where an agent says it. */
+  /** Answers of DNS to pods, if an agent reports them. */
   readonly known?: DnsSnapshot;
-  /** Of the cluster's policies, for many questions about it. */
+  /** An index of the cluster's policies, which many questions share. */
   readonly index?: PolicyIndex;
   /** An address is who answers, whatever Service may have it. */
   readonly isBehindServices?: boolean;
 }
 
-/** Somebody with addresses; or with one that nobody knows yet, within ranges. */
+/** An end with its addresses, or with one that is not known yet, within ranges. */
 export interface Place {
   /** `shop/web-1`, `node n1`, `10.0.0.7`, `shop/deploy/web`. */
   readonly name: string;
@@ -41,7 +41,7 @@ export interface Place {
 
 interface Unplaced {
   readonly within: readonly AddressRange[];
-  /** What it will be, without an address; absent where it is nobody of the cluster. */
+  /** The pod that will have it; absent if it is outside the cluster. */
   readonly pod?: Pod;
 }
 

@@ -14,7 +14,7 @@ import { type EndpointName, workloadText } from './endpoint.ts';
 import type { ClusterView, Place } from './place.ts';
 import { INTERNET, PRIVATE, rangesOf, without } from './ranges.ts';
 
-/** Throws FlowTextError where there is nobody of that name. */
+/** Throws FlowTextError if the cluster has no such pod, workload or node. */
 export function placesOf(
   view: ClusterView,
   name: Exclude<EndpointName, { kind: 'service' }>,
@@ -47,7 +47,7 @@ export function placesOf(
   }
 }
 
-/** That there is none of a name; or that nobody knows, where it may not be listed. */
+/** Says that nothing has that name, or that it is unknown because it may not be listed. */
 export function absent(
   view: ClusterView,
   kind: string,

@@ -78,7 +78,7 @@ export const INTERNET: readonly AddressRange[] = without(
   ),
 );
 
-/** Where pods live when nobody knows where they do. */
+/** Ranges of pod addresses if the cluster does not say its own. */
 export const PRIVATE: readonly AddressRange[] = rangesOf(
   cidrs('10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', 'fd00::/8'),
 );

@@ -82,7 +82,7 @@ function wordFor({ ports }: Service, number: number, protocol: FlowProtocol): Se
   return ports.find(each => each.port === number && each.protocol === protocol) ?? ports[0];
 }
 
-/** Of the endpoints behind a Service the one pod that a name such as `db-0.db.shop.svc` means. */
+/** Keeps the one endpoint of a Service that a name such as `db-0.db.shop.svc` means. */
 export function atEndpoint(found: Targets, { namespace }: Service, endpoint: string, text: string): Targets {
   const template = `${namespace}/sts/${endpoint.replace(/-\d+$/, '')}`;
   const targets = found.targets.filter(({ place: { name } }) =>

@@ -18,7 +18,7 @@ import {
   serviceNamed,
 } from './services.ts';
 
-/** Throws FlowTextError where there is nobody of that name, or the port is none. */
+/** Throws FlowTextError if nothing has that name, or the port is not one. */
 export function targetsOf(view: ClusterView, end: NamedEndpoint): Targets {
   const { name } = end;
   const protocol = protocolOf(end);
@@ -93,7 +93,7 @@ function portAt(place: Place, { text, port }: NamedEndpoint, protocol: Protocol)
   throw new FlowTextError(`"${text}": "${port}" is not a port from 1 to 65535${who}`);
 }
 
-/** Policy sees the pod behind a Service (N61): of an address that may be a Service's, nobody can say what it does. */
+/** Policy sees the pod behind a Service (N61): a connection to an address that may be a Service's is undecided. */
 function maybeService(
   view: ClusterView,
   { name, port }: NamedEndpoint,
@@ -149,7 +149,7 @@ function hostPortTargets(
   };
 }
 
-/** Who knows no Services and no host ports cannot say that nobody is behind the port. */
+/** Without Services and host ports it is not known whether a pod is behind the port. */
 function unknownPortNotes(view: ClusterView, dialled: readonly Address[], { port }: NamedEndpoint): string[] {
   if (port === undefined || view.knowsInventory || nodeDialled(view, dialled) === undefined) return [];
   return [

@@ -1,4 +1,4 @@
-/** Sets of small numbers, of a fixed size, as words of bits. Whoever has one does not change it, but by `add`. */
+/** Sets of small numbers, of a fixed size, as words of bits. Only `add` changes one. */
 
 export class Bits {
   readonly size: number;

@@ -50,7 +50,7 @@ export class Cases {
     this.#byPorts = this.#endsByPorts();
   }
 
-  /** `told` are the patterns that mean the name under which the subject was told its peer. */
+  /** `resolved` are the patterns that match the name by which DNS gave the subject the address of its peer. */
   of(
     policies: readonly Policy[],
     direction: Direction,
@@ -176,7 +176,7 @@ interface JudgedRule {
   readonly connections: Connections;
 }
 
-/** Of one subject and direction. */
+/** The rules for one subject in one direction. */
 interface DirectionRules {
   /** In order of precedence within each tier. */
   readonly steps: readonly JudgedRule[];

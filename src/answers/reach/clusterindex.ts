@@ -30,7 +30,7 @@ import { unknownPodFinders } from '../../semantics/unknownpods.ts';
 import { nodeFinder } from '../../semantics/view.ts';
 import { Bits } from './bits.ts';
 
-/** A pod that is not there: of a workload that has none, or one that somebody may make. */
+/** A pod that does not exist: of a workload without pods, or one that may be created. */
 export interface ImaginedPod extends PodLike {
   readonly namespace: Namespace;
 }
@@ -38,28 +38,28 @@ export interface ImaginedPod extends PodLike {
 export interface ClusterIndex {
   readonly cluster: Cluster;
   readonly unknownPods: UnknownPods;
-  /** The clusters that are told apart together, this one among them: their words are those of all. */
+  /** The clusters that are compared, with this one: they share one vocabulary. */
   readonly alongside: readonly Cluster[];
   /** In order of precedence. */
   readonly policies: readonly Policy[];
   readonly vocabulary: Vocabulary;
-  /** Of the policies of all these clusters. */
+  /** The classes of DNS names in the policies of all these clusters. */
   readonly names: readonly NameClass[];
   readonly templates: Templates;
   readonly selected: SelectedTemplates;
   readonly owners: ReadonlyMap<Address, Pod>;
   /** The template of each pod that owns an address. */
   readonly templateOf: ReadonlyMap<Pod, number>;
-  /** Of the imagined pods, in their order. */
+  /** The template of each imagined pod, in their order. */
   readonly imagined: readonly number[];
   readonly nodes: ReadonlyMap<Address, NodeSelection>;
   /** The node in whose pod network an address is that no known pod has, where such are denied. */
   unknownPodOf(address: Address): Node | undefined;
-  /** The same, whatever becomes of such. */
+  /** The same, also if unknown pods are allowed. */
   strangerOf(address: Address): Node | undefined;
   nodeWith(address: Address): Node | undefined;
   readonly tunnels: TunnelFinders;
-  /** Of every node, as far as anybody knows: an overlay is the same on all of them. */
+  /** The links of tunnels, taken to be the same on every node, as an overlay is. */
   readonly tunnelLinks: TunnelLinks;
 }
 
@@ -106,7 +106,7 @@ export function clusterIndexOf(
   };
 }
 
-/** By address; of one that several nodes have, the selectors of all mean it. */
+/** By address; if several nodes have it, the selectors of all of them mean it. */
 function nodeEnds({ nodes }: Cluster, vocabulary: Vocabulary): Map<Address, NodeSelection> {
   const selectors = [...vocabulary.nodes.values()];
   const meant = new Map<Address, Set<number>>();
@@ -183,7 +183,7 @@ function both(a: Selected, b: Selected): Selected {
 /** What policies can tell of a pod. Pods of which they can tell the same have one template. */
 interface Template extends Labelled {
   readonly namespace: Namespace;
-  /** Of the names that policies say, each once. */
+  /** Its ports whose names occur in policies, each once. */
   readonly ports: readonly ContainerPort[];
   /** The same for templates of the same ports. */
   readonly portsText: string;
@@ -283,7 +283,7 @@ function addKeys(keys: Set<string>, { pods }: PodSelector): void {
 interface NameClass {
   /** The narrowest patterns of its names, as policies write them. */
   readonly patterns: readonly string[];
-  /** Of a name of the first of these, all patterns that mean it: rules make no difference between it and the others. */
+  /** All patterns that match a name of the first of these: rules treat it and the others alike. */
   readonly meaning: ReadonlySet<string>;
 }
 

@@ -74,7 +74,7 @@ function pairs(toggles: Toggles): [number, number][] {
   return toggleRanges(toggles, 1).map(({ first, last }) => [first, last]);
 }
 
-/** Of both families in one breath, where they are the same. */
+/** One text for both families if they are the same. */
 export function cellText(pool: ConnectionPool, { ip, ip6 }: Cell): string {
   const only = ip ?? ip6;
   if (only === undefined) return 'none';

@@ -11,7 +11,7 @@ import { familiesOf, outsideRegions, type ReachPlace } from './places.ts';
 import type { Reach } from './reach.ts';
 import { combine, DIFFERENCE, networkAddresses, type Region, togglesOf } from './regions.ts';
 
-/** What one cluster says of the addresses of a region, told under a name, as a key. */
+/** A key of how one cluster judges the addresses of a region under a name. */
 export type Teller = (region: number) => string;
 
 /**
@@ -28,7 +28,7 @@ export function domainPlaces(reach: Reach): ReachPlace[] {
   });
 }
 
-/** Undefined where nobody has a rule by such a name. */
+/** Undefined if no pod has a rule by such a name. */
 function matrixGroups(reach: Reach, family: Family, nameClass: number): number[][] | undefined {
   const { pool, families } = reach;
   const of = families[family];
@@ -47,7 +47,7 @@ function matrixGroups(reach: Reach, family: Family, nameClass: number): number[]
   return [[...main, ...others.flat().filter(isSum)], ...rest.filter(({ length }) => length > 0)];
 }
 
-/** Groups of regions of which the same is told, first the one of the internet. */
+/** Groups of regions that are judged alike; the group of the internet is first. */
 export function regionGroups(reaches: readonly Reach[], family: Family, teller: Teller): number[][] {
   const groups = new Map<string, number[]>();
   const { largest } = reaches[0]!.families[family].ends.regions;
@@ -85,7 +85,7 @@ function together(parts: readonly ReachPlace[]): ReachPlace {
   };
 }
 
-/** The regions outside in which an address may be told: unknown pods are denied wherever they are. */
+/** The regions outside in which DNS may give an address: unknown pods are denied wherever they are. */
 export function regionsOfNames(reach: Reach, family: Family): readonly number[] {
   const { ends } = reach.families[family];
   return getOrMake(REGIONS_OF_NAMES, ends, () =>
@@ -98,7 +98,7 @@ export function regionsOfNames(reach: Reach, family: Family): readonly number[] 
 
 const REGIONS_OF_NAMES = new WeakMap<FamilyEnds, readonly number[]>();
 
-/** C56: the addresses that are never learnt, whoever tells them. */
+/** C56: the addresses that are never learnt from DNS. */
 const NEVER = [
   ...['0.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '224.0.0.0/3'],
   ...['::/80', 'fe80::/10', 'ff00::/8'],

@@ -70,7 +70,7 @@ function isWithin({ pool }: Reach, cell: Cell, wider: Cell): boolean {
  * the labels that it asks for, in a namespace with just the labels that it asks for.
  */
 export interface Representative extends ImaginedPod {
-  /** Whom it stands for. */
+  /** The selector whose pods it represents. */
   readonly selector: PodSelector;
 }
 

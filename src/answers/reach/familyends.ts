@@ -17,14 +17,14 @@ export interface FamilyEnds {
   readonly regions: Regions;
   /** The index of the end that an address is. */
   at(address: Address): number;
-  /** The end that a pod sees in this one where it was told the address under a name of the class; none of `all`. */
+  /** The end as a pod sees it that has the address by a name of the class; it is not in `all`. */
   named(end: number, nameClass: number): number;
-  /** Of one that is `named`, without and with its class. */
+  /** The end without its class of names, if it is one of `named`. */
   bare(end: number): number;
   nameClassOf(end: number): number | undefined;
-  /** Of each region, the addresses that no pod and no node has. */
+  /** For each region the end of addresses that no pod and no node has. */
   readonly outside: readonly number[];
-  /** Of the imagined pods, in their order. */
+  /** The end of each imagined pod, in their order. */
   readonly imagined: readonly number[];
 }
 
@@ -187,7 +187,7 @@ export class PeerSets {
   /** N12: the ends that any of the peers selects, and those that one may select. `resolved` are the patterns that match a name of the peer. */
   of(peers: 'any' | readonly Peer[], resolved: ReadonlySet<string>): Selected {
     if (peers === 'any') return this.everybody;
-    // C41: an address has a name for whom it was told, and whichever end it is.
+    // C41: an address has a name only for the pod that DNS gave it to, whatever end it is.
     if (peers.some(peer => peer.kind === 'domain' && resolved.has(peer.name))) return this.everybody;
     const all = peers.map(peer => getOrMake(this.#known, contentText(peer), () => this.#one(peer)));
     const none = new Bits(this.#ends.all.length);
@@ -205,7 +205,7 @@ export class PeerSets {
         const index = this.#nodes.get(contentText(peer.selector))!;
         return sure(this.#where(({ nodeSelectors }) => nodeSelectors.includes(index)));
       }
-      case 'domain': // Of what was not told.
+      case 'domain': // Not given by DNS.
         return sure(this.#where(() => false));
       default:
         return assertNever(peer);

@@ -109,7 +109,7 @@ export type Member =
   | { readonly kind: 'network'; readonly regions: Ends }
   | DomainMember;
 
-/** Addresses of these regions, told under a name of the class. */
+/** Addresses of these regions, which pods have by a name of the class. */
 export interface DomainMember {
   readonly kind: 'domain';
   readonly nameClass: number;
@@ -121,7 +121,7 @@ export interface ReachPlace {
   readonly members: readonly Member[];
 }
 
-/** Of its pods; both where there is none. */
+/** The address families of its pods; both if it has no pods. */
 export function familiesOf({ clusterIndex }: Reach): readonly Family[] {
   const found = new Set([...clusterIndex.owners.keys()].map(familyOf));
   return found.size === 0 ? FAMILIES : FAMILIES.filter(family => found.has(family));
@@ -163,7 +163,7 @@ export function cellKey(reach: Reach, from: Ends, to: Ends): number {
   }, 0);
 }
 
-/** An address has a name for those alone that are told it: to others it is an address of its network. */
+/** An address has a name only for pods that DNS gave it to: for others it is an address of its network. */
 function passing(
   { pool, families }: Reach,
   family: Family,
@@ -173,15 +173,15 @@ function passing(
   const reach = families[family];
   const { ends } = reach;
   const nameClass = ends.nameClassOf(destination);
-  const isNobodys =
+  const isImpossible =
     ends.nameClassOf(source) !== undefined ||
     (nameClass !== undefined && !reach.mayResolve(source, nameClass));
-  return isNobodys ? pool.none : reach.connections(source, destination);
+  return isImpossible ? pool.none : reach.connections(source, destination);
 }
 
 const MOST_SETS = 2 ** 26;
 
-/** Whom a matrix is about: the workloads of a cluster, with the pods that they have, or as their templates would make them. */
+/** The workloads of a cluster, with their pods, or with the pod that their template would make. */
 export interface Workloads {
   /** Pods without an address, and templates of workloads without pods. */
   readonly imagined: readonly (ImaginedPod & { readonly workload: string })[];
@@ -214,7 +214,7 @@ interface PodOrTemplate {
   readonly ports: Pod['ports'];
 }
 
-/** Undefined for what is no pod. */
+/** Undefined if the member is not a pod. */
 export function workloadOfMember({ imagined, workloadOf }: Workloads, member: Member): string | undefined {
   if (member.kind === 'pod') return workloadOf.get(member.pod);
   return member.kind === 'imagined' ? imagined[member.index]!.workload : undefined;

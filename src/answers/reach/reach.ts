@@ -51,7 +51,7 @@ class FamilyReach {
   readonly #policies: readonly Policy[][];
   readonly #resolving: readonly ReadonlySet<number>[];
   readonly #judgements = new Map<string, Judgement>();
-  /** Of egress to a name: by the index of the end whose policies are asked, with the class of the name. */
+  /** Egress to names: by the index of the source end and the class of the name. */
   readonly #byName = new Map<number, Judgement>();
   /** By direction, and the index of the end whose policies are asked. */
   readonly #byEnd: Record<Direction, (Judgement | undefined)[]>;
@@ -71,8 +71,8 @@ class FamilyReach {
   }
 
   /**
-   * Between two different pods, or whatever else the ends are; of a pod and its own node, what policy alone says. `to`
-   * may be an end that is named: to whoever has no rule by such a name it is one without.
+   * Between two different pods or other ends; between a pod and its own node it is what policy alone says. `to` may be
+   * an end with a name: for a source without a rule by such a name it is the same end without the name.
    */
   connections(from: number, to: number): Connections {
     const out = this.allowed('egress', from, to);
@@ -92,13 +92,13 @@ class FamilyReach {
     return this.#allowedBy(judgement, direction, this.ends.bare(peer));
   }
 
-  /** Who decides what, where a policy has a say. */
+  /** The policies that decide, and what. */
   group(direction: Direction, own: number, peer: number): JudgedPeers | undefined {
     const bare = this.ends.bare(peer);
     return this.#judgement(direction, own, peer)?.groups.find(({ peers }) => peers.has(bare));
   }
 
-  /** Whether the end is one of pods with a rule by a name of the class: others are told none. */
+  /** Whether the pods of the end have a rule by a name of the class: others have no addresses by it. */
   mayResolve(end: number, nameClass: number): boolean {
     return this.#resolving[nameClass]!.has(end);
   }
@@ -169,7 +169,7 @@ class FamilyReach {
     return podTunnels === 'allow' ? found : this.#pool.minus(found, this.#pool.tunnelsOf(tunnels));
   }
 
-  /** Of the patterns in the policies of a pod those under which it was told an address. */
+  /** The patterns in the policies of a pod by which DNS gave it this address. */
   #patternsResolved(end: number, pod: PodKey, peer: Address): ReadonlySet<string> {
     const { resolved } = this.#clusterIndex.cluster;
     if (resolved === undefined) return NOTHING;
@@ -200,7 +200,7 @@ class FamilyReach {
     });
   }
 
-  /** `told` are the patterns that mean the name under which it was told its peer. */
+  /** `resolved` are the patterns that match the name by which DNS gave it the address of its peer. */
   #judge(
     direction: Direction,
     { template }: End,

@@ -139,7 +139,7 @@ interface Range<N> {
   readonly last: N;
 }
 
-/** Of ranges in any order, which may overlap; one that ends before it starts holds nothing. */
+/** Ranges may be in any order and overlap; one that ends before it starts is empty. */
 export function togglesOf<N extends number | bigint>(ranges: readonly Range<N>[], one: N): Toggles<N> {
   const sorted = ranges.filter(({ first, last }) => first <= last).sort(byFirst);
   const result: N[] = [];

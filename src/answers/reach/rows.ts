@@ -24,7 +24,7 @@ export function rowsOf(view: MatrixView, isAsked: (end: EndView) => boolean): Ro
   );
 }
 
-/** What policy has a say in; a name is nobody who opens a connection. */
+/** Pairs that policy decides; a domain name never opens a connection. */
 export function isJudged(from: EndView, to: EndView): boolean {
   return from.kind === 'workload' || (to.kind === 'workload' && from.kind !== 'domain');
 }

@@ -40,7 +40,7 @@ export interface EndView {
   readonly members: readonly string[];
   /** Where only some pods of a workload are meant, or some addresses of a node: `2 of 3 pods`, by its name. */
   readonly parts: ReadonlyMap<string, string>;
-  /** Of its workloads, as far as selectors ask. */
+  /** Namespace and labels of its pods, for selectors. */
   readonly pods: readonly { readonly namespace: string; readonly labels: Labels }[];
   readonly line: MatrixLine;
 }
@@ -87,7 +87,7 @@ export function matrixViewOf(
   };
 }
 
-/** Addresses of pod networks that no known pod has are denied all over, where they are: nobody needs a line for that. */
+/** Addresses of pod networks that no known pod has are always denied, so they need no line. */
 function isShown({ families }: Reach, { ends }: MatrixLine): boolean {
   return (Object.entries(ends) as [Family, number][]).every(
     ([family, end]) => !families[family].ends.all[families[family].ends.bare(end)]!.isUnknownPod,
@@ -299,7 +299,7 @@ function kindOf([member]: readonly Member[]): Member['kind'] {
   return member!.kind === 'imagined' ? 'pod' : member!.kind;
 }
 
-/** Of each place its row and its column; that of no other is the same. */
+/** A key of the row and the column of each place; equal keys mean equal places. */
 function vectorTexts(reach: Reach, places: readonly ReachPlace[]): string[] {
   const known = new Map<number, number>();
   const rows = places.map(from =>

@@ -1,5 +1,5 @@
 /**
- * The desired state as whoever made the rules that are programmed would make it of a cluster. The cluster does not say
+ * The desired state of a cluster as the agent that programmed these rules would compute it. The cluster does not say
  * what becomes of unknown pods, who links pods with their node, by which interfaces and which ports of it, which
  * resolvers are heard, how many denials are named, nor what goes ahead of policies that are to come: that is the agent's to
  * say, and what is programmed is right.

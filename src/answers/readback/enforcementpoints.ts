@@ -31,7 +31,7 @@ export function enforcementPoints(
   const { unknownPodOf, strangerOf } = unknownPodFinders(cluster, owners, unknownPods);
   const pointAt = (address: Address, direction: Direction): EnforcementPoint[] => {
     const word = verdict[direction].verdict;
-    // What is denied of a pod that nobody knows is so by the rules of its node, whatever they say of it otherwise.
+    // An unknown pod is denied by the rules of its node, whatever else they say about it.
     const unknown = word === 'deny' ? strangerOf(address) : unknownPodOf(address);
     // A node that denies what comes to itself has its own say (N72).
     const itself = word === 'deny' && direction === 'ingress' ? nodeWith(address) : undefined;
@@ -81,7 +81,7 @@ export function outcomeOf(
   return others.some(({ verdict }) => verdict === 'deny') ? 'denied-elsewhere' : 'accept';
 }
 
-// What whoever asked for an address must know: NAT may lead it to a pod, and we know no Services and no host ports.
+// A note for questions about an address: NAT may lead it to a pod, and Services and host ports are not known here.
 
 /** `asked` is how the destination was written; undefined where it names a pod, or the address can only be a pod's. */
 export function natNote(cluster: Cluster, asked: string, { to, port }: Flow): string | undefined {

@@ -164,7 +164,7 @@ function totalsOf(tables: readonly Table[]): Inspection['totals'] {
 
 // What each pod was told by DNS, read from the sets of names: their elements are pairs `pod . address`.
 
-/** Of a pod and a set; there may be a thousand of each name. */
+/** Addresses that are shown of a pod and a set; a name may have a thousand. */
 const MOST_ADDRESSES = 100;
 
 function withNames(ruleset: Ruleset, pods: readonly PodInspection[]): PodInspection[] {

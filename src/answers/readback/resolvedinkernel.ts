@@ -1,4 +1,4 @@
-/** What pods were told by DNS, as the kernel has it: the elements of sets of names, whoever put them there. */
+/** Addresses that pods have by answers of DNS, as the kernel has them: the elements of the sets of names. */
 import { Incremental } from '../../compiler/live/incremental.ts';
 import { dnsQueueIn } from '../../compiler/namespeers.ts';
 import type { Address } from '../../model/address.ts';

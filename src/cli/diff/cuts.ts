@@ -27,7 +27,7 @@ export interface Cuts {
 }
 
 export interface Cut {
-  /** Who opened it, and who answers: a pod by its name, else an address. */
+  /** The source and the destination: a pod by its name, else an address. */
   readonly from: string;
   readonly to: string;
   readonly flow: string;
@@ -58,7 +58,7 @@ export function cutsOf(
   return { isOpenNow, cuts, deniedBefore, notes: [] };
 }
 
-/** Of a recording, each flow with its ends as they were; what was denied then is cut by nobody. */
+/** Judges each recorded flow with its ends as they were; what was denied then is not cut. */
 export function cutsOfRecording(
   recording: Recording,
   old: Cluster,
@@ -87,7 +87,7 @@ export function cutsOfRecording(
 
 type RecordingJudge = ReturnType<typeof recordingJudge>;
 
-// Connections of which somebody asks whether a change would cut them: what `conntrack -L` prints, a connection a line as
+// Connections to check whether a change would cut them: what `conntrack -L` prints, a connection a line as
 // `sluice explain --flows` reads it, or with `@agent` those that the pods of this node have open now.
 
 /** Throws CommandError where no agent answers. */

@@ -53,14 +53,14 @@ export async function diffCommand(old: string, now: string, options: DiffOptions
   const scope = scopeOf(options);
   const sides = await readSides(old, now, options);
   const recording = options.recorded && (await readRecordings(options.recorded));
-  refuseNobody(scope, sides, recording);
+  refuseEmpty(scope, sides, recording);
   const unknownPods = options.unknownPods ?? sides.unknownPods ?? 'allow';
   const view = withProgress('comparing all connections', sides.now.cluster, () =>
     diffOf(sides.old, sides.now, unknownPods, pod => isInScope(scope, pod)),
   );
   const cuts = await cutsFor(old, sides, recording, options, unknownPods, scope);
   const idle = [
-    ...nobodyNotes(sides.old, sides.now, scope),
+    ...emptyNotes(sides.old, sides.now, scope),
     ...idleNotes(sides.old, sides.now, options.namespace),
   ];
   writeNotes(idle);
@@ -70,8 +70,8 @@ export async function diffCommand(old: string, now: string, options: DiffOptions
 
 const AGENT = '@agent';
 
-/** Where there is nobody, or nobody in a namespace that may be mistyped, nothing opens or closes whatever policies say. */
-function refuseNobody(scope: Scope, { old, now, namespaces }: Sides, recording: Recording | undefined): void {
+/** Refuses sides without pods, and a namespace without pods, which may be mistyped: nothing would ever change. */
+function refuseEmpty(scope: Scope, { old, now, namespaces }: Sides, recording: Recording | undefined): void {
   if (recording === undefined && isEmpty(old) && isEmpty(now))
     throw new CommandError(
       'neither side has a pod or a workload, so nobody can say what changes: name what both have with --with PATH',
@@ -128,7 +128,7 @@ async function write(
   else writeLines([...diffLines(view, terminalWidth()), ...cutLines(cuts, terminalWidth())]);
 }
 
-function nobodyNotes(old: Compared, now: Compared, scope: Scope): readonly string[] {
+function emptyNotes(old: Compared, now: Compared, scope: Scope): readonly string[] {
   const { namespace, selector } = scope;
   if ((namespace ?? selector) === undefined || isAnybodyIn(scope, old) || isAnybodyIn(scope, now)) return [];
   const which = selector === undefined ? '' : ' with these labels';

@@ -21,7 +21,7 @@ export interface Sides {
   readonly old: Compared;
   readonly now: Compared;
   readonly unknownPods: State['unknownPods'];
-  /** Of both sides and of what both have; absent where the caller may not list them. */
+  /** The namespaces of both sides and of `--with`; absent if the caller may not list them. */
   readonly namespaces?: readonly string[];
   /** What a comparison lacks, of either side or of what both have. */
   readonly notes: readonly string[];
@@ -66,7 +66,7 @@ function sourceOf(name: string, { kubeconfig, context, socket, namespace }: Side
   return { ...common, isCluster: true, ...(kubeconfig && { kubeconfig }), ...(context && { context }) };
 }
 
-/** Of objects of one name the first counts. */
+/** If several objects have one name, the first counts. */
 function layered(states: readonly State[]): Compared {
   const cluster = new ClusterState();
   for (const state of states.toReversed()) {

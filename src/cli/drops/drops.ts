@@ -31,7 +31,7 @@ function sayNothing({ follow = false, output }: DropsOptions) {
   if (follow || isData(output)) return undefined;
   return async (agents: Agents, given: readonly string[]) => {
     const asked = ['sluice', 'drops', '--remote', ...given];
-    // An answer that is right without it is not spoilt where nobody can say more.
+    // The answer is right without this; a failure here must not spoil it.
     const unknown = given.length === 0 ? undefined : await unknownTo(agents, asked).catch(() => undefined);
     writeLines([`no denied connection${unknown === undefined ? '' : `, and the agents know ${unknown}`}`]);
   };
@@ -70,7 +70,7 @@ function warn(facts: DenialsFacts | undefined, { follow, output }: DropsOptions)
   for (const line of missing(facts)) writeNote(line);
 }
 
-// Of what nothing was found on any node: whether there is such a thing, which every agent knows of the whole cluster.
+// If nothing was found on any node: whether such an object exists. Every agent knows the whole cluster.
 
 const MOST_ASKED = 3;
 const WAIT_MS = 10_000;

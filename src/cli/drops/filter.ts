@@ -1,4 +1,4 @@
-/** Which denials somebody wants to see. */
+/** Which denials the user asks for. */
 
 import type { AgentClient } from '../../api/rpc/client.ts';
 import type { PolicyId } from '../../model/policy.ts';
@@ -6,7 +6,7 @@ import { isCalledAnywhere } from '../../model/policyname.ts';
 import { type Denial, type DenialEnd, deniersOf } from '../../observe/denials/denial.ts';
 
 export interface EndFilter {
-  /** Of one of the ends. */
+  /** The namespace of one of the ends. */
   readonly namespace?: string;
   /** `web`, `shop/web`: one of the ends; a name alone is of any namespace, or of the one that is asked for. */
   readonly pod?: string;
@@ -35,7 +35,7 @@ function isPod(pod: string, asked: string, namespace: string | undefined): boole
   return namespace === undefined ? pod.endsWith(`/${asked}`) : pod === `${namespace}/${asked}`;
 }
 
-// Of what somebody asks for, what the agent knows nothing of: nothing is found of what is mistyped, either.
+// Names in the filter that the agent does not know: a mistyped name finds nothing.
 
 type Known = Pick<Awaited<ReturnType<AgentClient['state']>>[number], 'type' | 'key'>;
 

@@ -36,7 +36,7 @@ export class Printer {
 
 // What a command that follows says where Ctrl-C ends it: how much it has shown.
 
-/** The command then ends as it would have without a word, and at once where somebody asks again. */
+/** The command then ends normally, and at once at a second interrupt. */
 export function sayAtInterrupt(output: OutputOptions['output'], text: () => string): void {
   const [stream, write] = isData(output) ? [process.stderr, writeNote] : [process.stdout, writeLine];
   process.once('SIGINT', () => {
@@ -51,7 +51,7 @@ export function flowsText(flows: number, denials: number, ms: number): string {
   return `${plural(flows, 'new connection')} and ${plural(denials, 'denied one')} in ${spanText(ms)}`;
 }
 
-/** Of which some were recorded before. */
+/** The count includes denials that were recorded before. */
 export function denialsText(denials: number): string {
   return `${plural(denials, 'denied connection')} shown`;
 }

@@ -26,7 +26,7 @@ function connectionWords(connection: Parameters<typeof connectionText>[0]): stri
   return `${pc.bold(connectionText(connection))}${family}`;
 }
 
-/** Of the day, where the reader is. */
+/** The time of day in the time zone of the reader. */
 function clockText(ms: number): string {
   const date = new Date(ms);
   return [date.getHours(), date.getMinutes(), date.getSeconds()]

@@ -23,7 +23,7 @@ export interface Until {
 }
 
 export interface Agents {
-  /** Throws MissingRight, and Error where nobody answers. */
+  /** Throws MissingRight, and Error if the API server does not answer. */
   list(): Promise<readonly AgentPod[]>;
   /**
    * Runs until the command, the connection or the signal ends. Answers why it ended, and nothing where it ended well.
@@ -39,14 +39,14 @@ export class MissingRight extends Error {
 
 // In the pod of an agent, asked by a prompt elsewhere: ends with it, and says that it is still there.
 
-/** A line without anything is no object, and nobody's. */
+/** An empty line: it is not an object, so readers skip it. */
 const HEARTBEAT = '\n';
 export const HEARTBEAT_MS = 2_000;
 /** What a prompt writes that would have a command end, and tell what it has left. */
 export const STOP = '\n';
 
 /**
- * Ends the process when its standard input does: nothing else tells that whoever asked is gone, where nothing comes.
+ * Ends the process when its standard input ends: without output nothing else shows that the prompt is gone.
  * `onFinish`: it was told to end by itself.
  */
 export function serveRemote(onFinish: () => void = () => undefined): void {
@@ -57,7 +57,7 @@ export function serveRemote(onFinish: () => void = () => undefined): void {
   setInterval(heartbeat, HEARTBEAT_MS).unref();
 }
 
-/** The first says that all has been told that was known before: others wait for it. */
+/** The first one says that everything recorded before has been written: the prompt waits for it. */
 export function heartbeat(): void {
   writeUnwrapped(HEARTBEAT);
 }

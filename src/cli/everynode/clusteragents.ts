@@ -23,7 +23,7 @@ import {
 export interface AgentsOptions {
   readonly kubeconfig?: string;
   readonly context?: string;
-  /** Of the agents. */
+  /** The namespace of the agents. */
   readonly agents: string;
 }
 
@@ -107,7 +107,7 @@ async function runIn(
   { end, finish }: Until,
 ): Promise<string | undefined> {
   const ended = Promise.withResolvers<string | undefined>();
-  // Whoever answers late is not waited for.
+  // An agent that answers late is not waited for.
   const silence = setTimeout(() => ended.resolve('it does not answer'), SILENT_MS);
   const soundHeard = () => {
     silence.refresh();

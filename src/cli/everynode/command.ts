@@ -68,7 +68,7 @@ export async function askCluster(
   if (printer.count === 0) await ifNothing?.(agents, given);
 }
 
-/** A garbled object of one agent keeps nobody from the others, and is said once for its node, which `unshown` then has. */
+/** A garbled object of one agent does not hide the others. It is reported once for its node, which `unshown` then has. */
 async function show(report: NodeReport, printer: Printer, unshown: Set<string>): Promise<void> {
   try {
     await printer.print(

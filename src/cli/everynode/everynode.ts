@@ -62,7 +62,7 @@ export async function askEveryNode({ follow, print, ...options }: EveryNodeOptio
   return (await over) && isWhole;
 }
 
-/** Of each node, things that an agent would tell again when it is asked again. */
+/** Reports that are remembered for each node, since an agent repeats them when it is asked again. */
 const MOST_KNOWN = 4_096;
 
 class KnownReports {
@@ -123,7 +123,7 @@ export interface ReorderOptions {
   readonly holdMs: number;
   /** At once; beyond them the earliest go without waiting. */
   readonly most: number;
-  /** Of all that is held together; beyond it too. */
+  /** The total size; beyond it too the earliest go without waiting. */
   readonly mostSize: number;
 }
 
@@ -145,7 +145,7 @@ export class Reorder<T extends Timed> {
     this.#notBeforeMs = notBeforeMs;
   }
 
-  /** False where nobody takes what is due, and twice as much as may be held is: the item is not taken in. */
+  /** False if twice the limit is held because due items are not taken out: the item is not added. */
   add(item: T, cameMs: number, size: number): boolean {
     const { most, mostSize } = this.#options;
     if (this.#held.length >= 2 * most || this.#size + size > 2 * mostSize) return false;

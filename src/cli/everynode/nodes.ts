@@ -1,4 +1,4 @@
-/** The agents of all nodes, asked at once: nodes that come are asked too, for as long as somebody follows. */
+/** The agents of all nodes, asked at once: nodes that come are asked too, as long as the command follows. */
 
 import { backoffMs } from '../../lib/async/backoff.ts';
 import { ownSignal } from '../../lib/async/ownsignal.ts';
@@ -230,7 +230,7 @@ class Asking {
 
 // What an agent writes to its standard error, within limits: no node fills the terminal that others are read on.
 
-/** Of what is lost an agent has two lines a second at most, and all else it says once. */
+/** Above what an agent writes: at most two lines a second about losses, and everything else once. */
 const RATE: Rate = { burst: 20, perSecond: 4 };
 const LONGEST = 500;
 

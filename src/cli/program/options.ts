@@ -10,7 +10,7 @@ export const output = (...others: readonly string[]) =>
 export const socketOption = (description: string) =>
   new Option('--socket <path>', description).default('/run/sluice/sluice.sock');
 
-/** Who is asked: the agent of this node, or those of a cluster. */
+/** The agents that are asked: that of this node, or those of a cluster. */
 export function withAgents(command: Command): Command {
   return command
     .addOption(
@@ -31,7 +31,7 @@ export function withAgents(command: Command): Command {
 export const unknownPodsOption = (description: string) =>
   new Option('--unknown-pods <what>', description).choices(['deny', 'allow']);
 
-/** Of questions: `sluice agent` says what it does itself. */
+/** The option of questions; that of `sluice agent` has other words. */
 export const unknownPodsAsked = () =>
   unknownPodsOption(
     'what becomes of addresses of pod networks that no known pod has (default: as the agent does)',

@@ -28,7 +28,7 @@ export type AuditOptions = OutputOptions &
     readonly unknownPods?: UnknownPods;
   };
 
-/** Exit code 0: nothing would be denied; 1: something would; 2: nobody can say, also where a part of the recording is missing. */
+/** Exit code 0: nothing would be denied; 1: something would; 2: error or undecided, also if a part of the recording is missing. */
 export async function auditCommand(names: readonly string[], options: AuditOptions): Promise<void> {
   const state = await readState(options);
   noteState(state);

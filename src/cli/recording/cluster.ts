@@ -39,7 +39,7 @@ export async function recordCluster(
 /** Characters that no terminal may show take six when they are written. */
 const LONGEST = LONGEST_LINE / 6;
 
-/** Of what one node tells at once: some hundred times what a node has in a minute. */
+/** The size of one part from a node: some hundred times what a node has in a minute. */
 const MOST_OF_PART = 100_000_000;
 
 /** How the last line of a part begins. */

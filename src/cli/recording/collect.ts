@@ -1,4 +1,4 @@
-/** A recording of what the agent of this node knows, and of what it sees while somebody waits, in parts. */
+/** A recording of what the agent of this node knows, and of what it sees while the command waits, in parts. */
 
 import type { AgentClient, FlowsMessage } from '../../api/rpc/client.ts';
 import { sleep } from '../../lib/async/sleep.ts';
@@ -117,7 +117,7 @@ export class RecordingCollector {
     };
   }
 
-  /** With the names that hold now: nobody tells any more under which they were opened. */
+  /** With the names that hold now: those by which they were opened are not known any more. */
   async #noteOpen(): Promise<void> {
     const resolved = new MultiMap<string, DnsRecord>();
     for (const record of await this.#agent.names()) resolved.add(`${record.pod} ${record.address}`, record);

@@ -37,12 +37,12 @@ async function readRecordingFile(path: string): Promise<Recording> {
   }
 }
 
-/** Whether nobody can say more of its time than what is judged. */
+/** Whether the recording is complete for its time. */
 export function lacksNothing(recording: Recording): boolean {
   return recordingLacks(recording).length === 0;
 }
 
-/** What nobody can say, since it is not recorded. */
+/** What is missing in the recording. */
 export function recordingLacks({ missedOn = [], lost, leftOut, isCut }: Recording): string[] {
   const most = [...leftOut].sort(([, a], [, b]) => b - a);
   const shown = most.slice(0, MOST_NAMED).map(([name, count]) => `${count} of ${name || 'no namespace'}`);
@@ -85,7 +85,7 @@ async function* linesOf(path: string, longest: number): AsyncGenerator<string> {
 
 // Connections that a question is about: those of the pods that -n and -l name.
 
-/** Those with an end that is one of the pods: all of them where nobody says which. */
+/** Those with an end that is one of the pods: all of them if -n and -l are not given. */
 export function recordingAbout(scope: Scope, recording: Recording): Recording {
   if (isEverything(scope)) return recording;
   const isAsked = ({ pod }: RecordedEnd) => isOneOf(scope, pod);

@@ -125,7 +125,7 @@ export function writeRecording(file: string, recording: Recording): void {
   else replaceFile(file, recording);
 }
 
-/** Whoever reads the file meanwhile reads a whole one, and so does whoever comes after a crash. */
+/** Replaces the file by a rename, so that readers always see a whole one, also after a crash. */
 function replaceFile(file: string, recording: Recording): void {
   const part = partOf(file);
   try {

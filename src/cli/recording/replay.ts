@@ -17,7 +17,7 @@ import { groupLines, recordingObject, windowText } from './text.ts';
 
 export type ReplayOptions = OutputOptions & SourceOptions & { readonly unknownPods?: UnknownPods };
 
-/** Exit code 0: all are allowed; 1: some are denied; 2: nobody can say, also where a part of the recording is missing. */
+/** Exit code 0: all are allowed; 1: some are denied; 2: error or undecided, also if a part of the recording is missing. */
 export async function replayCommand(paths: readonly string[], options: ReplayOptions): Promise<void> {
   const state = await readState(options);
   noteState(state);

@@ -1,4 +1,4 @@
-/** The cluster as the node's agent sees it, now or when somebody wrote it down. */
+/** The cluster as the node's agent sees it, now or in a dump. */
 
 import type { AgentClient } from '../../api/rpc/client.ts';
 import type { StateObject, StatusResponse } from '../../api/rpc/messages.ts';

@@ -47,7 +47,7 @@ export async function agentOrCluster(
   return (await isThere(DEFAULT_SOCKET)) ? { socket: DEFAULT_SOCKET } : undefined;
 }
 
-/** Somebody else than root on a node asks the cluster, as anywhere. */
+/** A user who is not root on a node asks the cluster, as on any other machine. */
 const mayAsk = (socket: string) => may(socket, constants.R_OK | constants.W_OK);
 const isThere = (path: string) => may(path, constants.F_OK);
 

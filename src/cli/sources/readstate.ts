@@ -34,7 +34,7 @@ async function readSource(options: SourceOptions, wanted: QuestionNeeds): Promis
   );
 }
 
-/** Of no path: nobody and nothing, for what brings all that it asks of. */
+/** Without paths it is an empty cluster, for `test` files that bring their own objects. */
 export async function readManifests(options: SourceOptions, paths: readonly string[]): Promise<State> {
   const read = await readFiles(paths, options.namespace);
   const notes = paths.length > 0 && holdsNothing(read) ? [nothingIn(paths)] : [];
@@ -66,7 +66,7 @@ export const HIDDEN = 'not all policies could be read: what follows is what the 
 
 const MOST_PROBLEMS = 20;
 
-/** What an answer of verdicts lacks, for whoever reads it later, without what was said beside it. */
+/** What the answer lacks, for readers of JSON, who do not see the notes on standard error. */
 export function notesOf(state: State): readonly string[] {
   return state.hidesPolicies ? [HIDDEN, ...lacksOf(state)] : lacksOf(state);
 }
@@ -87,7 +87,7 @@ export function noteState({ problems, notes }: State): void {
   writeNotes(notes);
 }
 
-/** Of several clusters: what is said of more than one of them is said once. */
+/** Writes the notes of several clusters, each note once. */
 export function noteStates(states: readonly State[]): void {
   const problems = new Map(states.flatMap(state => state.problems).map(each => [problemText(each), each]));
   noteProblems([...problems.values()]);

@@ -23,9 +23,9 @@ export interface State {
   readonly problems: readonly Problem[];
   /** A sentence for each thing that could not be read, and what the answer lacks by it; and which policies are audited. */
   readonly notes: readonly string[];
-  /** There may be policies that nobody could look at: no verdict is one. */
+  /** There may be policies that could not be read: then no verdict is certain. */
   readonly hidesPolicies: boolean;
-  /** Of a live cluster: whether the caller may not list what is of that plural, in that namespace. */
+  /** For a live cluster: whether the caller lacks the right to list this resource, in that namespace. */
   readonly mayNotList?: (plural: string, namespace?: string) => boolean;
   /** Whether Services and workloads were asked for, and could be: a name that is not there does not exist. */
   readonly knowsInventory: boolean;
@@ -36,7 +36,7 @@ export interface State {
 
 /** What lists are about, and where names are looked for. */
 export interface Scope {
-  /** Of names that say none. */
+  /** The namespace of names that say none. */
   readonly defaultNamespace: string;
   /** Absent: all of them. */
   readonly namespace?: string;
@@ -88,7 +88,7 @@ export function namespacesOf({ cluster, inventory }: Pick<State, 'cluster' | 'in
   return [...cluster.namespaces.keys(), ...items.map(({ namespace }) => namespace)];
 }
 
-/** Whether somebody is in it. */
+/** Whether a pod or workload is in it. */
 export function isAnybodyIn(
   scope: Scope,
   { cluster, inventory }: Pick<State, 'cluster' | 'inventory'>,
@@ -106,16 +106,16 @@ export interface SourceOptions {
   readonly context?: string;
   /** kubectl's own cluster, whether or not an agent is on this node. */
   readonly isCluster?: boolean;
-  /** Of the node's agent; without it the default one, where it is there. */
+  /** The socket of the node's agent; else the default one, if it exists. */
   readonly socket?: string;
-  /** Of names that say none, and what lists are about. */
+  /** The namespace of names that say none, and the one that lists are about. */
   readonly namespace?: string;
   readonly allNamespaces?: boolean;
   /** kubectl's selector syntax. */
   readonly selector?: string;
 }
 
-/** What a question needs beside what policy sees: without it nobody asks for it, and nobody misses the right. */
+/** What a question needs beside what policy sees: without a need nothing is read, and no right is required. */
 export interface QuestionNeeds {
   readonly workloads?: boolean;
   readonly services?: boolean;

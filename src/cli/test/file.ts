@@ -206,7 +206,7 @@ function pairOf(from: Pod, to: Pod, matrix: ExpectedMatrix, verdict: 'allow' | '
 function compilePattern(pattern: string, pods: readonly Pod[]): (from: PodKey, to: PodKey) => boolean {
   const ends = pattern.split(' -> ');
   const [from, to] = ends.map(end => keysOf(end, pods));
-  // A pattern that names nobody would forbid nothing.
+  // A pattern that matches no pod would forbid nothing.
   if (!from?.size || !to?.size || ends.length !== 2)
     throw new CommandError(`matrix: "${pattern}" names no pods`);
   return (source, destination) => from.has(source) && to.has(destination);

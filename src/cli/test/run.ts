@@ -23,7 +23,7 @@ export interface TestCase {
   readonly expected: 'allow' | 'deny';
   /** Absent where it holds. */
   readonly failure?: string;
-  /** There is no verdict: the flow cannot be read, or nobody can say. */
+  /** There is no verdict: the flow cannot be read, or is undecided. */
   readonly isError?: true;
 }
 

@@ -5,7 +5,7 @@
  *
  * Agents end while cleaners start: a pod takes seconds for either, and each cleaner waits for its agent by what the
  * agent leaves on the node. Before that every agent was told to end, so that no kubelet starts one again which has
- * ended. What the cleaner is made of goes with the agents, so it is at the API server before: whoever is killed at any
+ * ended. What the cleaner is made of goes with the agents, so it is at the API server before: a command that is killed at any
  * point, or finds no answer, is followed by another who finishes. A node that is away keeps its cleaner waiting, which
  * cleans it when it returns.
  */

@@ -13,7 +13,7 @@ export interface UninstallOptions {
   readonly timeout: number;
   /** Exit with 0 although nodes were away. */
   readonly ignoreAbsent?: boolean;
-  /** Of this node alone, in seconds. */
+  /** For this node only: how long the agent may take to end, in seconds. */
   readonly afterAgent?: number;
   readonly cniBinDir?: string;
   readonly cniConfDir?: string;

@@ -72,7 +72,7 @@ function isBefore({ spec: { priority = 0 } }: Change, other: Change): boolean {
   return priority < (other.spec.priority ?? 0);
 }
 
-/** Of two of one name the second gets a number, and so does one whose name is taken. */
+/** Gives a number to objects whose name another proposed or existing policy has. */
 function namedApart(
   objects: readonly PolicyObject[],
   { policies, audited = new Map() }: Cluster,
@@ -116,7 +116,7 @@ function selectorsIn({ cluster }: View) {
   return selectorAmong([...cluster.pods.values()].filter(isSelectable));
 }
 
-/** Whom nobody isolated before, a policy that allows him one thing would deny all else. */
+/** A pod that no policy isolated before: a policy that allows it one thing would deny all else. */
 function newlyIsolated(view: View, added: readonly Policy[]): string | undefined {
   const { cluster } = view;
   for (const policy of added.filter(({ tier }) => tier === 'networkpolicy'))
@@ -145,7 +145,7 @@ function changesFor(
 
 const NEVER_BY_NAME = 'no policy denies by a name: only an edit of what allows it can';
 
-/** Whoever is isolated is allowed one thing more; what a cluster policy denies, one before it allows. */
+/** A pod that is isolated gets one more allow rule; a deny of a cluster policy gets an Allow before it. */
 function allowance(
   view: View,
   names: Names,
@@ -165,7 +165,7 @@ function allowance(
   return byClusterPolicy(view, packet, 'Allow', policy);
 }
 
-/** On the side of a pod that can be told: where the connection arrives, else where it comes from. */
+/** On the side of a pod that labels can select: the destination, else the source. */
 function denial(view: View, flow: Flow): Change | string {
   for (const direction of ['ingress', 'egress'] as const) {
     const packet = packetOf(view, direction, flow);
@@ -217,7 +217,7 @@ function shortened(name: string): string {
 // What a change turns beside what was asked for.
 
 export interface Flip {
-  /** Who they are: pods by name, others by address. */
+  /** The ends: pods by name, others by address. */
   readonly from: string;
   readonly to: string;
   readonly flow: Flow;

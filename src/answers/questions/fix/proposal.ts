@@ -7,7 +7,7 @@ import type { Packet } from '../../../semantics/match.ts';
 /** A Kubernetes object. */
 export type PolicyObject = Readonly<Record<string, unknown>>;
 
-/** Of one pod alone, and another one every time: nobody means them. */
+/** Labels that one pod or one revision has alone: no policy should select by them. */
 const OF_THE_MOMENT = [
   'pod-template-hash',
   'controller-revision-hash',
@@ -23,7 +23,7 @@ function lastingLabels({ labels }: Pod): Labels {
 /** Writes a selector of one pod, which means as few others as labels can tell apart. */
 export type SelectorOf = (pod: Pod) => PolicyObject;
 
-/** Of all pods of a namespace: labels that others have beside the same ones tell those others apart. */
+/** A selector for one pod among all pods of its namespace: it excludes pods that have the same labels and more. */
 export function selectorAmong(pods: Iterable<Pod>): SelectorOf {
   const all = [...pods];
   return pod => {

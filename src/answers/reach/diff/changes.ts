@@ -15,7 +15,7 @@ export interface Change {
   readonly to: readonly Unit[];
   readonly families: readonly Family[];
   readonly connections: Connections;
-  /** Who decided before and decides after; empty where no policy does. */
+  /** The policies that decided before and that decide after; empty if none does. */
   readonly before: readonly string[];
   readonly after: readonly string[];
 }
@@ -47,7 +47,7 @@ function isJudged(from: Unit, to: Unit): boolean {
   return from.members[0]!.kind === 'workload' || to.members[0]!.kind === 'workload';
 }
 
-/** A pod without a rule by such a name, before and after, is told none. */
+/** A pod without a rule by such a name, before and after, has no addresses by it. */
 function mayResolve(old: Side, now: Side, from: Unit, to: Unit): boolean {
   return to.members.every(
     member =>
@@ -65,7 +65,7 @@ function hasRuleByName({ reach }: Side, ends: readonly Ends[], { nameClass }: Do
   );
 }
 
-/** Of those that change alike, all with the same destinations together. */
+/** Groups the sources that have the same destinations. */
 function rectangles(rows: ReadonlyMap<Unit, readonly Unit[]>): { from: Unit[]; to: readonly Unit[] }[] {
   const numbers = new Map<Unit, number>();
   const found = new Map<string, { from: Unit[]; to: readonly Unit[] }>();
@@ -147,7 +147,7 @@ function segmentsOf(
   );
 }
 
-/** Of the first two ends of which anybody decides so; where there are no such ends, nobody does. */
+/** The policies that decide so, from the first pair of ends that has each connection; empty if no pair has. */
 function deciding(
   reach: Reach,
   family: Family,

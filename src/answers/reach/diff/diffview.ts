@@ -35,7 +35,7 @@ export interface DiffView {
   readonly removed: readonly string[];
 }
 
-/** What the workloads have to do with that `isMeant` says so of, in either cluster. */
+/** Changes of the workloads that `isMeant` accepts, in either cluster. */
 export function diffOf(
   old: Compared,
   now: Compared,
@@ -124,12 +124,12 @@ function inBothFamilies(changes: readonly NamedChange[]): NamedChange[] {
   return [...found.values()].flatMap(alike => (isOfEachFamily(alike) ? [joined(alike)] : alike));
 }
 
-/** What is the same but for families and networks. */
+/** The key of changes that differ only in families and networks. */
 function textOf({ kind, connections, before, after, from, to }: NamedChange): string {
   return JSON.stringify([kind, connections.id, before, after, from.others, to.others]);
 }
 
-/** Of several in one family nobody could tell which of them belongs to which of the other. */
+/** With several changes in one family it is not clear which belongs to which of the other. */
 function isOfEachFamily(alike: readonly NamedChange[]): boolean {
   const families = alike.flatMap(change => change.families);
   return alike.length === 2 && families.length === 2 && families[0] !== families[1];

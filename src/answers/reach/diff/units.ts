@@ -136,7 +136,7 @@ function endsText({ ip, ip6 }: Ends): string {
 export interface Side {
   readonly reach: Reach;
   readonly workloads: Workloads;
-  /** Of each member its own. */
+  /** One place for each member. */
   readonly places: readonly ReachPlace[];
 }
 
@@ -176,7 +176,7 @@ export function domainUnits(old: Side, now: Side): Unit[] {
   });
 }
 
-/** Of one side the workloads with a rule by such a name. */
+/** The workloads of one side that have a rule by such a name. */
 function workloadsResolving(side: Side, nameClass: number): string[] {
   const { reach, workloads, places } = side;
   const mayResolve = ({ ends }: ReachPlace) =>
@@ -188,7 +188,7 @@ function workloadsResolving(side: Side, nameClass: number): string[] {
     .flatMap(({ members }) => members.flatMap(each => workloadOfMember(workloads, each) ?? []));
 }
 
-/** Who decides what for these workloads, at an address of a region that has the name. */
+/** The rules that decide for these workloads at an address of a region with the name. */
 function tellerOf(
   { reach, workloads, places }: Side,
   family: Family,
