@@ -17,6 +17,8 @@ export class Follower {
   readonly #kernel: Kernel;
   readonly #engine = new Incremental(NODE);
   #actual: Ruleset = { tables: new Map() };
+  /** What the actual state was made equal to. */
+  #desired: Ruleset | undefined;
   #generation: Generation | undefined;
 
   static async start(): Promise<Follower> {
@@ -36,8 +38,10 @@ export class Follower {
     const desired = this.#engine.flush();
     const expected = this.#generation ?? (await this.#kernel.generation());
     if ((await this.#kernel.generation()) !== expected) throw new Error('somebody else changes the rules');
-    this.#generation = await this.#kernel.commit(plan(this.#actual, desired), expected);
-    this.#actual = applied(this.#actual, desired);
+    const ops = plan(this.#actual, desired, this.#desired);
+    this.#generation = await this.#kernel.commit(ops, expected);
+    this.#actual = applied(this.#actual, desired, this.#desired);
+    this.#desired = desired;
     return performance.now() - startMs;
   }
 
