@@ -15,8 +15,16 @@ import {
 } from '../src/compiler/denied.ts';
 import { withRuleCounters } from '../src/compiler/rulecounters.ts';
 import { LogSocket } from '../src/kernel/netlink/nflog/logsocket.ts';
-import { mapChains, mapSets, mapTables } from '../src/nft/maptables.ts';
-import type { Chain, ElementValue, NftSet, NftVerdict, Ruleset } from '../src/nft/ruleset.ts';
+import {
+  type Chain,
+  type ElementValue,
+  mapChains,
+  mapSets,
+  mapTables,
+  type NftSet,
+  type NftVerdict,
+  type Ruleset,
+} from '../src/nft/ruleset.ts';
 import { NODE } from './cluster.ts';
 import { clientPort, type PolicyShape, packetCluster } from './packets/cluster.ts';
 import { flowsTo } from './packets/flows.ts';

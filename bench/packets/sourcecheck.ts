@@ -1,8 +1,7 @@
 /** The rules without what is asked of who sends: the floor of the source check. */
 
 import { FROM_PODS } from '../../src/compiler/linkmatches.ts';
-import { mapChains } from '../../src/nft/maptables.ts';
-import type { Chain, NftRule, Ruleset } from '../../src/nft/ruleset.ts';
+import { type Chain, mapChains, type NftRule, type Ruleset } from '../../src/nft/ruleset.ts';
 
 export function withoutSourceCheck(ruleset: Ruleset): Ruleset {
   return mapChains(ruleset, unchecked);

@@ -16,10 +16,10 @@ import {
   icmpTypeIs,
   icmpTypesAre,
   protocolIs,
+  senderIsEnd,
   verdict,
 } from '../nft/match.ts';
 import { sourcePortIs } from '../nft/matchanswers.ts';
-import { senderIsEnd } from '../nft/matcherrors.ts';
 import { etherTypeIs } from '../nft/matchframe.ts';
 import { packetTypeIs } from '../nft/matchinterface.ts';
 import type { BaseHook, Expr, NftRule } from '../nft/ruleset.ts';

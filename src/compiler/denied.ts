@@ -25,9 +25,17 @@
 
 import type { Rate } from '../lib/fairness/rates.ts';
 import type { Family } from '../model/address.ts';
-import { mapTables } from '../nft/maptables.ts';
 import { addressType, inSet, limitOver, loadLink, loadSource, logTo, update, verdict } from '../nft/match.ts';
-import type { Chain, Expr, FieldType, NftRule, NftSet, NftVerdict, Ruleset } from '../nft/ruleset.ts';
+import {
+  type Chain,
+  type Expr,
+  type FieldType,
+  mapTables,
+  type NftRule,
+  type NftSet,
+  type NftVerdict,
+  type Ruleset,
+} from '../nft/ruleset.ts';
 import { nodeLinksIn, podLinkMatches } from './linkmatches.ts';
 
 export const DENIED_CHAIN = 'denied';

@@ -5,9 +5,8 @@
 
 import { byName } from '../lib/text/byname.ts';
 import type { Cidr, Family } from '../model/address.ts';
-import { mapTables } from '../nft/maptables.ts';
 import type { AddressField } from '../nft/match.ts';
-import type { Chain, NftRule, Ruleset } from '../nft/ruleset.ts';
+import { type Chain, mapTables, type NftRule, type Ruleset } from '../nft/ruleset.ts';
 import { podMap } from './base.ts';
 import { FROM_PODS } from './linkmatches.ts';
 import { podNetworksIn } from './podnetworksin.ts';

@@ -5,16 +5,18 @@
 import { type Address, type Family, familyOf } from '../model/address.ts';
 import type { Peer } from '../model/policy.ts';
 import {
+  EVERY_NAMESPACE,
+  EVERYTHING,
   type LabelSelector,
   type PodSelector,
   podSelectorText,
+  type Requirement,
   selectorText,
   selectsPod,
 } from '../model/selector.ts';
 import { SET_SIZE } from '../names/control.ts';
 import { addressType } from '../nft/match.ts';
 import { type ElementKey, type Elements, type ElementValue, MEMBER, type SetSpec } from '../nft/ruleset.ts';
-import { EVERY_POD } from './broadpeers.ts';
 import type { IndexedPod, PodIndex } from './live/pods/podindex.ts';
 import { endpointsText, type NamedPortPeers, namedPortKeys } from './namedportpeers.ts';
 import { clip } from './names.ts';
@@ -152,4 +154,28 @@ export function groupElements(group: Group, family: Family, podIndex: PodIndex):
   for (const selector of nodeSelectorsOf(group))
     for (const { addresses } of podIndex.selectNodes(selector)) add(addresses);
   return elements;
+}
+
+/**
+ * Peers that mean nearly everybody: selectors that only say who is not meant. A set of all but a few pods would hold
+ * nearly all pods, once for each such selector; here those few are a set, and all pods one that everybody shares:
+ *
+ *     ip saddr @peers-… ip saddr != @others-… accept
+ */
+export const EVERY_POD: PodSelector = { namespaces: EVERY_NAMESPACE, pods: EVERYTHING };
+
+/**
+ * Of whom a selector only says who is not meant: all pods, or all of one namespace. Undefined where it says who is:
+ * then they are as few as it says.
+ */
+export function broadScope({ namespaces, pods, among }: PodSelector): PodSelector | undefined {
+  if (among === 'unsure') return undefined; // of whom there are few, or none
+  const ofNamespaces = namespaces.kind === 'name' ? [] : namespaces.selector.requirements;
+  const requirements = [...ofNamespaces, ...pods.requirements];
+  if (requirements.length === 0 || !requirements.every(isNegative)) return undefined;
+  return namespaces.kind === 'name' ? { namespaces, pods: EVERYTHING } : EVERY_POD;
+}
+
+function isNegative({ operator }: Requirement): boolean {
+  return operator === 'NotIn' || operator === 'DoesNotExist';
 }

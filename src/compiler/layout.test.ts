@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { ClusterState } from '../model/cluster.ts';
-import { mapTables } from '../nft/maptables.ts';
 import { plan } from '../nft/plan/plan.ts';
-import type { Ruleset } from '../nft/ruleset.ts';
+import { mapTables, type Ruleset } from '../nft/ruleset.ts';
 import { compile } from './compile.ts';
 import { LAYOUT, layoutChange } from './layout.ts';
 

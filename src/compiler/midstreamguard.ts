@@ -12,19 +12,18 @@
 
 import { getOrMake } from '../lib/collections/getormake.ts';
 import type { Direction } from '../model/policy.ts';
-import { mapTables } from '../nft/maptables.ts';
-import { addressIn, CT_STATE, ctStateAny, verdict } from '../nft/match.ts';
-import { notOpeningSctp, notOpeningTcp } from '../nft/matchopening.ts';
-import type {
-  Chain,
-  ElementKey,
-  Elements,
-  ElementValue,
-  Family,
-  NftRule,
-  NftSet,
-  Ruleset,
-  Table,
+import { addressIn, CT_STATE, ctStateAny, notOpeningSctp, notOpeningTcp, verdict } from '../nft/match.ts';
+import {
+  type Chain,
+  type ElementKey,
+  type Elements,
+  type ElementValue,
+  type Family,
+  mapTables,
+  type NftRule,
+  type NftSet,
+  type Ruleset,
+  type Table,
 } from '../nft/ruleset.ts';
 import { deny } from './denied.ts';
 import { classChain } from './unknownpods.ts';

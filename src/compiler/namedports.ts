@@ -6,8 +6,8 @@ import { contentText } from '../lib/text/contenttext.ts';
 import { domainPeersOf, type Peer } from '../model/policy.ts';
 import type { NamedPort } from '../model/ports.ts';
 import { addressProtocolPortIn } from '../nft/match.ts';
-import { EVERY_POD } from './broadpeers.ts';
 import type { Builder } from './builder.ts';
+import { EVERY_POD } from './group.ts';
 import {
   distinctBy,
   type LabelledPeer,

@@ -12,8 +12,7 @@
  */
 import type { Family } from '../model/address.ts';
 import { ICMP_OF } from '../model/ipprotocol.ts';
-import { icmpTypeIs, protocolIs, verdict } from '../nft/match.ts';
-import { icmpCodeIs } from '../nft/matcherrors.ts';
+import { icmpCodeIs, icmpTypeIs, protocolIs, verdict } from '../nft/match.ts';
 import type { Chain, NftRule } from '../nft/ruleset.ts';
 import type { NodeNetwork } from './podlinks.ts';
 

@@ -7,9 +7,8 @@ import type { Direction, DomainPeer, NetworkPeer } from '../model/policy.ts';
 import type { PodSelector } from '../model/selector.ts';
 import { type AddressField, addressIn, addressInNetwork, addressPairIn, addressType } from '../nft/match.ts';
 import { type Expr, MEMBER } from '../nft/ruleset.ts';
-import { broadScope } from './broadpeers.ts';
 import type { Builder } from './builder.ts';
-import type { MemberPeer } from './group.ts';
+import { broadScope, type MemberPeer } from './group.ts';
 import { type LabelledPeer, type LabelledPeers, labelsAmong, type PeerMatch } from './labelled.ts';
 import { peerRanges, rangeText } from './networks.ts';
 

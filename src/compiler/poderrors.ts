@@ -12,8 +12,7 @@
  * end's: it is there exactly if the two are one.
  */
 import { ICMP_ERRORS } from '../model/icmperrors.ts';
-import { addressType, icmpTypesAre, verdict } from '../nft/match.ts';
-import { ctStateIsNot, rememberSender } from '../nft/matcherrors.ts';
+import { addressType, ctStateIsNot, icmpTypesAre, rememberSender, verdict } from '../nft/match.ts';
 import { isFragment } from '../nft/matchextension.ts';
 import type { Chain, Family, NftRule, NftSet } from '../nft/ruleset.ts';
 import { ERROR_SENDERS, exempt } from './beforepolicy.ts';

@@ -1,10 +1,27 @@
-/** The ports of a set of rules, each with the peers of all rules that name it. */
+/**
+ * The rules of a run by their ports: each port with the peers of all rules that name it, and many ports as one look-up,
+ * single ports in a hash by protocol and port, ranges in interval maps of each protocol.
+ */
 
 import { getOrMake } from '../lib/collections/getormake.ts';
-import type { Protocol } from '../model/policy.ts';
-import type { NumberedPort, PortRange } from '../model/ports.ts';
-import type { LabelledPeers } from './labelled.ts';
-import type { NumberedRule } from './rulesofrun.ts';
+import { inPieces, type Pieces } from '../lib/collections/pieces.ts';
+import type { Family } from '../model/address.ts';
+import { countPairs, hasManyPairs, MOST_PAIRS } from '../model/pairs.ts';
+import type { Peer, PortMatch, Protocol } from '../model/policy.ts';
+import {
+  countPorts,
+  type MergedPorts,
+  mergePorts,
+  type NumberedPort,
+  type PortRange,
+} from '../model/ports.ts';
+import { countSegments, MOST_SEGMENTS, segmentsOf } from '../model/segments.ts';
+import { destinationPortVmap, protocolIs, protocolPortVmap } from '../nft/match.ts';
+import type { ElementKey, ElementValue, NftRule, NftVerdict } from '../nft/ruleset.ts';
+import type { RulePlace } from './builder.ts';
+import type { PodClass } from './classes.ts';
+import { type LabelledPeers, labelsAmong, type SourcedRule } from './labelled.ts';
+import { commentOf } from './names.ts';
 
 /** Destination ports, and who is allowed there by which rule. */
 export interface PortGroup<Ports = NumberedPort | 'any'> {
@@ -73,4 +90,125 @@ export function isRange(group: PortGroup): group is PortGroup<PortRange> {
 
 export function l4(protocol: Protocol): 'tcp' | 'udp' | 'sctp' {
   return protocol.toLowerCase() as 'tcp' | 'udp' | 'sctp';
+}
+
+/** A rule that numbers or no numbers can match; what its named ports match on egress is looked up apart. */
+export interface NumberedRule {
+  readonly label: string;
+  readonly peers: 'any' | readonly Peer[];
+  readonly ports: 'any' | MergedPorts;
+}
+
+/** The rules with their ports as numbers, without rules that match nothing of the family. */
+export function numberedRules(
+  rules: readonly SourcedRule[],
+  podClass: PodClass,
+  family: Family,
+): NumberedRule[] {
+  return rules.flatMap(({ rule: { peers, ports }, label }): NumberedRule[] => {
+    if (peers !== 'any' && peers.every(peer => isOfOther(family, peer))) return [];
+    if (ports === 'any') return [{ label, peers, ports }];
+    const merged = mergePorts(ports.flatMap(port => numbersOf(port, podClass)));
+    return countPorts(merged) === 0 ? [] : [{ label, peers, ports: merged }];
+  });
+}
+
+/** Whoever names a thousand networks has them of one family: the other one is to cost a look at each. */
+function isOfOther(family: Family, peer: Peer): boolean {
+  return peer.kind === 'network' && peer.cidr.family !== family;
+}
+
+/** Named ports of a destination that we know (ingress) become numbers. */
+function numbersOf(port: PortMatch, podClass: PodClass): readonly NumberedPort[] {
+  if (port.kind !== 'named') return [port];
+  return podClass.direction === 'ingress' ? podClass.resolve(port) : [];
+}
+
+/**
+ * The rules that are looked up together: mostly all. A port that several rules name leads to the peers of all of
+ * them, so that many ports of many peers beside others of the same ports would be as many pairs.
+ */
+export function lookedUpTogether(rules: readonly NumberedRule[]): (readonly NumberedRule[])[] {
+  if (rules.reduce((sum, rule) => sum + countPairs(rule), 0) <= MOST_PAIRS) return [rules];
+  const [small, large] = [rules.filter(rule => !hasManyPairs(rule)), rules.filter(hasManyPairs)];
+  return [...(small.length > 0 ? [small] : []), ...large.map(rule => [rule])];
+}
+
+/** Each port may lead to peers of its own, whose chain and groups are made. */
+const PORTS_OF_A_PIECE = 64;
+
+type VerdictOf = (peerLists: readonly LabelledPeers[]) => NftVerdict | undefined;
+
+/** `ip protocol . th dport vmap @…-ports`: only tcp, udp and sctp are in it, so ICMP never matches by accident. */
+export function* exactPortMap(
+  groups: readonly PortGroup<PortRange>[],
+  { chain, builder }: RulePlace,
+  verdictOf: VerdictOf,
+): Pieces<NftRule[]> {
+  const elements = new Map<ElementKey, ElementValue>();
+  const elementOf = valuesBy(verdictOf);
+  yield* inPieces(PORTS_OF_A_PIECE, groups, ({ ports, peerLists }) => {
+    const value = elementOf(peerLists);
+    if (value !== undefined) elements.set(`${l4(ports.protocol)} . ${ports.first}`, value);
+  });
+  if (elements.size === 0) return [];
+  const name = builder.uniqueSetName(`${chain}-ports`);
+  builder.addSet({ name, key: ['inet_proto', 'inet_service'], verdicts: true, interval: false, elements });
+  return [{ exprs: protocolPortVmap(builder.family, name) }];
+}
+
+/** `ip protocol tcp th dport vmap @…`, one for each protocol; undefined where too many ranges overlap. */
+export function* portRangeMaps(
+  groups: readonly PortGroup<PortRange>[],
+  place: RulePlace,
+  verdictOf: VerdictOf,
+): Pieces<NftRule[] | undefined> {
+  const byProtocol = new Map<Protocol, PortGroup<PortRange>[]>();
+  for (const group of groups) getOrMake(byProtocol, group.ports.protocol, () => []).push(group);
+  for (const ofProtocol of byProtocol.values())
+    if (countSegments(ofProtocol) > MOST_SEGMENTS) return undefined;
+  const made: NftRule[] = [];
+  for (const [protocol, found] of byProtocol)
+    made.push(...(yield* portRangeMap(protocol, found, place, verdictOf)));
+  return made;
+}
+
+function* portRangeMap(
+  protocol: Protocol,
+  groups: readonly PortGroup<PortRange>[],
+  { builder }: RulePlace,
+  verdictOf: VerdictOf,
+): Pieces<NftRule[]> {
+  const elements = new Map<ElementKey, ElementValue>();
+  const elementOf = valuesBy(verdictOf);
+  yield* inPieces(PORTS_OF_A_PIECE, segmentsOf(groups), ({ first, last, covers }) => {
+    const value = elementOf(covers.flatMap(({ peerLists }) => peerLists));
+    if (value !== undefined) elements.set(first === last ? `${first}` : `${first}-${last}`, value);
+  });
+  if (elements.size === 0) return [];
+  const name = builder.intervalMap('ranges', { key: ['inet_service'], elements });
+  const { family } = builder;
+  return [{ exprs: [...protocolIs(family, l4(protocol)), ...destinationPortVmap(name)] }];
+}
+
+/** The value of an element, made once for all ports that have the same peers by the same rules. */
+function valuesBy(verdictOf: VerdictOf): (peerLists: readonly LabelledPeers[]) => ElementValue | undefined {
+  const values = new Map<string, ElementValue | undefined>();
+  // The ports of one rule have the same peers, and those may be thousands.
+  const numbers = new Map<string, Map<LabelledPeers['peers'], number>>();
+  let next = 0;
+  const numberOf = ({ label, peers }: LabelledPeers) =>
+    getOrMake(
+      getOrMake(numbers, label, () => new Map()),
+      peers,
+      () => next++,
+    );
+  return peerLists => {
+    const key = peerLists.map(numberOf).join();
+    if (values.has(key)) return values.get(key);
+    const verdict = verdictOf(peerLists);
+    const value = verdict && { verdict, comment: commentOf(labelsAmong(peerLists)) };
+    values.set(key, value);
+    return value;
+  };
 }

@@ -1,9 +1,16 @@
 /**
  * What is made ready for policies that are to come (live/preparations/preparations.ts): sets of peers that are filled, and chains of
- * classes (live/preparations/ahead.ts). It is programmed, nothing in force leads to it, and what policy demands now has none of it.
+ * classes (live/preparations/preparedclasses.ts). It is programmed, nothing in force leads to it, and what policy demands now has none of it.
  */
-import { mapTables } from '../nft/maptables.ts';
-import type { Chain, Expr, NftSet, NftVerdict, Ruleset, Table } from '../nft/ruleset.ts';
+import {
+  type Chain,
+  type Expr,
+  mapTables,
+  type NftSet,
+  type NftVerdict,
+  type Ruleset,
+  type Table,
+} from '../nft/ruleset.ts';
 
 /** What is named after its meaning (names.ts), as all is that classes need. */
 const OF_CLASSES = /^[a-z]+-[0-9A-HJKMNP-TV-Z]{26}(-|$)/;

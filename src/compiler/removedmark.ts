@@ -6,8 +6,7 @@
  *     table ip sluice {
  *       chain agent-removed {
  */
-import { mapTables } from '../nft/maptables.ts';
-import type { Chain, Ruleset } from '../nft/ruleset.ts';
+import { type Chain, mapTables, type Ruleset } from '../nft/ruleset.ts';
 
 const MARK: Chain = { name: 'agent-removed', rules: [] };
 

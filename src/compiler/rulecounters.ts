@@ -11,17 +11,17 @@
  */
 
 import { getOrMake } from '../lib/collections/getormake.ts';
-import { mapTables } from '../nft/maptables.ts';
-import type {
-  Chain,
-  ElementKey,
-  ElementValue,
-  Expr,
-  NftRule,
-  NftSet,
-  NftVerdict,
-  Ruleset,
-  Table,
+import {
+  type Chain,
+  type ElementKey,
+  type ElementValue,
+  type Expr,
+  mapTables,
+  type NftRule,
+  type NftSet,
+  type NftVerdict,
+  type Ruleset,
+  type Table,
 } from '../nft/ruleset.ts';
 import { hashedName } from './names.ts';
 

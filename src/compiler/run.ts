@@ -11,9 +11,18 @@ import { type LabelledPeers, labelsAmong, type PeerMatch, type SourcedRule } fro
 import { namedPeerMatches } from './namedports.ts';
 import { commentOf } from './names.ts';
 import { peerMatchesOf } from './peers.ts';
-import { isExact, isRange, l4, type PortGroup, portGroupsOf } from './portgroups.ts';
-import { exactPortMap, portRangeMaps } from './portmaps.ts';
-import { lookedUpTogether, type NumberedRule, numberedRules } from './rulesofrun.ts';
+import {
+  exactPortMap,
+  isExact,
+  isRange,
+  l4,
+  lookedUpTogether,
+  type NumberedRule,
+  numberedRules,
+  type PortGroup,
+  portGroupsOf,
+  portRangeMaps,
+} from './portgroups.ts';
 
 export interface Run {
   /** What happens to a packet that a rule of the run matches. */

@@ -11,10 +11,16 @@ import type { Cidr, Family } from '../model/address.ts';
 import type { Cluster } from '../model/cluster.ts';
 import { podCidrsOf, type UnknownPods } from '../model/podcidrs.ts';
 import type { Direction } from '../model/policy.ts';
-import { mapChains } from '../nft/maptables.ts';
 import { type AddressField, addressInNetwork } from '../nft/match.ts';
 import { isForwarded, notFromLoopback } from '../nft/matchinterface.ts';
-import type { ElementValue, Expr, NftRule, NftVerdict, Ruleset } from '../nft/ruleset.ts';
+import {
+  type ElementValue,
+  type Expr,
+  mapChains,
+  type NftRule,
+  type NftVerdict,
+  type Ruleset,
+} from '../nft/ruleset.ts';
 import { deny } from './denied.ts';
 import { INGRESS_CHAIN } from './program.ts';
 

@@ -294,3 +294,65 @@ export function bigEndian16(value: number): Hex {
 export function littleEndian32(value: number): Hex {
   return toHex([value & 0xff, (value >> 8) & 0xff, (value >> 16) & 0xff, value >>> 24]);
 }
+
+/** The chunk that opens an association (RFC 9260, 3.2). */
+export const SCTP_INIT = 1;
+
+/**
+ * `tcp flags & (fin | syn | rst | ack) != syn`: all of TCP but what opens a connection. The flags that ask for
+ * explicit congestion notification are left out: a SYN may carry them.
+ */
+export function notOpeningTcp(family: Family): Expr[] {
+  const { fin, syn, rst, ack } = TCP_FLAGS;
+  return [
+    ...protocolIs(family, 'tcp'),
+    { kind: 'payload', base: 'transport', offset: 13, length: 1, dreg: FIRST },
+    { kind: 'bitwise', sreg: FIRST, dreg: FIRST, mask: toHex([fin | syn | rst | ack]), xor: '00' },
+    { kind: 'cmp', sreg: FIRST, op: 'neq', data: toHex([syn]) },
+  ];
+}
+
+/** `sctp … @th,96,8 != 1`: all of SCTP but what begins with an INIT, which opens an association and is alone (RFC 9260, 3.3.2). */
+export function notOpeningSctp(family: Family): Expr[] {
+  return [
+    ...protocolIs(family, 'sctp'),
+    { kind: 'payload', base: 'transport', offset: 12, length: 1, dreg: FIRST },
+    { kind: 'cmp', sreg: FIRST, op: 'neq', data: toHex([SCTP_INIT]) },
+  ];
+}
+
+/** `ct state != new`. A packet has one state. */
+export function ctStateIsNot(state: keyof typeof CT_STATE): Expr[] {
+  return [
+    { kind: 'ct', key: 'state', dreg: FIRST },
+    { kind: 'cmp', sreg: FIRST, op: 'neq', data: littleEndian32(CT_STATE[state]) },
+  ];
+}
+
+/** `icmp code 1`, behind the type. */
+export function icmpCodeIs(code: number): Expr[] {
+  return [
+    { kind: 'payload', base: 'transport', offset: 1, length: 1, dreg: FIRST },
+    { kind: 'cmp', sreg: FIRST, op: 'eq', data: toHex([code]) },
+  ];
+}
+
+/** `update @set { ip saddr . ip saddr }`. */
+export function rememberSender(family: Family, set: string): Expr[] {
+  return [...beside(family, loadAddress(family, 'saddr', second(family))), update(set)];
+}
+
+/** `ip saddr . ct original ip saddr @set`: of an address that the set has beside itself, whether the two are one. */
+export function senderIsEnd(family: Family, direction: 'original' | 'reply', set: string): Expr[] {
+  const end: Expr = { kind: 'ct', key: `${direction} ${family} saddr`, dreg: second(family) };
+  return [...beside(family, end), { kind: 'lookup', set, sreg: FIRST, vmap: false, invert: false }];
+}
+
+/** `ip saddr . …`. */
+function beside(family: Family, other: Expr): Expr[] {
+  return [loadAddress(family, 'saddr', FIRST), other];
+}
+
+function second(family: Family): number {
+  return FIRST + addressBits(family) / 32;
+}

@@ -2,7 +2,6 @@
 
 import { expect } from 'vitest';
 import type { Kernel } from '../../src/nft/kernel.ts';
-import { mapSets } from '../../src/nft/maptables.ts';
 import { verdict } from '../../src/nft/match.ts';
 import type { Op } from '../../src/nft/plan/op.ts';
 import {
@@ -12,6 +11,7 @@ import {
   type Expr,
   type Family,
   MEMBER,
+  mapSets,
   type NftRule,
   type NftSet,
   type Ruleset,

@@ -8,7 +8,6 @@ import { expect, test } from 'vitest';
 import { podPortsTable } from '../../src/compiler/podports.ts';
 import type { Address } from '../../src/model/address.ts';
 import { formatRuleset } from '../../src/nft/format/format.ts';
-import { mapSets } from '../../src/nft/maptables.ts';
 import {
   ADDRESS_TYPE,
   addressIn,
@@ -51,6 +50,7 @@ import {
   type Expr,
   type Family,
   MEMBER,
+  mapSets,
   type NftRule,
   type NftSet,
   type Ruleset,

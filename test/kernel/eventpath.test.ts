@@ -11,8 +11,8 @@ const PROGRAM = fileURLToPath(new URL('../support/agent/eventpath.ts', import.me
  * lower these as the code comes nearer, and do not raise them.
  */
 const MOST = {
-  pod: { functions: 588, files: 103 },
-  policy: { functions: 1081, files: 146 },
+  pod: { functions: 588, files: 95 },
+  policy: { functions: 1081, files: 134 },
 } as const;
 
 /** Where each of them passes, however files are cut: else another path was counted. */

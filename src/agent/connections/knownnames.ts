@@ -7,12 +7,12 @@ import type { Address } from '../../model/address.ts';
 import type { PodKey } from '../../model/cluster.ts';
 import type { DnsCache } from '../../names/dnscache.ts';
 import type { Subjects } from '../../names/subjects.ts';
-import { mapTables } from '../../nft/maptables.ts';
 import {
   type ElementKey,
   type Elements,
   type ElementValue,
   MEMBER,
+  mapTables,
   type NftSet,
   type Ruleset,
   type Table,

@@ -15,9 +15,14 @@ import { buildClass, className, preparing, sharesIn } from '../program.ts';
 import type { LiveGroups } from './groups/groups.ts';
 import { MergedMembers } from './groups/mergedmembers.ts';
 import type { LiveTables } from './livetables.ts';
-import { type Ahead, aheadOf, elementsWorth, NOTHING_AHEAD } from './preparations/ahead.ts';
-import { PreparedClasses, partsOf } from './preparations/preparedclasses.ts';
-import { UsedObjects } from './usedobjects.ts';
+import {
+  type Ahead,
+  aheadOf,
+  elementsWorth,
+  NOTHING_AHEAD,
+  PreparedClasses,
+  partsOf,
+} from './preparations/preparedclasses.ts';
 
 interface LiveClass {
   podClass: PodClass;
@@ -190,7 +195,7 @@ export class LiveClasses {
   }
 
   /**
-   * What it needs may be in the tables from now on, before pods join it (ahead.ts). Answers how much more that is, as
+   * What it needs may be in the tables from now on, before pods join it (preparedclasses.ts). Answers how much more that is, as
    * `elementsWorth`: nothing where its names are in force.
    */
   sendAhead(podClass: PodClass): number {
@@ -298,4 +303,41 @@ export class LiveClasses {
 
 function needs({ chains, sets, groups }: Builder, name: string): boolean {
   return chains.has(name) || sets.has(name) || groups.has(name);
+}
+
+/** Objects of the kernel by name with the number of their users; one that is made again equal stays the same object. */
+export class UsedObjects<T extends { readonly name: string }> {
+  readonly #entries = new Map<string, { value: T; uses: number }>();
+  readonly #equal: (a: T, b: T) => boolean;
+  #changed = new Set<string>();
+
+  constructor(equal: (a: T, b: T) => boolean) {
+    this.#equal = equal;
+  }
+
+  acquire(value: T): void {
+    const entry = getOrMake(this.#entries, value.name, () => ({ value, uses: 0 }));
+    if (entry.uses++ === 0) this.#changed.add(value.name);
+    if (this.#equal(entry.value, value)) return;
+    entry.value = value;
+    this.#changed.add(value.name);
+  }
+
+  release(name: string): void {
+    const entry = this.#entries.get(name)!;
+    if (--entry.uses > 0) return;
+    this.#entries.delete(name);
+    this.#changed.add(name);
+  }
+
+  get(name: string): T | undefined {
+    return this.#entries.get(name)?.value;
+  }
+
+  /** Names of objects that came, went or changed since the last call. */
+  takeChanged(): ReadonlySet<string> {
+    const changed = this.#changed;
+    if (changed.size > 0) this.#changed = new Set();
+    return changed;
+  }
 }

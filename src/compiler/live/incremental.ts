@@ -30,16 +30,13 @@ import type { NftSet, Ruleset, Table } from '../../nft/ruleset.ts';
 import { podMaps } from '../compile.ts';
 import type { DnsQueue } from '../namespeers.ts';
 import { podPortsTable } from '../podports.ts';
-import { LiveAttachedPods } from './attachedpods.ts';
-import { LiveBases } from './bases.ts';
 import { LiveClasses } from './classes.ts';
 import { LiveGroups } from './groups/groups.ts';
 import { LIMITS, type Limits } from './limits.ts';
-import { LiveLinkPart } from './linkpart.ts';
 import { LiveTables } from './livetables.ts';
 import { LocalMoves } from './localmoves.ts';
-import { emptyMarks, isNothing, type Marks } from './marks.ts';
 import { LiveNames } from './names.ts';
+import { LiveAttachedPods, LiveBases, LiveLinkPart } from './nodeparts.ts';
 import { LivePlacements } from './placements.ts';
 import { LivePods } from './pods/livepods.ts';
 import { type IndexedPod, PodIndex } from './pods/podindex.ts';
@@ -279,4 +276,21 @@ export class Incremental {
     this.#groups.flushInto(this.#tables);
     return this.#tables.ruleset(this.#bridge);
   }
+}
+
+/** What events have touched since the last flush. */
+function emptyMarks() {
+  return {
+    pod: new Set<PodKey>(),
+    namespace: new Set<string>(),
+    node: new Set<string>(),
+    policy: new Set<PolicyId>(),
+    hostPort: new Set<string>(),
+  };
+}
+
+export type Marks = Readonly<ReturnType<typeof emptyMarks>>;
+
+function isNothing(marks: Marks): boolean {
+  return Object.values(marks).every(({ size }) => size === 0);
 }

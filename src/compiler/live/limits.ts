@@ -14,7 +14,7 @@ export interface Limits {
   readonly patience: PodPatience;
   /** Of how many entries a namespace is crowded (policypreparations.ts). */
   readonly mostEntries: number;
-  /** What is prepared is in the tables before it is in force (ahead.ts). */
+  /** What is prepared is in the tables before it is in force (preparedclasses.ts). */
   readonly goesAhead: boolean;
   /** The rates at which the rules report denied packets; undefined where they report none. */
   readonly denials?: DenialLimits | undefined;

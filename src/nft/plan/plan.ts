@@ -15,12 +15,12 @@
  * exception, and go ahead in a batch of their own (docs/decisions/0006).
  */
 import { inPieces, type Pieces, wholeOf } from '../../lib/collections/pieces.ts';
-import { mapTables } from '../maptables.ts';
 import {
   type Chain,
   type ElementKey,
   type Elements,
   type ElementValue,
+  mapTables,
   type NftRule,
   type NftSet,
   type Ruleset,

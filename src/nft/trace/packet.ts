@@ -2,8 +2,7 @@
 import { type Address, addressBytes, familyOf } from '../../model/address.ts';
 import type { Flow } from '../../model/flow.ts';
 import { ICMP_OF, PROTOCOL_NUMBER } from '../../model/ipprotocol.ts';
-import { TCP_FLAGS } from '../match.ts';
-import { SCTP_INIT } from '../matchopening.ts';
+import { SCTP_INIT, TCP_FLAGS } from '../match.ts';
 
 export { TCP_FLAGS };
 

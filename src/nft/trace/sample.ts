@@ -14,6 +14,7 @@ import {
   addressVmap,
   CT_STATE,
   ctStateAny,
+  ctStateIsNot,
   destinationPort,
   icmpTypeIs,
   isTranslated,
@@ -21,13 +22,16 @@ import {
   logTo,
   masquerade,
   neighbourDiscovery,
+  notOpeningSctp,
+  notOpeningTcp,
   protocolIs,
   protocolPortVmap,
   redirectByPort,
+  rememberSender,
+  senderIsEnd,
   verdict,
 } from '../match.ts';
 import { answers, askedPort, queueTo } from '../matchanswers.ts';
-import { ctStateIsNot, rememberSender, senderIsEnd } from '../matcherrors.ts';
 import { isFragment } from '../matchextension.ts';
 import { etherTypeIs, forBridgeItself, senderIn, senderIsNobody } from '../matchframe.ts';
 import {
@@ -40,7 +44,6 @@ import {
   notFromLoopback,
   packetTypeIs,
 } from '../matchinterface.ts';
-import { notOpeningSctp, notOpeningTcp } from '../matchopening.ts';
 import type { Op } from '../plan/op.ts';
 import type {
   ElementKey,

@@ -16,9 +16,8 @@ import { readMessages, readReply } from '../../../src/kernel/netlink/wire/messag
 import { NetlinkSocket } from '../../../src/kernel/netlink/wire/socket.ts';
 import type { ClusterEvent, ClusterState } from '../../../src/model/cluster.ts';
 import type { Kernel } from '../../../src/nft/kernel.ts';
-import { mapTables } from '../../../src/nft/maptables.ts';
 import { plan } from '../../../src/nft/plan/plan.ts';
-import type { Chain, Ruleset } from '../../../src/nft/ruleset.ts';
+import { type Chain, mapTables, type Ruleset } from '../../../src/nft/ruleset.ts';
 import { clusterOf } from '../oracle/inforce.ts';
 import { withoutSizes } from '../oracle/withoutsizes.ts';
 import { until } from '../until.ts';

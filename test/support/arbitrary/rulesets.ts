@@ -7,7 +7,6 @@
 import fc from 'fast-check';
 import { byName } from '../../../src/lib/text/byname.ts';
 import { type Family, parseCidr } from '../../../src/model/address.ts';
-import { mapTables } from '../../../src/nft/maptables.ts';
 import * as match from '../../../src/nft/match.ts';
 import * as way from '../../../src/nft/matchinterface.ts';
 import {
@@ -18,6 +17,7 @@ import {
   type Expr,
   type FieldType,
   MEMBER,
+  mapTables,
   type NftRule,
   type NftSet,
   type NftVerdict,

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { hashedName } from '../../../src/compiler/names.ts';
-import { mapTables } from '../../../src/nft/maptables.ts';
-import type { Chain } from '../../../src/nft/ruleset.ts';
+import { type Chain, mapTables } from '../../../src/nft/ruleset.ts';
 import { flushedEngineOf } from '../agent/engine.ts';
 import { OWN_CLASSES } from '../agent/ownclasses.ts';
 import { assertInForce, clusterOf } from './inforce.ts';

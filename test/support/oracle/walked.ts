@@ -1,5 +1,4 @@
-import { mapTables } from '../../../src/nft/maptables.ts';
-import type { Chain, Ruleset, Table } from '../../../src/nft/ruleset.ts';
+import { type Chain, mapTables, type Ruleset, type Table } from '../../../src/nft/ruleset.ts';
 import { withoutSizes } from './withoutsizes.ts';
 
 /** What packets can meet of a ruleset: its base chains, and all that these lead to. */

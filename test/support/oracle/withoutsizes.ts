@@ -1,5 +1,4 @@
-import { mapSets } from '../../../src/nft/maptables.ts';
-import type { NftSet, Ruleset } from '../../../src/nft/ruleset.ts';
+import { mapSets, type NftSet, type Ruleset } from '../../../src/nft/ruleset.ts';
 
 /** A ruleset without what the kernel says and `compile` does not: the room of its sets, and what packets put into them. */
 export function withoutSizes(ruleset: Ruleset): Ruleset {

@@ -5,7 +5,8 @@ import type { Pieces } from '../../../lib/collections/pieces.ts';
 import { type Address, FAMILIES, type Family, familyOf } from '../../../model/address.ts';
 import type { Cluster, ContainerPort, PodKey } from '../../../model/cluster.ts';
 import { matchesLabels } from '../../../model/selector.ts';
-import type { ElementKey } from '../../../nft/ruleset.ts';
+import { MemberHistory } from '../../../nft/plan/history.ts';
+import type { ElementKey, NftSet, SetSpec } from '../../../nft/ruleset.ts';
 import {
   askedSelectorsOf,
   type Group,
@@ -17,7 +18,6 @@ import {
 } from '../../group.ts';
 import type { LiveTables } from '../livetables.ts';
 import type { IndexedPod, PodIndex } from '../pods/podindex.ts';
-import { LiveSet } from './liveset.ts';
 import { MEMBER_ROOM, MemberLedger, type MemberRoom } from './memberroom.ts';
 import { MentionIndex } from './mentionindex.ts';
 import { SelectorIndex } from './selectorindex.ts';
@@ -286,4 +286,38 @@ function equalPorts(a: ContainerPort, b: ContainerPort): boolean {
 
 function equalLists<T>(a: readonly T[], b: readonly T[], equal: (a: T, b: T) => boolean): boolean {
   return a === b || (a.length === b.length && a.every((one, i) => equal(one, b[i]!)));
+}
+
+/** A group's set of one family as its members come and go. A key begins with its address, so that it tells its family. */
+class LiveSet {
+  readonly #members = new MemberHistory();
+  /** How many members more than one put a key in; of nearly all keys, none. */
+  readonly #others = new Map<ElementKey, number>();
+  #set: NftSet;
+
+  constructor(spec: SetSpec) {
+    this.#set = { ...spec, elements: this.#members.now() };
+  }
+
+  add(key: ElementKey): void {
+    if (!this.#members.add(key)) this.#others.set(key, (this.#others.get(key) ?? 0) + 1);
+  }
+
+  delete(key: ElementKey): void {
+    const others = this.#others.get(key) ?? 0;
+    if (others === 0) this.#members.delete(key);
+    else if (others === 1) this.#others.delete(key);
+    else this.#others.set(key, others - 1);
+  }
+
+  get size(): number {
+    return this.#members.size;
+  }
+
+  /** The same object until a member changes. */
+  now(): NftSet {
+    const elements = this.#members.now();
+    if (elements !== this.#set.elements) this.#set = { ...this.#set, elements };
+    return this.#set;
+  }
 }

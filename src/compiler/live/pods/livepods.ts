@@ -4,7 +4,7 @@
  * many as their groups are not too many, of each namespace one in turn:
  *
  *     come or gone on this node ───────────────▶ index, groups
- *     others ─ by namespace, in turns (waitingpods.ts) ─ while ─▶ index, groups
+ *     others ─ by namespace, in turns (WaitingPods) ── while ─▶ index, groups
  *     of this node, then of other nodes               └ then ▶ the next flush: for this one it is as if
  *                                                              nothing had been said of them yet
  *
@@ -13,15 +13,22 @@
  * Whoever relabels thousands of pods that a thousand selectors mention waits for itself, and nobody for it.
  */
 
+import { getOrMake } from '../../../lib/collections/getormake.ts';
 import type { Pieces } from '../../../lib/collections/pieces.ts';
 import type { Address } from '../../../model/address.ts';
-import { type Cluster, isSelectable, type Pod, type PodKey } from '../../../model/cluster.ts';
+import {
+  type Cluster,
+  isSelectable,
+  type Namespace,
+  namespaceOf,
+  namespaceOfPod,
+  type Pod,
+  type PodKey,
+} from '../../../model/cluster.ts';
 import type { LiveGroups } from '../groups/groups.ts';
 import type { PodPreparations } from '../preparations/podpreparations.ts';
 import type { Slack } from '../slack.ts';
 import type { IndexedPod, PodIndex } from './podindex.ts';
-import { Relabellings } from './relabellings.ts';
-import { WaitingPods } from './waitingpods.ts';
 
 /**
  * Groups that a flush may ask about pods of this node, and about those of other nodes, and pods that it may ask for groups
@@ -206,4 +213,165 @@ export class LivePods {
     if (now === undefined || !isSelectable(now)) return true;
     return before.pod.addresses.some(address => !now.addresses.includes(address));
   }
+}
+
+interface Relabelling {
+  /** With which pods of other nodes are taken in until it ends. */
+  readonly target: Namespace;
+  /** As the last flush had it. */
+  latest: Namespace;
+}
+
+/**
+ * Namespaces that are relabelled while they have many pods on other nodes. Each pod is taken in again when it has its
+ * turn, and until then its namespace is to it what it was:
+ *
+ *     relabelled ─▶ its pods wait ─▶ one by one they are taken in, with the labels of this relabelling ─▶ none is left
+ *                       ▲                                                                                   │
+ *                       └────────────── relabelled again meanwhile: all of them, once more ◀────────────────┘
+ *
+ * However often it is relabelled, its pods know it by three kinds of labels at most: those from before, those that they are
+ * about to have, and the newest, which pods of this node always have.
+ */
+export class Relabellings {
+  readonly #cluster: Cluster;
+  readonly #podIndex: PodIndex;
+  readonly #node: string;
+  readonly #underWay = new Map<string, Relabelling>();
+
+  constructor(cluster: Cluster, podIndex: PodIndex, node: string) {
+    this.#cluster = cluster;
+    this.#podIndex = podIndex;
+    this.#node = node;
+  }
+
+  /** The namespace as a pod is to be taken in with it. */
+  around({ namespace, node }: Pod): Namespace {
+    const target = node === this.#node ? undefined : this.#underWay.get(namespace)?.target;
+    return target ?? namespaceOf(this.#cluster, namespace);
+  }
+
+  /** A namespace has changed; answers the pods of other nodes that have to wait for a turn by it. */
+  begin(name: string): Iterable<PodKey> {
+    const latest = namespaceOf(this.#cluster, name);
+    const underWay = this.#underWay.get(name);
+    if (underWay === undefined) return this.#start(name, latest);
+    underWay.latest = latest;
+    return [];
+  }
+
+  /** Ends those of which no pod is left; answers the pods that wait for the next one of their namespace. */
+  *end(): Generator<PodKey> {
+    for (const [name, { target, latest }] of [...this.#underWay]) {
+      if (!this.#isDone(target)) continue;
+      this.#underWay.delete(name);
+      yield* this.#start(name, latest);
+    }
+  }
+
+  /** Pods of other nodes that know their namespace as it was. */
+  *behind(): Generator<PodKey> {
+    for (const { latest } of this.#underWay.values()) yield* this.#othersThan(latest);
+  }
+
+  #start(name: string, target: Namespace): Iterable<PodKey> {
+    if (this.#isDone(target)) return [];
+    this.#underWay.set(name, { target, latest: target });
+    return this.#othersThan(target);
+  }
+
+  #isDone(target: Namespace): boolean {
+    return this.#othersThan(target).next().done === true;
+  }
+
+  *#othersThan(namespace: Namespace): Generator<PodKey> {
+    for (const { pod } of this.#podIndex.inOther(namespace)) if (pod.node !== this.#node) yield pod.key;
+  }
+}
+
+/** Why it waits: it leaves addresses, says something else of itself, or its namespace does. */
+type WaitingKind = 'leaving' | 'changed' | 'relabelled';
+
+const KINDS: readonly WaitingKind[] = ['leaving', 'changed', 'relabelled'];
+
+interface Queue {
+  readonly pods: Readonly<Record<WaitingKind, Set<PodKey>>>;
+  /** The number of its last turn, of all; 0 before the first. */
+  lastTurn: number;
+  /** How many turns it had. */
+  turns: number;
+}
+
+function emptyQueue(): Queue {
+  return {
+    pods: { leaving: new Set(), changed: new Set(), relabelled: new Set() },
+    lastTurn: 0,
+    turns: 0,
+  };
+}
+
+/**
+ * Pods that wait for their turn: of each namespace one after the other, beginning with the namespace whose last turn is
+ * longest ago, and of those that had none with the one of which the fewest wait, so that no backlog is anybody's but its
+ * own. Of a namespace one in turn of each kind, so that none of them waits without end for others that come and come:
+ * first of those that leave addresses.
+ */
+class WaitingPods {
+  /** By namespace; none is empty. */
+  readonly #queues = new Map<string, Queue>();
+  #turn = 0;
+
+  get isEmpty(): boolean {
+    return this.#queues.size === 0;
+  }
+
+  /** Whoever waits already keeps its place, unless it waits for something else now. What it says itself comes before what its namespace says. */
+  add(key: PodKey, kind: WaitingKind): void {
+    const { pods } = getOrMake(this.#queues, namespaceOfPod(key), emptyQueue);
+    if (kind === 'relabelled' && (pods.leaving.has(key) || pods.changed.has(key))) return;
+    for (const other of KINDS) if (other !== kind) pods[other].delete(key);
+    pods[kind].add(key);
+  }
+
+  isLeaving(key: PodKey): boolean {
+    return this.#queues.get(namespaceOfPod(key))?.pods.leaving.has(key) ?? false;
+  }
+
+  delete(key: PodKey): void {
+    const namespace = namespaceOfPod(key);
+    const queue = this.#queues.get(namespace);
+    if (queue === undefined) return;
+    for (const kind of KINDS) queue.pods[kind].delete(key);
+    if (sizeOf(queue) === 0) this.#queues.delete(namespace);
+  }
+
+  *all(): Generator<PodKey> {
+    for (const { pods } of this.#queues.values()) for (const kind of KINDS) yield* pods[kind];
+  }
+
+  /** In turns, and each out of the queue as it comes; whoever has enough goes on with the next one another time. */
+  *taking(): Generator<PodKey> {
+    let queues = [...this.#queues.values()].sort((a, b) => a.lastTurn - b.lastTurn || sizeOf(a) - sizeOf(b));
+    while (queues.length > 0) {
+      for (const queue of queues) {
+        if (sizeOf(queue) === 0) continue; // others were taken with somebody
+        const key = nextOf(queue);
+        queue.lastTurn = ++this.#turn;
+        this.delete(key);
+        yield key;
+      }
+      queues = queues.filter(queue => sizeOf(queue) > 0);
+    }
+  }
+}
+
+function nextOf(queue: Queue): PodKey {
+  for (;;) {
+    const [key] = queue.pods[KINDS[queue.turns++ % KINDS.length]!];
+    if (key !== undefined) return key;
+  }
+}
+
+function sizeOf({ pods }: Queue): number {
+  return KINDS.reduce((sum, kind) => sum + pods[kind].size, 0);
 }

@@ -18,8 +18,7 @@ import { factsOf } from '../../policyfacts.ts';
 import { className } from '../../program.ts';
 import type { LiveParts } from '../liveparts.ts';
 import type { KnownPod } from '../pods/podindex.ts';
-import { countAskedBy } from './asked.ts';
-import type { Coming, LivePreparations } from './preparations.ts';
+import { type Coming, countAskedBy, type LivePreparations } from './preparations.ts';
 
 /** For how many flushes a pod stays what it was: ten in a second. */
 export interface PodPatience {

@@ -20,8 +20,7 @@ import type { PodClass } from '../../classes.ts';
 import { isSmallPolicy } from '../../shares.ts';
 import type { LiveParts } from '../liveparts.ts';
 import type { IndexedPod } from '../pods/podindex.ts';
-import { countAskedBy } from './asked.ts';
-import type { Coming, LivePreparations } from './preparations.ts';
+import { type Coming, countAskedBy, type LivePreparations } from './preparations.ts';
 
 /** Who asks more is many anyway. */
 const MOST_COUNTED = 20_000;

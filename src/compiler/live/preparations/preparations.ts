@@ -6,7 +6,7 @@
  * for it.
  *
  *     want(comings) ─▶ the classes that pods will be in are made ─▶ each flush begins some groups, of each coming one
- *                      in turn, and then puts up chains (ahead.ts) ─▶ isReady ─▶ it is taken in, and finds its classes
+ *                      in turn, and then puts up chains (preparedclasses.ts) ─▶ isReady ─▶ it is taken in, and finds its classes
  *                      made and its groups full
  *
  * What is merged of several policies depends on all of them: where that is something else meanwhile, the classes
@@ -15,12 +15,14 @@
  */
 import type { Pieces } from '../../../lib/collections/pieces.ts';
 import type { Family } from '../../../model/address.ts';
+import type { Rule } from '../../../model/policy.ts';
 import type { Builder } from '../../builder.ts';
 import type { PodClass } from '../../classes.ts';
 import type { NamedGroup } from '../../group.ts';
 import type { ClassBuilder } from '../../parts.ts';
 import type { LiveClasses } from '../classes.ts';
 import type { LiveGroups } from '../groups/groups.ts';
+import type { PodIndex } from '../pods/podindex.ts';
 import type { Slack } from '../slack.ts';
 
 /** What the changes may weigh that begin in one flush; a single one may weigh more. */
@@ -296,4 +298,13 @@ function needsOf(builders: readonly ClassBuilder[]): Need[] {
     group: its[0]!.group,
     families: [...new Set(its.map(({ family }) => family))],
   }));
+}
+
+/** How many pods and namespaces are looked at for the peers of these rules; no further than to `most`. */
+export function countAskedBy(rules: Iterable<Rule>, podIndex: PodIndex, most: number): number {
+  let asked = 0;
+  for (const { peers } of rules)
+    for (const peer of peers === 'any' ? [] : peers)
+      if (peer.kind === 'pods') asked += podIndex.countAsked(peer.selector, most - asked);
+  return asked;
 }

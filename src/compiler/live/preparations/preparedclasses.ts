@@ -1,7 +1,11 @@
 /** Classes that pods will be in soon: made, put nowhere, and found made when pods join them. */
 import { getOrMake } from '../../../lib/collections/getormake.ts';
+import type { Family } from '../../../model/address.ts';
+import { chainsEqual, setsEqual } from '../../../nft/plan/equal.ts';
+import type { Chain, NftSet } from '../../../nft/ruleset.ts';
 import type { Builder } from '../../builder.ts';
 import { type PodClass, samePolicies } from '../../classes.ts';
+import type { NamedGroup } from '../../group.ts';
 import type { ClassBuilder, Part } from '../../parts.ts';
 
 interface PreparedClass {
@@ -13,7 +17,7 @@ interface PreparedClass {
 interface Known {
   prepared: PreparedClass;
   uses: number;
-  /** It may be in the tables before pods are in it (ahead.ts). */
+  /** It may be in the tables before pods are in it (aheadOf). */
   isSent: boolean;
 }
 
@@ -98,4 +102,106 @@ export class PreparedClasses {
 
 export function partsOf(builders: Iterable<ClassBuilder>): Part[] {
   return [...builders].flatMap(({ shared }) => [...shared]);
+}
+
+interface Named {
+  readonly chains: ReadonlyMap<string, Chain>;
+  readonly sets: ReadonlyMap<string, NftSet>;
+}
+
+/** What the classes that pods are in need, by name, and the groups that have sets. */
+export interface InForce {
+  chain(family: Family, name: string): Chain | undefined;
+  set(family: Family, name: string): NftSet | undefined;
+  hasGroup(family: Family, group: NamedGroup): boolean;
+}
+
+export type Ahead = Readonly<Record<Family, Named>>;
+
+export const NOTHING_AHEAD: Ahead = {
+  ip: { chains: new Map(), sets: new Map() },
+  ip6: { chains: new Map(), sets: new Map() },
+};
+
+/**
+ * Classes that pods will be in soon, in the tables before anything leads to them: the batch in which pods join them finds
+ * their chains there, and is no longer for it. They change nothing for any packet.
+ *
+ * A class goes ahead as a whole or not at all. What is there already by one of its names has to be the very same: what is
+ * in force is not touched, and nothing that is ahead leads to what may go.
+ *
+ * Where two of these classes have one name for different things, the first one goes ahead.
+ */
+export function aheadOf(classes: Iterable<readonly ClassBuilder[]>, inForce: InForce): Ahead {
+  const ahead = { ip: new FamilyAhead('ip', inForce), ip6: new FamilyAhead('ip6', inForce) };
+  for (const builders of classes) for (const builder of builders) ahead[builder.family].add(builder);
+  return ahead;
+}
+
+/** How much there is to put up, in elements of sets: a rule is worth five. */
+export function elementsWorth({ chains, sets }: Builder): number {
+  const rules = [...chains.values()].reduce((sum, chain) => sum + 1 + chain.rules.length, 0);
+  const elements = [...sets.values()].reduce((sum, set) => sum + set.elements.size, 0);
+  return 5 * (rules + sets.size) + elements;
+}
+
+class FamilyAhead implements Named {
+  readonly chains = new Map<string, Chain>();
+  readonly sets = new Map<string, NftSet>();
+  readonly #family: Family;
+  readonly #inForce: InForce;
+  /** Of those that many classes have, each is looked at once. */
+  readonly #added = new Set<Builder>();
+  readonly #unfit = new Set<Builder>();
+
+  constructor(family: Family, inForce: InForce) {
+    this.#family = family;
+    this.#inForce = inForce;
+  }
+
+  add(builder: ClassBuilder): void {
+    const all = [builder, ...[...builder.shared].map(({ made }) => made)];
+    if (all.some(each => this.#unfit.has(each)) || !all.every(each => this.#fits(each))) return;
+    for (const each of all) this.#put(each);
+  }
+
+  #fits(builder: Builder): boolean {
+    if (this.#added.has(builder)) return true;
+    const fits = this.#hasGroups(builder) && this.#isFree(builder);
+    if (!fits) this.#unfit.add(builder);
+    return fits;
+  }
+
+  #hasGroups({ groups }: Builder): boolean {
+    return [...groups.values()].every(group => this.#inForce.hasGroup(this.#family, group));
+  }
+
+  #isFree({ chains, sets }: Builder): boolean {
+    return (
+      [...chains.values()].every(chain => isSame(this.#chain(chain.name), chain, chainsEqual)) &&
+      [...sets.values()].every(set => isSame(this.#set(set.name), set, setsEqual))
+    );
+  }
+
+  #chain(name: string): Chain | undefined {
+    return this.#inForce.chain(this.#family, name) ?? this.chains.get(name);
+  }
+
+  #set(name: string): NftSet | undefined {
+    return this.#inForce.set(this.#family, name) ?? this.sets.get(name);
+  }
+
+  #put(builder: Builder): void {
+    if (this.#added.has(builder)) return;
+    this.#added.add(builder);
+    for (const chain of builder.chains.values())
+      if (this.#chain(chain.name) === undefined) this.chains.set(chain.name, chain);
+    for (const set of builder.sets.values())
+      if (this.#set(set.name) === undefined) this.sets.set(set.name, set);
+  }
+}
+
+/** Or nothing is there. */
+function isSame<T>(there: T | undefined, wanted: T, equal: (a: T, b: T) => boolean): boolean {
+  return there === undefined || equal(there, wanted);
 }
