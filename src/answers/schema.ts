@@ -1,4 +1,4 @@
-/** What every JSON that a command prints says of itself. */
+/** The version and kind that every printed JSON has. */
 export const SCHEMA_VERSION = 'sluice/v1';
 
 export type SchemaKind =

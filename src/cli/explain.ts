@@ -24,7 +24,7 @@ export async function explainCommand(
   process.exitCode = await explain(from, to, options);
 }
 
-/** Answers, and says by which exit code. */
+/** Writes the answer, and returns the exit code. */
 export async function explain(
   from: string | undefined,
   to: string | undefined,
@@ -85,7 +85,7 @@ function mayBeService({ name, port }: NamedEndpoint): boolean {
   return name.kind === 'service' || (port !== undefined && ['address', 'node'].includes(name.kind));
 }
 
-/** What cannot be read is told when it is asked. */
+/** Ends that cannot be parsed are reported later, when the question is asked. */
 function endsOf({ from, to }: Question): NamedEndpoint[] {
   return [from, to].flatMap(text => {
     try {
@@ -127,7 +127,7 @@ function questionsIn(content: string, file: string): readonly (Question | Unread
 
 const CODES = { allow: 0, deny: 1, undecided: 2 } as const;
 
-/** 0 where all is allowed, 1 where something is denied, 2 where something could not be said. */
+/** 0: all is allowed; 1: something is denied; 2: error or undecided. */
 function exitCodeOf(asked: readonly Asked[]): number {
   return Math.max(0, ...asked.map(each => ('error' in each ? 2 : CODES[each.answer.verdict])));
 }

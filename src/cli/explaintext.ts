@@ -93,7 +93,7 @@ function differenceLines(answer: Answer, most: number): string[] {
   ];
 }
 
-/** Where nothing else but addresses and families tells two verdicts apart, a line says of which ones it is. */
+/** If only addresses or families distinguish the verdicts, each line lists its addresses. */
 const isOfAddress = (difference: Difference) => difference === 'address' || difference === 'family';
 
 function groupLine(group: CaseGroup, width: number, withAddresses: boolean): string {
@@ -110,7 +110,7 @@ function familiesText(families: readonly Family[]): string {
   return families.map(family => FAMILY_NAME[family]).join(' and ');
 }
 
-/** Where nothing differs: for how many ends and families this is said. */
+/** If nothing differs: for how many ends and families the answer holds. */
 function sameLines({ cases, verdict, differsBy, families }: Answer): string[] {
   if (cases.length < 2 || differsBy.length > 0) return [];
   const places = (of: (each: Case) => string) => new Set(cases.map(of)).size;

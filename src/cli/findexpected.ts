@@ -36,7 +36,7 @@ export interface Expected {
   readonly guarded: boolean;
   /** What becomes of addresses that no known pod has; absent where it is not known. */
   readonly unknownPods?: UnknownPods;
-  /** What pods were told by DNS, where the agent says it. */
+  /** Answers of DNS to pods, if the agent reports them. */
   readonly known?: DnsSnapshot;
   /** Whose cluster it is: `the manifests`, `the agent's cluster`. */
   readonly source: string;

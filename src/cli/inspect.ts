@@ -212,7 +212,7 @@ function unknownPodsText(unknownPods: UnknownPods): string {
   return `unknown pod addresses: ${what} (in the pod network, and of no known pod)`;
 }
 
-/** Pods that share their chains are judged by the same rules: they are said once. */
+/** Pods that share their chains are judged by the same rules, so they are shown once. */
 function groupsOf(pods: readonly PodInspection[]): readonly (readonly PodInspection[])[] {
   const groups = new Map<string, PodInspection[]>();
   for (const pod of pods) getOrMake(groups, JSON.stringify([pod.ingress, pod.egress]), () => []).push(pod);

@@ -1,7 +1,7 @@
 /** The oldest Node that every library of ours takes: undici asks for it. */
 export const OLDEST_NODE = '22.19.0';
 
-/** Whether Node of this version can run us, or the one that was installed beside us has to. */
+/** Whether this version of Node.js can run us; else the one in our node_modules has to. */
 export function canRunUs(version: string): boolean {
   const [major, minor] = numbersOf(version);
   const [oldestMajor, oldestMinor] = numbersOf(OLDEST_NODE);

@@ -1,4 +1,4 @@
-import { maybeNode, undecidedDenial } from '../answers/questions/maybenode.ts';
+import { undecidedByNode, undecidedDenial } from '../answers/questions/undecided.ts';
 import {
   demanded,
   enforcementPoints,
@@ -143,7 +143,7 @@ function expectedOf(
   const isItself = flow.from === flow.to && hook !== 'output';
   const verdict = evaluate(cluster, isItself ? { ...flow, viaService: true } : flow, unknownPods);
   const ownNote = () => {
-    const { undecided, notes } = maybeNode(cluster, [{ flow, verdict }], unknownPods);
+    const { undecided, notes } = undecidedByNode(cluster, [{ flow, verdict }], unknownPods);
     return [...undecided.values(), ...notes][0];
   };
   const points = enforcementPoints(cluster, flow, verdict, unknownPods);

@@ -13,14 +13,14 @@ import { viewOf } from '../../semantics/view.ts';
 import { namesNotes, resolvedFor } from './byname.ts';
 import { type NamedEndpoint, parseEndpoint } from './endpoint.ts';
 import { type Case, judge, MOST_PIECES, withNames } from './judge.ts';
-import { maybeNode, undecidedDenials } from './maybenode.ts';
 import type { ClusterView, Place, Targets } from './place.ts';
 import { placesOf } from './places.ts';
 import { rangesText } from './ranges.ts';
 import { shortNameOf, targetsOf } from './targets.ts';
 import { type GivenQuestion, withGiven } from './traffic.ts';
+import { undecidedByNode, undecidedDenials } from './undecided.ts';
 
-/** A connection as it was asked for; `given` is what was said of the cluster beside. */
+/** A connection as it was asked for; `given` are facts about the cluster that came with the question. */
 export type Question = GivenQuestion;
 
 export interface Answer {
@@ -36,7 +36,7 @@ export interface Answer {
   readonly decisive?: Case;
   readonly cases: readonly Case[];
   readonly notes: readonly string[];
-  /** What the pods were told by DNS of the name or the address that they go to, as far as an agent says it. */
+  /** Answers of DNS to the source pods about the destination, as far as an agent reports them. */
   readonly resolved: readonly DnsRecord[];
   /** The cluster in which the flows of the cases were judged. */
   readonly cluster: Cluster;
@@ -57,10 +57,10 @@ export function answer(known: ClusterView, question: Question): Answer {
   const { cluster, isCut } = judged;
   if (judged.cases.length === 0 && targets.undecided === undefined)
     throw new FlowTextError(noFamily(from, to));
-  const maybe = maybeNode(cluster, judged.cases, view.unknownPods);
+  const byNode = undecidedByNode(cluster, judged.cases, view.unknownPods);
   const unheard = new Map([
     ...undecidedDenials(cluster, judged.cases, view.known, view.unknownPods),
-    ...maybe.undecided,
+    ...byNode.undecided,
   ]);
   const cases = judged.cases.map(each => withDoubt(each, unheard.get(each), targets));
   const decisive = decisiveOf(cases);
@@ -74,7 +74,7 @@ export function answer(known: ClusterView, question: Question): Answer {
     cases,
     notes: [
       ...notesOf(targets, isCut),
-      ...maybe.notes,
+      ...byNode.notes,
       ...namesNotes(to, sources, { cases, cluster }, view),
       ...new Set(
         cases.slice(0, MOST_AUDITED).flatMap(({ flow }) => auditNotes(cluster, flow, view.unknownPods)),

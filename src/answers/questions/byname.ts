@@ -10,8 +10,8 @@ import type { DnsRecord, DnsSnapshot } from '../../names/dnscache.ts';
 import { evaluator } from '../../semantics/evaluate.ts';
 import type { EndpointName, NamedEndpoint } from './endpoint.ts';
 import type { Case, Judged } from './judge.ts';
-import { resolvedElsewhere } from './maybenode.ts';
 import { type ClusterView, type Place, podOf } from './place.ts';
+import { resolvedElsewhere } from './undecided.ts';
 
 const MOST_PODS = 3;
 const MOST_SHOWN = 5;

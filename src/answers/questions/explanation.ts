@@ -105,7 +105,7 @@ export function fixOf({ cases, cluster, verdict }: Answer, unknownPods: UnknownP
   return proposeFix({ cluster, unknownPods, flows: cases.map(({ flow }) => flow) }, decode);
 }
 
-/** A pod that is not there yet can be told by its labels; of the world every address would need a rule. */
+/** A pod that does not exist yet has labels to select; outside addresses would need a rule each. */
 function fixOfPlaced(
   cases: Answer['cases'],
   cluster: Answer['cluster'],

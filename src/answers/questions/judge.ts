@@ -21,7 +21,7 @@ export interface Case {
   /** Why the verdict is undecided. */
   readonly undecided?: string;
   readonly family: Family;
-  /** The addresses that the one of the flow stands for. */
+  /** The addresses that the one of the flow represents. */
   readonly fromRange?: AddressRange;
   readonly toRange?: AddressRange;
   /** Through the port of a node, which puts its own address in the place of the source's. */
@@ -32,7 +32,7 @@ export interface Judged {
   readonly cases: readonly Case[];
   /** With the pods that are not there yet: what the flows are flows of. */
   readonly cluster: Cluster;
-  /** Not all could be looked at. */
+  /** Whether there were too many cases to judge all. */
   readonly isCut: boolean;
 }
 
@@ -160,7 +160,7 @@ function casesOf(evaluate: (flow: Flow) => FlowVerdict, from: Place, to: Target,
   return nodePort.isElsewhere ? [through] : [direct, through];
 }
 
-/** A pod's own node leads what it sends; of who comes from elsewhere any node may. The pod's own leads it there as it is. */
+/** Nodes that may forward it: the source pod's own, else any. The destination pod's own node keeps the source address. */
 function sendersOf(
   from: Place,
   { place, senders = [] }: Target,
@@ -195,7 +195,7 @@ function throughNode(
   return seenFrom(node, evaluate, flow, egress);
 }
 
-/** With what the source may send, whatever the pod behind sees. */
+/** The egress verdict stays that of the source; ingress is judged as the pod sees it, from the node. */
 function seenFrom(
   node: Address,
   evaluate: (flow: Flow) => FlowVerdict,

@@ -47,7 +47,7 @@ function warning(
 /** Names of Services. The domain is assumed to be cluster.local, since manifests do not say another. */
 const SERVICE_NAME = /^(?:\*\.|(?<name>[^.]+)\.)?(?:(?<namespace>[^.]+)\.)?svc(?:\.cluster\.local)?$/;
 
-/** Policy sees a packet behind its translation, and DNS tells the address before it. */
+/** Policy sees a packet after its translation, but DNS answers with the address before it. */
 function serviceName(policy: Policy, { pattern, field }: Named, inventory: Inventory): readonly Problem[] {
   const { name, namespace } = SERVICE_NAME.exec(pattern)?.groups ?? {};
   if (!SERVICE_NAME.test(pattern)) return [];

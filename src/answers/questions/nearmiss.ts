@@ -28,7 +28,7 @@ export interface NearMiss {
 const MOST_NEEDS = 2;
 const MOST_SHOWN = 3;
 
-/** The nearest first; none where no policy has a say in this direction. */
+/** The nearest first; empty if no policy selects the pod in this direction. */
 export function nearMisses(
   cluster: Cluster,
   flow: Flow,

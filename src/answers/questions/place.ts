@@ -9,7 +9,7 @@ import type { Service } from '../../model/service.ts';
 import type { DnsSnapshot } from '../../names/dnscache.ts';
 import type { PolicyIndex } from '../../semantics/policyindex.ts';
 
-/** What ends are looked up in. */
+/** The cluster and what is known about it, in which ends are looked up. */
 export interface ClusterView {
   readonly cluster: Cluster;
   readonly inventory: Inventory;
@@ -23,7 +23,7 @@ export interface ClusterView {
   readonly known?: DnsSnapshot;
   /** An index of the cluster's policies, which many questions share. */
   readonly index?: PolicyIndex;
-  /** An address is who answers, whatever Service may have it. */
+  /** An address means the end that answers, even if a Service has it. */
   readonly isBehindServices?: boolean;
 }
 
@@ -45,7 +45,7 @@ interface Unplaced {
   readonly pod?: Pod;
 }
 
-/** A place as it is dialled. */
+/** A place with the protocol and port of the connection. */
 export interface Target {
   readonly place: Place;
   readonly protocol: FlowProtocol;
@@ -53,7 +53,7 @@ export interface Target {
   readonly service?: Service;
   /** A port of the pod's node leads here: what comes back to its own sender was translated. */
   readonly isHostPort?: true;
-  /** The address of a node whose port leads here, and that port; not of the pod's own node, which leads it there as it is. */
+  /** The port of a node that leads here; absent for the pod's own node, which keeps the source address. */
   readonly nodePort?: NodePort;
   /** All nodes, of which any may lead it here from an external address. */
   readonly senders?: readonly Node[];

@@ -1,4 +1,4 @@
-/** Where a Service sends who dials it: to the endpoints that would answer, and the port that they listen on. */
+/** Where a Service sends a connection: the endpoints that would answer, and the port that they listen on. */
 
 import { getOrMake } from '../../lib/collections/getormake.ts';
 import { didYouMean } from '../../lib/text/didyoumean.ts';
@@ -52,7 +52,7 @@ export function followService(
   return answered(service, endpointsOf(view, service, port), port);
 }
 
-/** Its ports are only words: who dials one of its pods dials the port that it wants. */
+/** The ports of a headless Service have no effect: a connection to one of its pods has the port that the client uses. */
 function followHeadless(
   view: ClusterView,
   service: Service,

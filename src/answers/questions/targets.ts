@@ -1,4 +1,4 @@
-/** What a destination leads to: itself with its port, or where a Service sends who dials it. */
+/** What a destination leads to: itself with its port, or the endpoints of a Service. */
 import { type Address, addressToInt, cidrContains, familyOf } from '../../model/address.ts';
 import { addressesOfNode, isSelectable } from '../../model/cluster.ts';
 import type { FlowProtocol } from '../../model/flow.ts';
@@ -51,7 +51,7 @@ function byServiceName(
 ): Targets {
   const service = serviceNamed(view, name);
   if (name.endpoint === undefined) return followService(view, service, end, protocol);
-  // DNS answers with the address of the pod itself, whatever the Service is.
+  // DNS answers with the address of the pod itself, for any type of Service.
   const found = followService(view, { ...service, headless: true }, end, protocol);
   return atEndpoint({ ...found, notes: [] }, service, name.endpoint, end.text);
 }
@@ -115,7 +115,7 @@ function isKnown({ cluster, knowsInventory, inventory }: ClusterView, address: A
   return knowsInventory && inventory.services.has(API_SERVER);
 }
 
-/** Every cluster has it: who read it has read all Services. */
+/** Every cluster has this Service: if it was read, all Services were. */
 const API_SERVER = 'default/kubernetes';
 
 // Where a port of a node leads that a pod there has for itself: policy sees the pod behind it (N61).

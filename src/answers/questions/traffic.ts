@@ -18,7 +18,7 @@ import type { Labels } from '../../model/labels.ts';
 import type { Protocol } from '../../model/policy.ts';
 import { FlowTextError } from '../../semantics/flowtext.ts';
 
-/** What a file says of the cluster beside its questions; what the cluster itself says comes first. */
+/** Facts about the cluster in a file of questions; those of the cluster itself come first. */
 export interface Given {
   readonly namespaces: readonly Namespace[];
   readonly pods: readonly Pod[];
@@ -82,7 +82,7 @@ function endOf(end: JsonMap, path: string, ports: readonly ContainerPort[]): Giv
   return { text: key, namespaces: named, pods: [pod] };
 }
 
-/** Two pods of the same labels are told apart by their addresses, where they have some. */
+/** Two pods with the same labels are distinguished by their addresses, if they have some. */
 function byAddress(end: GivenEnd): GivenEnd {
   const [pod] = end.pods;
   const address = pod?.addresses[0];

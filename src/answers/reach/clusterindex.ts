@@ -1,4 +1,4 @@
-/** A cluster, prepared once for both families: its words, its pods' templates, and whom each address belongs to. */
+/** A cluster, indexed once for both families: its vocabulary, its pods' templates, and the owner of each address. */
 
 import { getOrMake } from '../../lib/collections/getormake.ts';
 import { contentText } from '../../lib/text/contenttext.ts';
@@ -180,7 +180,7 @@ function both(a: Selected, b: Selected): Selected {
   return { yes, indeterminate: a.yes.or(a.indeterminate).and(b.yes.or(b.indeterminate)).minus(yes) };
 }
 
-/** What policies can tell of a pod. Pods of which they can tell the same have one template. */
+/** The properties of a pod that policies can select by. Pods with the same properties share one template. */
 interface Template extends Labelled {
   readonly namespace: Namespace;
   /** Its ports whose names occur in policies, each once. */
@@ -228,7 +228,7 @@ function textOfNamespace({ name, labels }: Namespace): unknown {
   return name === '' ? labels : name;
 }
 
-/** By what the policies of a cluster tell pods, nodes and addresses apart: whatever else they have does not matter. */
+/** The labels, ports and networks by which the policies of a cluster distinguish pods, nodes and addresses. */
 interface Vocabulary {
   /** Keys of pod labels. */
   readonly labelKeys: ReadonlySet<string>;

@@ -113,12 +113,12 @@ export function rowOf(cells: readonly string[]): string {
   return `| ${cells.map(escaped).join(' | ')} |`;
 }
 
-/** Names of a cluster may hold whatever somebody wrote there; what is left is text and no markup. */
+/** Names in a cluster may contain markup; the result is text without any. */
 export function escaped(text: string): string {
   return text.replace(/[\\`*_{}[\]<>#|~&]/g, character => `\\${character}`);
 }
 
-// A matrix as one page that needs nothing else: a table that a screen reader can walk, and a mail can carry.
+// A matrix as one page without other files: a table that screen readers understand and that fits into a mail.
 
 export function htmlLines(
   view: MatrixView,

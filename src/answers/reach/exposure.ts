@@ -1,4 +1,4 @@
-/** To whom workloads are open, and whom they may reach, beyond what the cluster holds today. */
+/** Pods that do not exist yet: which of them could reach workloads, and be reached by them. */
 
 import { getOrMake } from '../../lib/collections/getormake.ts';
 import { contentText } from '../../lib/text/contenttext.ts';
@@ -66,7 +66,7 @@ function isWithin({ pool }: Reach, cell: Cell, wider: Cell): boolean {
 }
 
 /**
- * Pods that nobody has made yet: for each selector of a rule's peer that selects no pod of the cluster, one with just
+ * Pods that do not exist yet: for each selector of a rule's peer that selects no pod of the cluster, one with just
  * the labels that it asks for, in a namespace with just the labels that it asks for.
  */
 export interface Representative extends ImaginedPod {

@@ -129,7 +129,7 @@ function homeRegion(family: Family, regions: Regions, { owners, cluster }: Clust
 }
 
 /**
- * The ends that connections of one family can have. All addresses of which policies can tell the same are one end:
+ * The ends that connections of one family can have. All addresses that policies treat alike are one end:
  * pods of one template and region, nodes of the same selectors, and what is left of each region.
  */
 export interface End {

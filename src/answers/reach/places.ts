@@ -127,7 +127,7 @@ export function familiesOf({ clusterIndex }: Reach): readonly Family[] {
   return found.size === 0 ? FAMILIES : FAMILIES.filter(family => found.has(family));
 }
 
-/** Names of nodes that several of these have: policy tells their addresses apart. */
+/** Nodes that occur in several of these, because policy distinguishes their addresses. */
 export function nodesOfSeveral(
   places: readonly { readonly members: readonly Member[] }[],
 ): ReadonlySet<string> {

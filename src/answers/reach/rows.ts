@@ -1,4 +1,4 @@
-/** What every format shows of a matrix: the connections that there are, and whom they are between. */
+/** What every format shows of a matrix: its connections and their ends. */
 
 import { FAMILIES } from '../../model/address.ts';
 import { versioned } from '../schema.ts';
@@ -65,7 +65,7 @@ export function memberText({ kind, parts }: EndView, member: string): string {
 
 const PREFIXES = { node: 'node/', network: '', domain: 'domain ' } as const;
 
-/** What is true of the whole matrix, and stands below it. */
+/** Notes about the whole matrix, shown below it. */
 export function legendOf({ ends }: MatrixView): string {
   const always = 'Whatever is not listed is denied. A pod always reaches itself, and a node its own pods.';
   const names =

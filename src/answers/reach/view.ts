@@ -57,7 +57,7 @@ export interface MatrixView {
   readonly pool: ConnectionPool;
   /** Workloads by name, then nodes, then networks, the internet last, then names of the DNS. */
   readonly ends: readonly EndView[];
-  /** What policy has a say in: at least one of the two is a workload. */
+  /** The connections of a pair of which at least one is a workload. */
   cell(from: EndView, to: EndView): Cell;
   readonly exposures: readonly ExposureView[];
 }
@@ -138,7 +138,7 @@ function podsOfMember({ imagined }: Workloads, member: Member): EndView['pods'] 
 
 const NO_PARTS: ReadonlyMap<string, string> = new Map();
 
-/** A node that has its parts in two lines, as one that has an address of the world too, is named with its addresses. */
+/** A node whose addresses are in two lines, as one of them is public, is named with its addresses. */
 function nodesView({ members }: MatrixLine, several: ReadonlySet<string>): Omit<EndView, 'line'> {
   const found = new Map<string, Address[]>();
   for (const member of members)
@@ -172,7 +172,7 @@ export function memberName(member: string): string {
   return member.replace(/^[A-Z][A-Za-z]* /, '');
 }
 
-/** Everything there is to say of who reaches whom in a cluster: what is there, and what may come. */
+/** All connections in a cluster: between what exists, and with pods that do not exist yet. */
 interface ReachReport {
   readonly reach: Reach;
   readonly matrix: Matrix;
@@ -235,7 +235,7 @@ function whereText(reach: Reach, all: readonly string[], found: ReadonlySet<stri
     : ` outside ${firstOf(others, MOST_NETWORKS)}`;
 }
 
-/** They stand beside each of the patterns: all networks of a large cluster would be no text any more. */
+/** At most this many networks are listed with a pattern: a large cluster has too many for one line. */
 const MOST_NETWORKS = 8;
 
 function namesOf(reach: Reach, regions: readonly string[]): string[] {
@@ -271,7 +271,7 @@ export function networkText({ families }: Reach, regions: Ends): string[] {
 // Who reaches whom: places of equal rows and equal columns are one line of the matrix.
 
 interface MatrixLine {
-  /** Any of its places stands for all. */
+  /** Any of its places represents all of them. */
   readonly ends: Ends;
   readonly members: readonly Member[];
 }

@@ -12,7 +12,7 @@ import { strangerFinder, unknownPodFinders } from '../../semantics/unknownpods.t
 import { nodeFinder } from '../../semantics/view.ts';
 import type { Hook } from './kernelwalk.ts';
 
-/** A node whose rules judge a direction, and what policy has them say. */
+/** A node whose rules judge a direction, and the verdict that policy demands of them. */
 export interface EnforcementPoint {
   readonly node: string;
   readonly direction: Direction;
@@ -33,7 +33,7 @@ export function enforcementPoints(
     const word = verdict[direction].verdict;
     // An unknown pod is denied by the rules of its node, whatever else they say about it.
     const unknown = word === 'deny' ? strangerOf(address) : unknownPodOf(address);
-    // A node that denies what comes to itself has its own say (N72).
+    // A node that denies what comes to itself judges too (N72).
     const itself = word === 'deny' && direction === 'ingress' ? nodeWith(address) : undefined;
     const node = owners.get(address)?.node ?? (itself ?? unknown)?.name ?? '';
     return node === '' ? [] : [{ node, direction, verdict: word }];
@@ -41,7 +41,7 @@ export function enforcementPoints(
   return [...pointAt(from, 'egress'), ...pointAt(to, 'ingress')];
 }
 
-/** Says of an address whether what comes from it comes by a link of this node's pods, whether anybody knows the pod or not. */
+/** Whether packets from an address come by a link of this node's pods, also if the pod is not known. */
 export function podLinkFinder(cluster: Cluster, node: string): (address: Address) => boolean {
   const owners = addressOwners(cluster);
   const strangerOf = strangerFinder(cluster, owners);

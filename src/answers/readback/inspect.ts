@@ -162,7 +162,7 @@ function totalsOf(tables: readonly Table[]): Inspection['totals'] {
   };
 }
 
-// What each pod was told by DNS, read from the sets of names: their elements are pairs `pod . address`.
+// The addresses that each pod has by answers of DNS, read from the sets of names: their elements are pairs `pod . address`.
 
 /** Addresses that are shown of a pod and a set; a name may have a thousand. */
 const MOST_ADDRESSES = 100;
@@ -247,7 +247,7 @@ function merged(
   return { chain, rules: inOneOrder(read.ip?.rules ?? OPEN, read.ip6?.rules ?? OPEN) };
 }
 
-/** What a family says that has no chain for the direction. */
+/** The result for a family without a chain for the direction. */
 const OPEN: readonly RuleInspection[] = [{ verdict: 'accept' }];
 
 /** Every rule in the order in which its family asks; a rule is one for both where that breaks neither order. */
@@ -289,7 +289,7 @@ export interface PodInspection {
   /** Absent: no policy affects the direction. */
   readonly ingress?: DirectionInspection;
   readonly egress?: DirectionInspection;
-  /** Where its rules look for names: what it was told by DNS. */
+  /** The sets of names that its rules use, with the addresses that DNS gave the pod. */
   readonly names?: readonly NamesInspection[];
 }
 
@@ -298,7 +298,7 @@ export interface NamesInspection {
   readonly set: string;
   /** `domains logs.example, *.cloud.example`; of very many the first. */
   readonly peers: string;
-  /** Those that stand longest come first; of very many, these. */
+  /** Those that hold longest come first; at most MOST_ADDRESSES are listed. */
   readonly addresses: readonly { readonly address: string; readonly leftSeconds: number }[];
   readonly total: number;
 }

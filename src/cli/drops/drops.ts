@@ -26,7 +26,7 @@ export async function dropsCommand(options: DropsOptions): Promise<void> {
   await askHere(socket, options);
 }
 
-/** People are told that nothing was found, and whether there is what they asked for. */
+/** For text output: a line says that nothing was found, and whether the objects in the filter exist. */
 function sayNothing({ follow = false, output }: DropsOptions) {
   if (follow || isData(output)) return undefined;
   return async (agents: Agents, given: readonly string[]) => {

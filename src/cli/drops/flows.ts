@@ -17,7 +17,7 @@ export interface FlowsCommandOptions extends WhereOptions, OutputOptions, EndFil
   readonly for: number;
 }
 
-/** Throws CommandError where no agent answers, or its kernel tells of nothing. */
+/** Throws CommandError if no agent answers, or its kernel reports no connections. */
 export async function flowsCommand(options: FlowsCommandOptions): Promise<void> {
   const { namespace, pod, follow = false, remote = false } = options;
   const socket = await socketOf(options);
@@ -124,7 +124,7 @@ class LostNotes {
     if (this.#timer === undefined && this.#lost + this.#skipped > 0) this.say();
   }
 
-  /** What has not been said yet. */
+  /** What has not been reported yet. */
   say(): void {
     const [lost, skipped] = [this.#lost, this.#skipped];
     [this.#lost, this.#skipped] = [0, 0];

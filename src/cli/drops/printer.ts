@@ -34,7 +34,7 @@ export class Printer {
   }
 }
 
-// What a command that follows says where Ctrl-C ends it: how much it has shown.
+// The last line of a command that follows, when Ctrl-C ends it: how much it has shown.
 
 /** The command then ends normally, and at once at a second interrupt. */
 export function sayAtInterrupt(output: OutputOptions['output'], text: () => string): void {

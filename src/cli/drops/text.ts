@@ -18,7 +18,7 @@ export function denialLine(denial: Denial, before = ''): string {
   return `${clockText(atMs)}  ${connectionWords(denial)}  ${HANG}${before}${direction}${cause.reason}${again}`;
 }
 
-/** With the family where no address says it: of two families each attempt has a line, and they would look the same. */
+/** With the family if no address shows it: the lines of two families would look the same. */
 function connectionWords(connection: Parameters<typeof connectionText>[0]): string {
   const { from, to } = connection;
   const isNamed = [from, to].every(({ pod, node }) => (pod ?? node) !== undefined);
@@ -40,7 +40,7 @@ export function denialObject({ number, atMs, lastMs, cause, ...rest }: Denial): 
   return versioned('Denial', { ...time, ...rest, protocol: String(rest.protocol), cause: kind, ...why });
 }
 
-// What is said beside the denials: how many there were, how many of them have names, and why not all.
+// The summary of denials: how many there were, how many of them are named, and why not all.
 
 /** What is behind the list: how much of what was denied it is. */
 export function summaryLines(
@@ -64,7 +64,7 @@ export function unknownText(unknown: readonly string[]): string {
   return unknown.length === 0 ? '' : `, and the agent knows no ${unknown.join(' and no ')}`;
 }
 
-/** What of it no name is of, for a reader elsewhere who has a list of many nodes. */
+/** The unnamed part of the summary, for a prompt elsewhere that lists many nodes. */
 export function leftOutLines(facts: DenialsFacts | undefined): string[] {
   if (facts?.limits === undefined || facts.error !== undefined) return [];
   const leftOut = leftOutText(facts);

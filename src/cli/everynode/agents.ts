@@ -18,7 +18,7 @@ export interface AgentOutput {
 export interface Until {
   /** At once. */
   readonly end: AbortSignal;
-  /** The command is told to end, and may tell what it has left. */
+  /** Asks the command to end; it may still write what it has left. */
   readonly finish?: AbortSignal;
 }
 
@@ -37,17 +37,17 @@ export class MissingRight extends Error {
   override readonly name = 'MissingRight';
 }
 
-// In the pod of an agent, asked by a prompt elsewhere: ends with it, and says that it is still there.
+// A command in the pod of an agent, run by a prompt elsewhere: it ends with the prompt, and writes heartbeats.
 
 /** An empty line: it is not an object, so readers skip it. */
 const HEARTBEAT = '\n';
 export const HEARTBEAT_MS = 2_000;
-/** What a prompt writes that would have a command end, and tell what it has left. */
+/** A prompt writes this to ask a command to write what it has left, and to end. */
 export const STOP = '\n';
 
 /**
  * Ends the process when its standard input ends: without output nothing else shows that the prompt is gone.
- * `onFinish`: it was told to end by itself.
+ * `onFinish` is called when the prompt asks it to end.
  */
 export function serveRemote(onFinish: () => void = () => undefined): void {
   const end = () => process.exit(0);

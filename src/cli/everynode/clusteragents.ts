@@ -27,7 +27,7 @@ export interface AgentsOptions {
   readonly agents: string;
 }
 
-/** A node that says nothing for so long is away; it would say every other second that it is there. Also for its first. */
+/** A node without output for so long is away, since it writes a heartbeat every other second. Also before its first. */
 const SILENT_MS = 5 * HEARTBEAT_MS;
 
 /** Throws CommandError where there is no such cluster. */
@@ -87,7 +87,7 @@ async function listOf({ agents: namespace, kubeconfig, context }: AgentsOptions)
   }
 }
 
-/** Servers of different versions ask for different verbs of who opens a WebSocket. */
+/** Servers of different versions require different verbs to open a WebSocket. */
 async function missingVerbs(isAllowed: (verb: string) => Promise<boolean>): Promise<string> {
   const missing: string[] = [];
   for (const verb of ['create', 'get']) if (!(await isAllowed(verb).catch(() => false))) missing.push(verb);
@@ -150,7 +150,7 @@ async function runIn(
   }
 }
 
-/** What the server says of the end of the command. */
+/** Reads the status that the server sends when the command ends. */
 function endOf({ status, message }: V1Status): string | undefined {
   return status === 'Success' ? undefined : (message ?? 'the command failed');
 }

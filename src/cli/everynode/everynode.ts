@@ -1,4 +1,4 @@
-/** What the agents of all nodes tell of one by one, in one order of time. */
+/** The reports of the agents of all nodes, merged in order of time. */
 
 import { sleep } from '../../lib/async/sleep.ts';
 import { getOrMake } from '../../lib/collections/getormake.ts';
@@ -16,13 +16,13 @@ export interface EveryNodeOptions
 /** A machine's clock, a slow connection: what comes within it is in order. */
 const HOLD_MS = 100;
 const LOOK_MS = 20;
-/** Until all have told what they have recorded. */
+/** How long to wait until all nodes have sent what they recorded before. */
 const START_MS = 5_000;
 const MOST_HELD = 50_000;
 /** In characters of what the agents said; what is made of them takes a few times as much. */
 const MOST_HELD_SIZE = 64 << 20;
 
-/** Whether all nodes have told all. Throws CommandError where there is no agent, or a right is missing. */
+/** Whether all nodes have sent everything. Throws CommandError where there is no agent, or a right is missing. */
 export async function askEveryNode({ follow, print, ...options }: EveryNodeOptions): Promise<boolean> {
   const hold = { holdMs: HOLD_MS, most: MOST_HELD, mostSize: MOST_HELD_SIZE };
   const held = new Reorder<NodeReport>(hold, performance.now() + START_MS);
@@ -68,7 +68,7 @@ const MOST_KNOWN = 4_096;
 class KnownReports {
   readonly #keys = new Map<string, Set<string>>();
 
-  /** Whether it was told before; if not, it has been now. */
+  /** Whether the report came before; it is remembered from now on. */
   has({ node, key }: NodeReport): boolean {
     if (key === undefined) return false;
     const keys = getOrMake(this.#keys, node, () => new Set());
@@ -137,7 +137,7 @@ export class Reorder<T extends Timed> {
   readonly #options: ReorderOptions;
   #held: Held<T>[] = [];
   #size = 0;
-  /** Nothing goes before: at the start all nodes tell of what they have recorded. */
+  /** Nothing is shown before this time: at the start all nodes send what they have recorded. */
   #notBeforeMs: number;
 
   constructor(options: ReorderOptions, notBeforeMs = 0) {

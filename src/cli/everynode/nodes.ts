@@ -11,9 +11,9 @@ import { type AgentPod, type Agents, MissingRight } from './agents.ts';
 export interface NodesOptions
   extends Pick<FollowOptions, 'words' | 'forever' | 'note' | 'finish' | 'end' | 'againMs'> {
   readonly agents: Agents;
-  /** What the agent of a node says: an answer is what is wrong with it. */
+  /** Takes a line of the agent of a node; returns what is wrong with it. */
   readonly take: (node: string, line: string) => string | undefined;
-  /** All nodes that are asked have told what they knew before, or are away. */
+  /** All nodes that are asked have sent what they had recorded, or are away. */
   readonly onAllFirst?: () => void;
   readonly onAway?: (node: string) => void;
   readonly listMs?: number;
@@ -21,7 +21,7 @@ export interface NodesOptions
 
 const LIST_MS = 3_000;
 
-/** Whether all nodes have told all. Throws CommandError where there is no agent, or a right is missing. */
+/** Whether all nodes have sent everything. Throws CommandError where there is no agent, or a right is missing. */
 export async function askNodes(options: NodesOptions): Promise<boolean> {
   const ended = new AbortController();
   const end = AbortSignal.any([options.end, ended.signal]);
@@ -122,7 +122,7 @@ class Nodes {
   }
 }
 
-// One node's agent, asked again and again: a node that is away is said once, and so is that it is back.
+// One node's agent, asked again and again: one note says that it is away, and one that it is back.
 
 interface FollowOptions {
   readonly agents: Pick<Agents, 'run'>;
@@ -132,15 +132,15 @@ interface FollowOptions {
   readonly words: readonly string[];
   /** Until a signal: where the command ends by itself, it is run again. */
   readonly forever: boolean;
-  /** A line with something in it. Answers what is wrong with it, where it is nothing that such an agent says. */
+  /** A line that is not empty. Returns what is wrong with it, if an agent would not write it. */
   readonly take: (line: string) => string | undefined;
   readonly note: (text: string) => void;
-  /** It has told all that it knew before, or is away. */
+  /** It has sent what it had recorded, or is away. */
   readonly onFirst: () => void;
   /** It is away, for the first time or again. */
   readonly onAway?: () => void;
   readonly access: AccessCheck;
-  /** The commands are asked to end, and to tell what they have left. */
+  /** Asks the commands to write what they have left, and to end. */
   readonly finish?: AbortSignal;
   readonly end: AbortSignal;
   readonly againMs?: number;
@@ -148,7 +148,7 @@ interface FollowOptions {
 
 const AGAIN = { firstMs: 1_000, mostMs: 5_000 };
 
-/** Whether all that the node had to tell has come. Throws MissingRight where no node lets the caller in. */
+/** Whether everything from the node has come. Throws MissingRight if no node accepts the caller. */
 async function followNode(options: FollowOptions): Promise<boolean> {
   const { end, finish, onFirst, forever } = options;
   const asking = new Asking(options);
@@ -192,7 +192,7 @@ class Asking {
     try {
       return await agents.run(asked, words, heard, { end, ...(finish && { finish }) });
     } catch (error) {
-      // Who is let in elsewhere has the right: an API server or a node that starts may say otherwise for a while.
+      // A caller whom another node accepts has the right: an API server or node that starts may refuse for a while.
       if (error instanceof MissingRight) await access.refused(node, error);
       return (error as Error).message || 'it cannot be reached';
     }
@@ -276,7 +276,7 @@ class AccessCheck {
     this.#asked.add(node);
   }
 
-  /** It has said something. */
+  /** A node has answered. */
   heard(): void {
     this.#isIn = true;
     this.#answer.resolve();

@@ -3,12 +3,12 @@ import type { Denial } from '../../observe/denials/denial.ts';
 import type { SeenFlow } from '../../observe/flows/seenflow.ts';
 import { denialLine, flowLine } from '../drops/text.ts';
 
-/** A denial or a new connection, with the node whose agent told of it. */
+/** A denial or a new connection, with the node whose agent reported it. */
 export interface NodeReport {
   readonly node: string;
   readonly atMs: number;
   readonly kind: keyof typeof TEXTS;
-  /** The same for the same denial, however often it is told; absent of what is never told twice. */
+  /** Equal for every report of the same denial; absent for what is never reported twice. */
   readonly key?: string;
   readonly object: object;
   /** For people; throws where the object lacks what its kind has. */
@@ -19,7 +19,7 @@ const LONGEST_TIME = 40;
 /** IPv6 with a zone is shorter. */
 const LONGEST_ADDRESS = 64;
 
-/** Undefined where the line is nothing that one could show: agents of other versions may tell of more than we know. */
+/** Undefined if the line cannot be shown: agents of other versions may report more than this version knows. */
 export function reportOf(node: string, line: string): NodeReport | undefined {
   const object = parsed(line);
   if (object === undefined || !isKnown(object)) return undefined;

@@ -66,7 +66,7 @@ export function collect(path: string, before: readonly string[] = []): readonly 
   return [...before, path];
 }
 
-/** `cli/sources/options.ts` says what comes of them. */
+/** `src/cli/sources/state.ts` has their types. */
 export function withSources(command: Command): Command {
   return withScope(withClusters(command));
 }

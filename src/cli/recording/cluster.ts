@@ -1,4 +1,4 @@
-/** What the agents of all nodes record, as one: each tells in parts, so that a node that goes away leaves what it had. */
+/** Merges the recordings of all agents. Each sends parts, so that a node that goes away leaves what it had sent. */
 
 import { aborted } from '../../lib/async/aborted.ts';
 import { getOrMake } from '../../lib/collections/getormake.ts';
@@ -9,11 +9,11 @@ import { clusterAgents } from '../everynode/clusteragents.ts';
 import type { WhereOptions } from '../everynode/command.ts';
 import { askNodes } from '../everynode/nodes.ts';
 
-/** How long nodes may take to tell what they have left. */
+/** How long nodes may take to send what they have left. */
 const LAST_MS = 30_000;
 const WORDS = ['sluice', 'record', '-', '--remote'];
 
-/** Until `finish`. Whether every node has told all. Throws CommandError where the cluster cannot be asked. */
+/** Until `finish`. Whether every node has sent everything. Throws CommandError where the cluster cannot be asked. */
 export async function recordCluster(
   merged: MergedRecording,
   finish: AbortSignal,
@@ -45,7 +45,7 @@ const MOST_OF_PART = 100_000_000;
 /** How the last line of a part begins. */
 const END = '{"complete":';
 
-/** What nodes tell, line by line, each a recording behind the other. */
+/** Reads the lines of the nodes: each sends one recording after the other. */
 export class NodeParts {
   readonly #merged: MergedRecording;
   readonly #fromMs = Date.now();

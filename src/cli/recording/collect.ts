@@ -24,7 +24,7 @@ export interface CollectOptions {
 
 const PART_MS = 60_000;
 
-/** Throws CommandError where no agent answers, or its kernel tells of no connections. */
+/** Throws CommandError where no agent answers, or its kernel reports no connections. */
 export function collectFromAgent(socket: string, { end, take }: CollectOptions): Promise<void> {
   return askAgent(socket, async agent => {
     const collector = new RecordingCollector(agent);
@@ -64,7 +64,7 @@ async function tellEvery(everyMs: number, tell: () => Promise<void>, until: Abor
   }
 }
 
-// The connections that an agent tells of, as a recording grows: its ends are what they were when they were told of.
+// A growing recording of the connections that an agent reports, with their ends as they were at that time.
 
 export class RecordingCollector {
   readonly #agent: AgentClient;

@@ -48,7 +48,7 @@ function endOf(seconds: number): AbortSignal {
   return AbortSignal.any([AbortSignal.timeout(seconds * 1_000), asked.signal]);
 }
 
-/** Whether all nodes that were asked have told all. */
+/** Whether all nodes that were asked have sent everything. */
 async function record(
   socket: string | undefined,
   merged: MergedRecording,

@@ -86,7 +86,7 @@ function deniedLines(recording: Recording, denied: readonly JudgedFlow[]): strin
   ];
 }
 
-/** What the policies that decide do not say. */
+/** Why the suggested policies would still deny these connections. */
 function whyText(denied: readonly RecordedFlow[]): string {
   const hasNoPort = denied.some(({ port = 0 }) => port === 0);
   const hasOneNode = denied.some(

@@ -12,7 +12,7 @@ import { askAgent } from './askagent.ts';
 import { readText } from './files.ts';
 
 export interface KnownCluster {
-  /** With what its pods were told by DNS. */
+  /** With the answers of DNS to its pods. */
   readonly cluster: Cluster;
   readonly unknownPods: UnknownPods;
   readonly known: DnsSnapshot;
@@ -50,7 +50,7 @@ function knownFrom(records: readonly DnsRecord[], nowMs: number): DnsSnapshot {
   return { cache, nowMs };
 }
 
-/** `known.node`: whose agent says it. */
+/** `known.node` is the node whose agent reports it. */
 export function withKnown(cluster: ClusterState, known: DnsSnapshot & { readonly node: string }) {
   const resolved = known.cache.asOf(known.nowMs);
   return { cluster: { ...cluster, resolved, seenBy: known.node }, known };
@@ -115,7 +115,7 @@ export async function clusterInForce(agent: AgentClient): Promise<ClusterState> 
 
 // What `sluice inspect dump` wrote.
 
-/** In the place of what is missing, a sentence says why. */
+/** What is missing is replaced by a sentence that says why. */
 export interface Dump {
   /** RFC 3339. */
   readonly at: string;
@@ -128,7 +128,7 @@ export interface AgentDump {
   readonly status: StatusResponse;
   /** Its cluster, each object as JSON. */
   readonly state: readonly StateObject[];
-  /** What its pods were told by DNS and that held; absent in dumps of earlier versions. */
+  /** Answers of DNS to its pods that held at that time; absent in dumps of earlier versions. */
   readonly names?: readonly DnsRecord[];
 }
 

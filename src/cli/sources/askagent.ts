@@ -23,7 +23,7 @@ export async function askAgent<T>(socket: string, ask: (agent: AgentClient) => P
 function whyNot(socket: string, message: string): string {
   const refusal = /ENOENT|ENOTDIR|ECONNREFUSED|EACCES/.exec(message)?.[0];
   if (refusal === undefined) return `the agent (${socket}) cannot answer: ${message}`;
-  // Who has named a socket needs no word that one can.
+  // If --socket was given, the hint to give it is not needed.
   const isNamed = socket !== DEFAULT_SOCKET;
   const elsewhere = isNamed ? '' : '; pass --socket if it is elsewhere';
   if (refusal === 'EACCES') return `only root may ask the agent (${socket})${elsewhere}`;

@@ -1,4 +1,4 @@
-/** Changes that would turn a verdict, each judged again before anybody sees it. */
+/** Changes that would turn a verdict, each judged again before it is shown. */
 import { type Address, familyOf } from '../../../model/address.ts';
 import { takenAddresses } from '../../../model/addressowners.ts';
 import { type Cluster, isSelectable } from '../../../model/cluster.ts';
@@ -22,7 +22,7 @@ export interface Fix {
   readonly objects: readonly PolicyObject[];
   /** What else turns by it, of what is there now. */
   readonly flips: readonly Flip[];
-  /** It is about every port and protocol, because its kind has no word for the one that was asked about. */
+  /** It is about every port and protocol, because its kind cannot express the one that was asked about. */
   readonly allPorts: boolean;
 }
 
@@ -34,7 +34,7 @@ export interface FixQuestion {
   readonly unknownPods: UnknownPods;
   /** Those that the question means: all of them are to turn. */
   readonly flows: readonly Flow[];
-  /** Destinations that stand for a name of the DNS. */
+  /** Destinations that represent a domain name. */
   readonly names?: Names;
 }
 
@@ -63,7 +63,7 @@ const NO_NAMES: Names = new Map();
 
 type Change = PolicyObject & { readonly spec: { readonly priority?: number } };
 
-/** Whatever its name, and its place: of two that say the same one is enough, the one that is asked first. */
+/** The key of a change without its name and place: of two equal changes the one that is asked first is enough. */
 function textOf(change: Change): string {
   return JSON.stringify({ ...change, metadata: undefined, spec: { ...change.spec, priority: undefined } });
 }
@@ -158,7 +158,7 @@ function allowance(
   if (typeof packet === 'string' || tier === 'default')
     return `no policy decides this: ${verdict[direction].reason}`;
   const domain = direction === 'egress' ? names.get(flow.to) : undefined;
-  // A NetworkPolicy has no word for names.
+  // A NetworkPolicy cannot express domain names.
   if (domain !== undefined) return byClusterPolicy(view, packet, 'Allow', policy, domain);
   if (tier === 'networkpolicy')
     return proposedNetworkPolicy(packet, nameFor('allow', packet), selectorsIn(view));
@@ -214,7 +214,7 @@ function shortened(name: string): string {
     .slice(0, 22);
 }
 
-// What a change turns beside what was asked for.
+// The other connections that a change opens or closes.
 
 export interface Flip {
   /** The ends: pods by name, others by address. */
@@ -236,7 +236,7 @@ function flipsOf(
 ): readonly Flip[] {
   const [was, is] = [evaluatorOf(before), evaluatorOf(after)];
   const nameOf = (address: Address) => after.owners.get(address)?.key ?? names.get(address) ?? address;
-  // A name once, whatever stands for it.
+  // Each name once, although several addresses represent it.
   const keyOf = ({ from, to, protocol, port }: Flow) => `${from} ${names.get(to) ?? to} ${protocol} ${port}`;
   const found = new Map<string, Flip>();
   for (const flow of candidates(before, after, asked)) {

@@ -20,7 +20,7 @@ function lastingLabels({ labels }: Pod): Labels {
   return Object.fromEntries(Object.entries(labels).filter(([key]) => !OF_THE_MOMENT.includes(key)));
 }
 
-/** Writes a selector of one pod, which means as few others as labels can tell apart. */
+/** Writes a selector of one pod that selects as few others as labels allow. */
 export type SelectorOf = (pod: Pod) => PolicyObject;
 
 /** A selector for one pod among all pods of its namespace: it excludes pods that have the same labels and more. */
@@ -89,7 +89,7 @@ export interface ClusterChoice {
   readonly priority: number;
 }
 
-/** Undefined where the kind has no word for such a peer: the world as a source, a protocol without ports. */
+/** Undefined if the kind cannot express such a peer: outside addresses as a source, a protocol without ports. */
 export function clusterPolicy(
   packet: Packet,
   name: string,

@@ -23,7 +23,7 @@ export interface Change {
 /** What one pair of units has in common with others. */
 type What = Omit<Change, 'from' | 'to'>;
 
-/** Those of which `isAsked` says so of an end. */
+/** The changes with an end that `isAsked` accepts. */
 export function changesOf(old: Side, now: Side, isAsked: (unit: Unit) => boolean = () => true): Change[] {
   const units = unitsOf(old, now);
   const destinations = [...units, ...domainUnits(old, now)];
@@ -184,7 +184,7 @@ interface Decided {
   readonly by: readonly string[];
 }
 
-/** The connections, split by who decides about them. */
+/** The connections, split by the policies that decide about them. */
 function decidersOf(
   { pool, families }: Reach,
   family: Family,

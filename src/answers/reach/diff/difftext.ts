@@ -77,7 +77,7 @@ export function summary({ changes }: DiffView): string {
 
 // A comparison as the comment of a pull request.
 
-/** More would be no comment that anybody reads, nor one that GitHub takes. */
+/** A longer comment would not be read, and GitHub would refuse it. */
 const MOST_ROWS = 200;
 
 export function diffMarkdown(view: DiffView): string[] {
@@ -108,7 +108,7 @@ export function diffMarkdown(view: DiffView): string[] {
   ];
 }
 
-// Why a comparison says nothing of some policies.
+// Why some policies have no effect in a comparison.
 
 const MOST_NAMED = 5;
 

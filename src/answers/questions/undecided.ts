@@ -18,18 +18,18 @@ const MOST_CASES = 16;
 
 type Judged = Pick<Case, 'flow' | 'verdict' | 'viaNode' | 'fromRange' | 'toRange'>;
 
-export interface MaybeNode<T> {
+export interface UndecidedByNode<T> {
   /** Why a case is undecided: the address is the first of a pod network, which by custom is the node's own. */
   readonly undecided: ReadonlyMap<T, string>;
   /** Notes about the other addresses, whose verdict stays. */
   readonly notes: readonly string[];
 }
 
-export function maybeNode<T extends Judged>(
+export function undecidedByNode<T extends Judged>(
   cluster: Cluster,
   cases: readonly T[],
   unknownPods: UnknownPods,
-): MaybeNode<T> {
+): UndecidedByNode<T> {
   const undecided = new Map<T, string>();
   const notes = new Set<string>();
   const owners = addressOwners(cluster);
