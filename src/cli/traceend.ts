@@ -1,4 +1,4 @@
-/** A name of the DNS as where a trace leads to: the rules know addresses, so it is one that the pod was told. */
+/** A domain name as the destination of a trace: rules know addresses, so it means one that DNS gave the pod. */
 import { type NamedEndpoint, parseEndpoint } from '../answers/questions/endpoint.ts';
 import { familyOf } from '../model/address.ts';
 import { addressOwners } from '../model/addressowners.ts';
@@ -9,7 +9,7 @@ import { FlowTextError } from '../semantics/flowtext.ts';
 export interface TraceEnd {
   /** As `trace` takes it. */
   readonly text: string;
-  /** Which address stands for the name. */
+  /** The address that is traced for the name. */
   readonly note?: string;
 }
 

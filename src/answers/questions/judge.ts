@@ -207,7 +207,7 @@ function seenFrom(
   return { verdict, egress, ingress };
 }
 
-/** As if DNS had told every pod these addresses, each under its name. */
+/** As if DNS had answered each name with its address to every pod. */
 function withResolved({ resolved }: Cluster, names: ReadonlyMap<Address, string>): Resolved {
   return {
     has: (pod, address, pattern) => {

@@ -1,6 +1,6 @@
 /**
- * Names of the DNS as ends: an address outside of which a pod was told under such a name. Only a pod with a rule by
- * name is ever told one, and what it may do then depends on where the address lies.
+ * Domain names as ends: an outside address that a pod has by an answer of DNS. Only pods with a rule by name have such
+ * addresses, and what they may do then depends on where the address lies.
  */
 
 import { getOrMake } from '../../lib/collections/getormake.ts';

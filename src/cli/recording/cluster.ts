@@ -106,10 +106,13 @@ export class NodeParts {
     this.#begun.delete(node);
   }
 
-  /** Whatever it says: this node told it, and no clock but ours says when. Of one that is full the node is missed. */
+  /**
+   * A part counts as recorded on this node and by our clock, whatever it says. A node that sends more than it may counts
+   * as missed.
+   */
   #merge(node: string, reader: RecordingReader): void {
     const { isCut: _, ...recording } = reader.recording();
-    const told = { recordedOn: [node], missedOn: [], fromMs: this.#fromMs, toMs: Date.now() };
-    this.#merged.add({ ...recording, ...told });
+    const origin = { recordedOn: [node], missedOn: [], fromMs: this.#fromMs, toMs: Date.now() };
+    this.#merged.add({ ...recording, ...origin });
   }
 }

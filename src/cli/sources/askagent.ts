@@ -58,7 +58,7 @@ function may(path: string, mode: number): Promise<boolean> {
   );
 }
 
-/** Whether kubectl would know one without being told. */
+/** Whether kubectl would find one without --kubeconfig. */
 async function hasCluster(): Promise<boolean> {
   if (process.env.KUBECONFIG || process.env.KUBERNETES_SERVICE_HOST) return true;
   return isThere(join(homedir(), '.kube', 'config'));

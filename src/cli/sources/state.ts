@@ -17,7 +17,7 @@ export interface State {
   readonly inventory: Inventory;
   /** What becomes of addresses of pod networks that no known pod has; absent where it is not known. */
   readonly unknownPods?: UnknownPods;
-  /** What pods were told by DNS; absent where no agent was asked. */
+  /** Answers of DNS to pods; absent if no agent was asked. */
   readonly known?: DnsSnapshot;
   /** What is wrong with the objects that were read. */
   readonly problems: readonly Problem[];

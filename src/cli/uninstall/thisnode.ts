@@ -103,7 +103,7 @@ const POLL_MS = 100;
 
 /**
  * An agent that was killed, or never came up, leaves no mark: `mostMs` is when the runtime has surely ended it. Then
- * whoever owns the tables is no agent that was told to end.
+ * the owner of the tables is not an agent that was told to end.
  */
 export async function agentHasEnded(
   mostMs: number,
