@@ -61,7 +61,7 @@ class PodsEngine implements Engine {
     return [];
   }
 
-  isAhead(): boolean {
+  isStaged(): boolean {
     return false;
   }
 
@@ -79,7 +79,7 @@ class PodsEngine implements Engine {
     return 0;
   }
 
-  isCrowded(): boolean {
+  isOversized(): boolean {
     return false;
   }
 

@@ -9,7 +9,7 @@ import {
   tenantPod,
 } from '../../test/support/agent/tenants.ts';
 import { Incremental } from '../compiler/live/incremental.ts';
-import { ALL_TIME } from '../compiler/live/slack.ts';
+import { UNLIMITED_TIME } from '../compiler/live/workbudget.ts';
 import type { ClusterEvent } from '../model/cluster.ts';
 import type { Rule } from '../model/policy.ts';
 import { isQuarantined } from '../model/policystatus.ts';
@@ -27,11 +27,11 @@ const EMPTY: Ruleset = { tables: new Map([['ip', { chains: new Map(), sets: new 
 /** An engine to whose flushes something happens as soon as they have begun. */
 function interrupted(): { engine: Engine; during: () => void; told: boolean[] } {
   class Interrupted extends Incremental {
-    override *flushing(leisure = ALL_TIME) {
-      site.told = [leisure.isAwaited()];
+    override *flushing(timeBudget = UNLIMITED_TIME) {
+      site.told = [timeBudget.isAwaited()];
       site.during();
-      site.told.push(leisure.isAwaited());
-      return yield* super.flushing(leisure);
+      site.told.push(timeBudget.isAwaited());
+      return yield* super.flushing(timeBudget);
     }
   }
   const site = { told: [] as boolean[], during: () => {}, engine: new Interrupted(NODE) };
@@ -68,7 +68,7 @@ test('a flush that has taken long leaves what can wait, whoever comes', async ()
   let nowMs = 0;
   const state = new DesiredState({ makeEngine: () => site.engine, node: NODE, timing: { now: () => nowMs } });
   site.during = () => {
-    nowMs += FAIRNESS.leisureMs + 1;
+    nowMs += FAIRNESS.flushMs + 1;
   };
   await state.flush(EMPTY, new BatchScope(true));
   expect(site.told).toEqual([false, true]);

@@ -3,7 +3,7 @@
  * namespaces and nodes are in the engine as soon as they come; it knows a policy when a batch takes it in.
  */
 
-import type { Leisure } from '../compiler/live/slack.ts';
+import type { TimeBudget } from '../compiler/live/workbudget.ts';
 import { inSlices } from '../lib/async/eventloopyield.ts';
 import type { Timing } from '../lib/async/timing.ts';
 import { errorText } from '../lib/text/errortext.ts';
@@ -45,7 +45,7 @@ export class DesiredState {
   readonly #timing: Pick<Timing, 'now'>;
   readonly #admission = new Admission({
     asks: change => this.#engine.asks(change),
-    isOversized: namespace => this.#engine.isCrowded(namespace),
+    isOversized: namespace => this.#engine.isOversized(namespace),
   });
   /** Names of what has changed since the last flush, and of what is flushed and not in the kernel yet; pods by their keys. */
   readonly #pending = new Map<string, PodKey | undefined>();
@@ -138,21 +138,21 @@ export class DesiredState {
     this.#pending.clear();
     this.#podsInForce.take();
     this.#isAwaited = false;
-    const flushed = this.#passed(await inSlices(this.#engine.flushing(this.#leisure())));
+    const flushed = this.#passed(await inSlices(this.#engine.flushing(this.#timeBudget())));
     this.#follower?.flushed();
     this.#waitingPods = this.#engine.waitingPods();
     this.#followRefused(changes);
     return flushed;
   }
 
-  #leisure(): Leisure {
+  #timeBudget(): TimeBudget {
     const within = (ms: number) => {
       const untilMs = this.#timing.now() + ms;
       return () => this.#timing.now() < untilMs;
     };
-    const isLeisurely = within(FAIRNESS.leisureMs);
+    const hasTime = within(FAIRNESS.flushMs);
     return {
-      isAwaited: () => this.#isAwaited || !isLeisurely(),
+      isAwaited: () => this.#isAwaited || !hasTime(),
       moment: () => within(FAIRNESS.momentMs),
     };
   }
@@ -207,7 +207,7 @@ export class DesiredState {
 
   /** Whether the kernel named an object of a policy that changed with this batch, or of what goes ahead. */
   explains(error: KernelError): boolean {
-    return this.#isAhead(error) || this.#admission.hasTaken(this.#behind(error));
+    return this.#isStaged(error) || this.#admission.hasTaken(this.#behind(error));
   }
 
   /**
@@ -215,7 +215,7 @@ export class DesiredState {
    * ahead of a change is refused again when that is taken in, and then its policy is known.
    */
   refused(error: unknown): boolean {
-    if (this.#isAhead(error)) {
+    if (this.#isStaged(error)) {
       this.interrupted();
       this.renewEngine();
       return true;
@@ -228,8 +228,8 @@ export class DesiredState {
     return changes.length > 0;
   }
 
-  #isAhead(error: unknown): boolean {
-    return error instanceof KernelError && this.#engine.isAhead(error.op);
+  #isStaged(error: unknown): boolean {
+    return error instanceof KernelError && this.#engine.isStaged(error.op);
   }
 
   #behind(error: unknown): readonly PolicyId[] {

@@ -1,5 +1,5 @@
 /** From events to the desired state of the kernel. */
-import type { Leisure } from '../compiler/live/slack.ts';
+import type { TimeBudget } from '../compiler/live/workbudget.ts';
 import type { Pieces } from '../lib/collections/pieces.ts';
 import type { Cluster, ClusterEvent, Namespace, Pod, PodKey } from '../model/cluster.ts';
 import type { Policy, PolicyId } from '../model/policy.ts';
@@ -26,7 +26,7 @@ export interface Engine {
    * flush. What did not change since the last one is the same object as then. What can wait is left for later flushes
    * as soon as a change waits for the next one.
    */
-  flushing(leisure?: Leisure): Pieces<Ruleset>;
+  flushing(timeBudget?: TimeBudget): Pieces<Ruleset>;
   /**
    * Pods whose changes, or whose namespaces', the last flush has left for the next one, so that it did not take too long:
    * each as its rules have it, or nothing where they know none.
@@ -40,7 +40,7 @@ export interface Engine {
   /** About how many pods of the cluster it would have to ask for the peers of the policy and of those that it is merged with. */
   asks(change: PolicyChange): number;
   /** Changes of its policies are made ready together, and to be noted so: each of them makes much anew. */
-  isCrowded(namespace: string): boolean;
+  isOversized(namespace: string): boolean;
   /** What the change needs is there, as far as it takes long: to apply it now makes the next flush little longer. */
   isPrepared(change: PolicyChange): boolean;
   /**
@@ -49,7 +49,7 @@ export interface Engine {
    */
   takeRefused(): readonly Policy[];
   /** The object of this step is of what is prepared alone, and nothing in force needs it; without a step, some object is. */
-  isAhead(op?: Op): boolean;
+  isStaged(op?: Op): boolean;
   /** The policies that the object of this step was made from; empty where it belongs to none in particular. */
   policiesBehind(op: Op): readonly PolicyId[];
 }

@@ -64,8 +64,8 @@ class CarelessEngine implements Engine {
     this.#incremental.apply(event);
   }
 
-  isAhead(op?: Parameters<Engine['isAhead']>[0]): boolean {
-    return this.#incremental.isAhead(op);
+  isStaged(op?: Parameters<Engine['isStaged']>[0]): boolean {
+    return this.#incremental.isStaged(op);
   }
 
   policiesBehind(op: Parameters<Engine['policiesBehind']>[0]): readonly PolicyId[] {
@@ -84,8 +84,8 @@ class CarelessEngine implements Engine {
     return this.#incremental.asks(change);
   }
 
-  isCrowded(namespace: string): boolean {
-    return this.#incremental.isCrowded(namespace);
+  isOversized(namespace: string): boolean {
+    return this.#incremental.isOversized(namespace);
   }
 
   isPrepared(change: PolicyChange): boolean {

@@ -629,7 +629,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'pods in turns: a flush takes all pods, however many groups they are in',
     within: 'const namespace',
-    find: 'if (asked >= slack.most()) return;',
+    find: 'if (asked >= budget.most()) return;',
     replace: '',
     test: 'livepods.test.ts',
   },
@@ -827,8 +827,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'ahead: what the kernel refuses of it is blamed on all policies',
-    find: 'if (this.#isAhead(error)) {',
-    replace: 'if (this.#isAhead(error) && 0 > 1) {',
+    find: 'if (this.#isStaged(error)) {',
+    replace: 'if (this.#isStaged(error) && 0 > 1) {',
     test: 'quarantine.test.ts',
   },
   {
@@ -875,8 +875,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'relabelled here: a class is what it was made ready for, whatever its policies are by now',
-    find: 'basis: () => new Set(podClass.policies),',
-    replace: 'basis: () => new Set(),',
+    find: 'inputs: () => new Set(podClass.policies),',
+    replace: 'inputs: () => new Set(),',
     test: 'podpreparations.test.ts',
   },
   {
@@ -888,7 +888,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'relabelled here: a class for which there is no room is taken in, and made in that flush',
-    find: 'if (!this.#wanted.get(coming.key)?.waitsForRoom) missing.length = unsent.length = 0;',
+    find: 'if (!this.#wanted.get(request.key)?.waitsForRoom) missing.length = unsent.length = 0;',
     replace: 'missing.length = unsent.length = 0;',
     test: 'podpreparations.test.ts',
   },
@@ -906,7 +906,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'pods in turns: a flush takes all pods of this node',
-    find: 'if (asked >= slack.most()) break;',
+    find: 'if (asked >= budget.most()) break;',
     replace: '',
     test: 'livepods.test.ts',
   },
@@ -918,8 +918,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'desired state: what can wait has all the time there is',
-    find: 'isAwaited: () => this.#isAwaited || !isLeisurely(),',
-    replace: 'isAwaited: () => this.#isAwaited || (!isLeisurely() && 0 > 1),',
+    find: 'isAwaited: () => this.#isAwaited || !hasTime(),',
+    replace: 'isAwaited: () => this.#isAwaited || (!hasTime() && 0 > 1),',
     test: 'desiredstate.test.ts',
   },
   {
@@ -954,7 +954,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'classes: one that is made ready with others is made for itself',
-    find: 'this.#classes.prepare(podClass, joining)',
+    find: 'this.#classes.prepare(podClass, targetClasses)',
     replace: 'this.#classes.prepare(podClass)',
     test: 'bundled.test.ts',
   },
@@ -1074,14 +1074,14 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'preparations: groups begin beside each policy that is taken in',
-    find: 'this.#isPassedOver = slack.isAwaited() && !this.#isPassedOver;',
+    find: 'this.#isPassedOver = budget.isAwaited() && !this.#isPassedOver;',
     replace: 'this.#isPassedOver = false;',
     test: 'preparations.test.ts',
   },
   {
     name: 'preparations: all groups of a policy begin in one flush',
     within: 'const prepared',
-    find: 'if (asked >= slack.most()) return;',
+    find: 'if (asked >= budget.most()) return;',
     replace: '',
     test: 'preparations.test.ts',
   },
@@ -1093,7 +1093,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'preparations: each flush begins with the same policy',
-    find: 'this.#preparations.delete(coming.key);\n        this.#preparations.set(coming.key, preparation); // behind all others',
+    find: 'this.#preparations.delete(request.key);\n        this.#preparations.set(request.key, preparation); // behind all others',
     replace: '',
     test: 'preparations.test.ts',
   },
@@ -1105,7 +1105,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'preparations: what takes many pieces keeps others waiting',
-    find: 'this.#beginnings.delete(beginning.coming.key);\n          this.#beginnings.set(beginning.coming.key, beginning);',
+    find: 'this.#beginnings.delete(beginning.request.key);\n          this.#beginnings.set(beginning.request.key, beginning);',
     replace: '',
     test: 'policypreparations.test.ts',
   },
@@ -1177,9 +1177,9 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'preparations: what nobody asks for any more stays',
-    find: 'if (!this.#wanted.has(preparation.coming.key)) this.#end(preparation);',
+    find: 'if (!this.#wanted.has(preparation.request.key)) this.#end(preparation);',
     replace:
-      'if (!this.#wanted.has(preparation.coming.key)) this.#preparations.delete(preparation.coming.key);',
+      'if (!this.#wanted.has(preparation.request.key)) this.#preparations.delete(preparation.request.key);',
     test: 'preparations.test.ts',
   },
   {

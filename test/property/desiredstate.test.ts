@@ -102,7 +102,7 @@ class Play {
     const { cluster, waitingPods, isolating, policies } = this.#state;
     assertInForce(flushed, cluster, waitingPods, this.#how);
     count.flushes++;
-    if (this.#engine!.isAhead()) count.ahead++;
+    if (this.#engine!.isStaged()) count.ahead++;
     count.isolating += isolating.size;
     count.waiting += waitingPods.size;
     count.withoutRoom += policies.filter(

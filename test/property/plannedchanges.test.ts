@@ -43,7 +43,7 @@ async function check(steps: readonly Step[], outcomes: readonly Outcome[], how: 
     engine.apply(event);
     const desired = engine.flush();
     versions.push({ ruleset: desired, asFlushed: text(desired) });
-    if (engine.isAhead()) count.ahead++;
+    if (engine.isStaged()) count.ahead++;
     if (isRefused && known.since !== undefined) count.afterRefusals++;
     const outcome = outcomes[at % outcomes.length]!;
     isRefused = outcome === 'refused';

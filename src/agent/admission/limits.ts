@@ -15,7 +15,7 @@ export const FAIRNESS = {
   /** After that time any edit goes although it is not ready; after `patienceMs` if it tightens. One of a namespace in that time. */
   overdueMs: 60_000,
   /** What can wait is left for later flushes when a flush has taken so long. */
-  leisureMs: 10,
+  flushMs: 10,
   /** For so long a flush does what can wait although a change waits for the next one. */
   momentMs: 4,
 } as const;

@@ -13,7 +13,7 @@
  * The engine says itself for which policies there is no room. These are tried again by way of the queue, which takes their
  * edits too: what they need has to be prepared.
  */
-import { MEMBER_ROOM } from '../../compiler/live/groups/memberroom.ts';
+import { SET_QUOTA } from '../../compiler/live/groups/setquota.ts';
 import { type Backoff, backoffMs } from '../../lib/async/backoff.ts';
 import { thousands } from '../../lib/text/thousands.ts';
 import { namespaceOfPolicy, type Policy, type PolicyId, withoutRules } from '../../model/policy.ts';
@@ -50,7 +50,7 @@ const PAUSE_MS: Readonly<Record<Reason, number>> = { refused: 500, 'no room': 5_
 
 const NO_ROOM = {
   reason: 'no room',
-  detail: `the peers of its namespace's NetworkPolicies mean more addresses than a node has room for (in sets, ${thousands(MEMBER_ROOM.ofNamespace)} of one namespace and ${thousands(MEMBER_ROOM.ofAll)} of all): fewer or wider selectors need less`,
+  detail: `the peers of its namespace's NetworkPolicies mean more addresses than a node has room for (in sets, ${thousands(SET_QUOTA.ofNamespace)} of one namespace and ${thousands(SET_QUOTA.ofAll)} of all): fewer or wider selectors need less`,
 } as const;
 
 export class Quarantine {

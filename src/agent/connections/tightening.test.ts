@@ -135,7 +135,7 @@ test.each([
           engine.apply(event);
           if (!flush) continue;
           const after = engine.flush();
-          if (engine.isAhead()) tally.ahead++;
+          if (engine.isStaged()) tally.ahead++;
           const concern = before && affectedAddresses(before, after, plan(before, after));
           if (concern === 'none') tally.nobody++;
           for (const flow of flows)

@@ -16,12 +16,12 @@ import type { LiveGroups } from './groups/groups.ts';
 import { MergedMembers } from './groups/mergedmembers.ts';
 import type { LiveTables } from './livetables.ts';
 import {
-  type Ahead,
-  aheadOf,
   elementsWorth,
-  NOTHING_AHEAD,
+  NOTHING_STAGED,
   PreparedClasses,
   partsOf,
+  type Staged,
+  stagedObjects,
 } from './preparations/preparedclasses.ts';
 
 interface LiveClass {
@@ -52,7 +52,7 @@ export class LiveClasses {
   readonly #uses = new Map<Part, number>();
   readonly #hearsAnswers: boolean;
   /** As of the last flush. */
-  #ahead: Ahead = NOTHING_AHEAD;
+  #ahead: Staged = NOTHING_STAGED;
   /** By namespace, where classes are what they were when they were counted. */
   #entries: ReadonlyMap<string, number> | undefined;
 
@@ -123,10 +123,10 @@ export class LiveClasses {
     }
   }
 
-  #aheadNow(): Ahead {
+  #aheadNow(): Staged {
     const sent = this.#prepared.sent();
-    if (sent.length === 0) return NOTHING_AHEAD;
-    return aheadOf(sent, {
+    if (sent.length === 0) return NOTHING_STAGED;
+    return stagedObjects(sent, {
       chain: (family, name) => this.#chains[family].get(name),
       set: (family, name) => this.#sets[family].get(name),
       hasGroup: (family, group) => this.#groups.isIn(family, group),
@@ -134,12 +134,12 @@ export class LiveClasses {
   }
 
   /** There is an object of that name that no pod's class needs yet. */
-  isAhead(family: Family, name: string): boolean {
+  isStaged(family: Family, name: string): boolean {
     const { chains, sets } = this.#ahead[family];
     return chains.has(name) || sets.has(name);
   }
 
-  get someAhead(): boolean {
+  get hasStaged(): boolean {
     return FAMILIES.some(family => this.#ahead[family].chains.size > 0);
   }
 
@@ -198,7 +198,7 @@ export class LiveClasses {
    * What it needs may be in the tables from now on, before pods join it (preparedclasses.ts). Answers how much more that is, as
    * `elementsWorth`: nothing where its names are in force.
    */
-  sendAhead(podClass: PodClass): number {
+  stage(podClass: PodClass): number {
     const sent = this.#prepared.send(className(podClass), podClass);
     const isNew = ({ family, chains }: Builder) =>
       [...chains.keys()].every(name => this.#chains[family].get(name) === undefined);

@@ -44,7 +44,7 @@ import { LiveStrays } from './pods/strays.ts';
 import { PodPreparations } from './preparations/podpreparations.ts';
 import { PolicyPreparations } from './preparations/policypreparations.ts';
 import { LivePreparations } from './preparations/preparations.ts';
-import { ALL_TIME, type Leisure, slackOf } from './slack.ts';
+import { type TimeBudget, UNLIMITED_TIME, workBudget } from './workbudget.ts';
 
 export class Incremental {
   /** With every event that was noted, also while a flush is under way. */
@@ -144,8 +144,8 @@ export class Incremental {
     return this.#comingPolicies.asks(change);
   }
 
-  isCrowded(namespace: string): boolean {
-    return this.#comingPolicies.isCrowded(namespace);
+  isOversized(namespace: string): boolean {
+    return this.#comingPolicies.isOversized(namespace);
   }
 
   isPrepared(change: PolicyChange): boolean {
@@ -159,10 +159,10 @@ export class Incremental {
   }
 
   /** Nothing in force has need of the object of this step, but what is prepared; without a step, of some object. */
-  isAhead(op?: Op): boolean {
-    if (op === undefined) return this.#classes.someAhead;
+  isStaged(op?: Op): boolean {
+    if (op === undefined) return this.#classes.hasStaged;
     const name = objectOf(op);
-    return name !== undefined && op.family !== 'bridge' && this.#classes.isAhead(op.family, name);
+    return name !== undefined && op.family !== 'bridge' && this.#classes.isStaged(op.family, name);
   }
 
   /** Of all that was noted; the same object where nothing has happened since. */
@@ -194,14 +194,14 @@ export class Incremental {
    * In pieces of some milliseconds at most. One at a time, and each to its end. What can wait is left for later flushes
    * where somebody waits for the next one.
    */
-  *flushing(leisure = ALL_TIME): Pieces<Ruleset> {
+  *flushing(timeBudget = UNLIMITED_TIME): Pieces<Ruleset> {
     if (this.#flushed !== undefined && isNothing(this.#marked) && !this.isBehind()) return this.#flushed;
     this.#flushed = undefined; // until the flush has come to its end
     this.#isFlushing = true;
     try {
       const marked = this.#marked;
       this.#marked = emptyMarks();
-      yield* this.#takeIn(marked, leisure);
+      yield* this.#takeIn(marked, timeBudget);
     } finally {
       this.#isFlushing = false;
       const late = this.#late;
@@ -212,10 +212,10 @@ export class Incremental {
     return this.#flushed;
   }
 
-  *#takeIn(marked: Marks, leisure: Leisure): Pieces<void> {
-    const slack = slackOf(this.#mostAsked, leisure, marked.policy.size > 0);
+  *#takeIn(marked: Marks, timeBudget: TimeBudget): Pieces<void> {
+    const budget = workBudget(this.#mostAsked, timeBudget, marked.policy.size > 0);
     const moves = this.#placements.changePolicies(marked.policy); // by these, pods are where they belong
-    const pods = yield* this.#livePods.take(marked, slack);
+    const pods = yield* this.#livePods.take(marked, budget);
     const renewed = marked.node.has(this.#node) && this.#bases.renew(this.#names.answers);
     if (marked.node.has(this.#node)) this.#renewBridge();
     this.#linkPart.refreshNodes(marked.node);
@@ -230,7 +230,7 @@ export class Incremental {
     const changed = new Set([...marked.policy, ...refused.map(({ id }) => id)]);
     const flipped = this.#names.refreshPolicies(changed, this.#state);
     if (moved || flipped || renewed) this.#followNames(flipped || renewed);
-    yield* this.#preparations.advance(slack);
+    yield* this.#preparations.advance(budget);
   }
 
   /** What has no rules now is so for everybody who asks, unless another version has come. */

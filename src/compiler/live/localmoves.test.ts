@@ -12,11 +12,11 @@ import { assertExactly, clusterOf } from '../../../test/support/oracle/inforce.t
 import type { ClusterEvent } from '../../model/cluster.ts';
 import { type Policy, withoutRules } from '../../model/policy.ts';
 import type { PodSelector } from '../../model/selector.ts';
-import type { MemberRoom } from './groups/memberroom.ts';
+import type { SetQuota } from './groups/setquota.ts';
 import { Incremental } from './incremental.ts';
 
 const CROWD = 100;
-const ROOM: MemberRoom = { ofNamespace: 500, ofAll: 5_000 };
+const ROOM: SetQuota = { ofNamespace: 500, ofAll: 5_000 };
 
 /** As one of two values, of which all pods of the crowd have the one: another selector for each of the other. */
 function crowded(namespace: string, other: string): PodSelector {
@@ -59,7 +59,7 @@ const pods = namespaces.flatMap(namespace => [
 ]);
 
 /** What an engine makes of these events, each list a flush; the policies that had no room in each, and what it holds. */
-function played(room: MemberRoom, ...flushes: readonly (readonly ClusterEvent[])[]) {
+function played(room: SetQuota, ...flushes: readonly (readonly ClusterEvent[])[]) {
   const engine = new Incremental(NODE, 'allow', 'others', undefined, { room });
   const refused: string[][] = [];
   const inForce = new Map<string, ClusterEvent>();

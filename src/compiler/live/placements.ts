@@ -86,28 +86,29 @@ export class LivePlacements {
   }
 
   /** The classes of these pods that changes of policies are about. */
-  leaving(changes: readonly PolicyChange[], pods: Iterable<IndexedPod>): Set<PodClass> {
+  currentClasses(changes: readonly PolicyChange[], pods: Iterable<IndexedPod>): Set<PodClass> {
     const versions = changes
       .flatMap(({ id, value }) => [this.#policies.get(id), value])
       .filter(version => version !== undefined);
-    const leaving = new Set<PodClass>();
+    const currentClasses = new Set<PodClass>();
     for (const { pod, namespace } of pods) {
       for (const direction of DIRECTIONS) {
         const podClass = this.#classIn(pod.key, direction);
         const isAbout = (version: Policy) =>
           version[direction] !== undefined && subjectSelects(version, pod, namespace) !== 'no';
-        if (podClass !== undefined && !leaving.has(podClass) && versions.some(isAbout)) leaving.add(podClass);
+        if (podClass !== undefined && !currentClasses.has(podClass) && versions.some(isAbout))
+          currentClasses.add(podClass);
       }
     }
-    return leaving;
+    return currentClasses;
   }
 
   /** The classes that these pods would join by them. */
-  *joining(changes: readonly PolicyChange[], pods: Iterable<IndexedPod>): Pieces<PodClass[]> {
+  *targetClasses(changes: readonly PolicyChange[], pods: Iterable<IndexedPod>): Pieces<PodClass[]> {
     const moves = this.#moves(
       changes.map(({ id, value }) => ({ id, before: this.#policies.get(id), after: value })),
     );
-    const joining = new Map<string, PodClass>();
+    const targetClasses = new Map<string, PodClass>();
     let moved = 0;
     for (const indexedPod of [...pods]) {
       const { pod, namespace } = indexedPod;
@@ -117,10 +118,10 @@ export class LivePlacements {
       for (const direction of DIRECTIONS) {
         const from = this.#classIn(pod.key, direction);
         const to = moves.classOf(indexedPod, its, from, direction);
-        if (to !== undefined && to !== from) joining.set(className(to), to);
+        if (to !== undefined && to !== from) targetClasses.set(className(to), to);
       }
     }
-    return [...joining.values()];
+    return [...targetClasses.values()];
   }
 
   /** The classes that a pod is in. */

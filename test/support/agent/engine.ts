@@ -1,7 +1,7 @@
 /** The incremental engine, and how it is told of what comes. */
 import { Incremental } from '../../../src/compiler/live/incremental.ts';
 import type { Limits } from '../../../src/compiler/live/limits.ts';
-import { ALL_TIME, type Leisure } from '../../../src/compiler/live/slack.ts';
+import { type TimeBudget, UNLIMITED_TIME } from '../../../src/compiler/live/workbudget.ts';
 import { wholeOf } from '../../../src/lib/collections/pieces.ts';
 import type { ClusterEvent } from '../../../src/model/cluster.ts';
 import type { PolicyChange } from '../../../src/model/policychange.ts';
@@ -11,7 +11,7 @@ import { PLAIN } from '../arbitrary/enforced.ts';
 export const NODE = 'n1';
 
 /** Somebody waits for each flush, and none has a moment for anything else. */
-export const AWAITED: Leisure = { isAwaited: () => true, moment: () => () => false };
+export const AWAITED: TimeBudget = { isAwaited: () => true, moment: () => () => false };
 
 /** It has noted them, and flushed nothing. */
 export function engineOf(
@@ -36,12 +36,12 @@ const MOST_FLUSHES = 1000;
 export function readying(
   engine: Incremental,
   changes: readonly PolicyChange[],
-  leisure = ALL_TIME,
+  timeBudget = UNLIMITED_TIME,
 ): Ruleset[] {
   const flushed: Ruleset[] = [];
   while (!changes.every(change => engine.isPrepared(change))) {
     engine.prepare(changes);
-    flushed.push(wholeOf(engine.flushing(leisure)));
+    flushed.push(wholeOf(engine.flushing(timeBudget)));
     if (flushed.length > MOST_FLUSHES) throw new Error('it is never ready');
   }
   return flushed;

@@ -1,7 +1,7 @@
 /** Plays a history of a cluster to the incremental engine, and holds it against `compile` at every flush. */
 import { isolated } from '../../../src/agent/admission/change.ts';
 import type { PodInForce } from '../../../src/agent/engine.ts';
-import type { MemberRoom } from '../../../src/compiler/live/groups/memberroom.ts';
+import type { SetQuota } from '../../../src/compiler/live/groups/setquota.ts';
 import type { Incremental } from '../../../src/compiler/live/incremental.ts';
 import { LIMITS } from '../../../src/compiler/live/limits.ts';
 import type { PodPatience } from '../../../src/compiler/live/preparations/podpreparations.ts';
@@ -110,7 +110,7 @@ function replayInPieces(steps: readonly Step[], how: Enforced): string {
 }
 
 /** Sets of peers may have next to no members: what is in force is the cluster with the policies that have no room closed. */
-export function replayInRoom(steps: readonly Step[], how: Enforced, room: MemberRoom, count: Refusals): void {
+export function replayInRoom(steps: readonly Step[], how: Enforced, room: SetQuota, count: Refusals): void {
   const engine = engineOf([], { room }, how);
   const flush = (state: ClusterState) => {
     const flushed = engine.flush();
@@ -214,7 +214,7 @@ function replayPrepared(steps: readonly Step[], how: Enforced, count: Count): st
   const engine = engineOf([], { mostEntries }, how);
   const flush = (state: Cluster) => {
     assertInForce(engine.flush(), state, undefined, how);
-    if (engine.isAhead()) count.ahead = (count.ahead ?? 0) + 1;
+    if (engine.isStaged()) count.ahead = (count.ahead ?? 0) + 1;
   };
   play(steps, engine, flush, at => engine.prepare(comingChanges(steps.slice(at))));
   engine.prepare([]);

@@ -10,7 +10,7 @@ export interface Enforced {
   readonly unknownPods: UnknownPods;
   readonly podLinks: PodLinks;
   readonly dnsQueue: DnsQueue | undefined;
-  /** Of how many entries a namespace is crowded where policies are made ready. */
+  /** Of how many entries a namespace is oversized where policies are made ready. */
   readonly mostEntries?: number;
 }
 

@@ -18,9 +18,9 @@ import {
 } from '../../group.ts';
 import type { LiveTables } from '../livetables.ts';
 import type { IndexedPod, PodIndex } from '../pods/podindex.ts';
-import { MEMBER_ROOM, MemberLedger, type MemberRoom } from './memberroom.ts';
 import { MentionIndex } from './mentionindex.ts';
 import { SelectorIndex } from './selectorindex.ts';
+import { SET_QUOTA, type SetQuota, SetQuotaLedger } from './setquota.ts';
 
 interface LiveGroup {
   readonly named: NamedGroup;
@@ -46,7 +46,7 @@ export class LiveGroups {
   readonly #byPodSelector = new SelectorIndex<LiveGroup>();
   readonly #byMention = new MentionIndex<LiveGroup>();
   readonly #withNodes = new Set<LiveGroup>();
-  readonly #ledger: MemberLedger;
+  readonly #ledger: SetQuotaLedger;
   #changes = 0;
   /** Names of groups whose sets came, went or changed since the last flush. */
   #changed = new Set<string>();
@@ -55,10 +55,10 @@ export class LiveGroups {
   /** Each pod as the groups know it: what its labels were tells which groups it may be a member of. */
   readonly #known = new Map<PodKey, IndexedPod>();
 
-  constructor(cluster: Cluster, podIndex: PodIndex, room: MemberRoom = MEMBER_ROOM) {
+  constructor(cluster: Cluster, podIndex: PodIndex, room: SetQuota = SET_QUOTA) {
     this.#cluster = cluster;
     this.#podIndex = podIndex;
-    this.#ledger = new MemberLedger(room);
+    this.#ledger = new SetQuotaLedger(room);
   }
 
   has({ name }: NamedGroup): boolean {
@@ -109,7 +109,7 @@ export class LiveGroups {
   }
 
   /** How many members the policies of a namespace, and of all, may need. */
-  get room(): Pick<MemberLedger, 'roomOf' | 'mayPrepare'> {
+  get room(): Pick<SetQuotaLedger, 'roomOf' | 'mayPrepare'> {
     return this.#ledger;
   }
 

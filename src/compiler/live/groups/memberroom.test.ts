@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { MemberLedger } from './memberroom.ts';
+import { SetQuotaLedger } from './setquota.ts';
 
 const ROOM = { ofNamespace: 100, ofAll: 150 };
 
 test('a set that two namespaces need is counted once of all, and of each of them', () => {
-  const ledger = new MemberLedger(ROOM);
+  const ledger = new SetQuotaLedger(ROOM);
   ledger.join('a', 60, 0);
   ledger.join('b', 60, 1);
   expect([ledger.roomOf('a'), ledger.roomOf('b'), ledger.roomOf('c')]).toEqual([40, 40, 90]);
@@ -22,7 +22,7 @@ test('a set that two namespaces need is counted once of all, and of each of them
 });
 
 test('where all need too many, whoever needs most is beyond, and the others have their share', () => {
-  const ledger = new MemberLedger(ROOM);
+  const ledger = new SetQuotaLedger(ROOM);
   for (const [namespace, members] of [
     ['a', 30],
     ['b', 90],
@@ -36,7 +36,7 @@ test('where all need too many, whoever needs most is beyond, and the others have
 });
 
 test('what is made ready has no more than there is room for, nor more than others where there is none', () => {
-  const ledger = new MemberLedger(ROOM);
+  const ledger = new SetQuotaLedger(ROOM);
   ledger.join('a', 60, 0);
   expect(ledger.mayPrepare('a', 40, [40])).toBe(true);
   expect(ledger.mayPrepare('a', 41, [41])).toBe(false);
@@ -46,7 +46,7 @@ test('what is made ready has no more than there is room for, nor more than other
 });
 
 test('whoever had room keeps it where others come to need more than their share', () => {
-  const ledger = new MemberLedger(ROOM);
+  const ledger = new SetQuotaLedger(ROOM);
   ledger.join('old', 80, 0);
   expect(ledger.beyond()).toEqual([]);
   ledger.join('new', 76, 0);
@@ -62,7 +62,7 @@ test('whoever had room keeps it where others come to need more than their share'
 });
 
 test('whoever has all of its sets made anew is no newcomer', () => {
-  const ledger = new MemberLedger(ROOM);
+  const ledger = new SetQuotaLedger(ROOM);
   ledger.join('old', 80, 0);
   expect(ledger.beyond()).toEqual([]);
   ledger.leave('old', 80, 0);

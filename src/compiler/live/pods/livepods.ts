@@ -27,7 +27,7 @@ import {
 } from '../../../model/cluster.ts';
 import type { LiveGroups } from '../groups/groups.ts';
 import type { PodPreparations } from '../preparations/podpreparations.ts';
-import type { Slack } from '../slack.ts';
+import type { WorkBudget } from '../workbudget.ts';
 import type { IndexedPod, PodIndex } from './podindex.ts';
 
 /**
@@ -84,7 +84,7 @@ export class LivePods {
   }
 
   /** Of those that can wait, as many as there is time for. Answers the pods of which anything may have changed. */
-  *take({ pod, namespace, node }: Touched, slack: Slack): Pieces<Set<PodKey>> {
+  *take({ pod, namespace, node }: Touched, budget: WorkBudget): Pieces<Set<PodKey>> {
     const changed = new Set<PodKey>();
     const here = yield* this.#sort(pod);
     for (const key of yield* this.#relabel(namespace)) this.#waitingHere.add(key, 'relabelled');
@@ -94,8 +94,8 @@ export class LivePods {
       this.#preparations.forget(key);
       yield* this.#takePod(key, changed);
     }
-    yield* this.#takeHere(changed, slack);
-    yield* this.#takeInTurns(changed, slack);
+    yield* this.#takeHere(changed, budget);
+    yield* this.#takeInTurns(changed, budget);
     yield* this.#wait(this.#relabellings.end());
     for (const key of this.#podIndex.updateNodes(node)) {
       changed.add(key);
@@ -138,17 +138,17 @@ export class LivePods {
   }
 
   /** Whoever needs classes that are not there yet has another turn. */
-  *#takeHere(changed: Set<PodKey>, slack: Slack): Pieces<void> {
+  *#takeHere(changed: Set<PodKey>, budget: WorkBudget): Pieces<void> {
     const left: PodKey[] = [];
     let asked = 0;
     try {
       for (const key of this.#waitingHere.taking()) {
         const pod = this.#cluster.pods.get(key)!;
         const namespace = this.#relabellings.around(pod);
-        const { as, waits, asks } = this.#preparations.admit({ pod, namespace }, slack.most());
+        const { as, waits, asks } = this.#preparations.admit({ pod, namespace }, budget.most());
         if (waits) left.push(key);
         asked += asks + (as === undefined ? 0 : yield* this.#takePod(key, changed, as));
-        if (asked >= slack.most()) break;
+        if (asked >= budget.most()) break;
         yield;
       }
     } finally {
@@ -157,11 +157,11 @@ export class LivePods {
     this.#preparations.prepare();
   }
 
-  *#takeInTurns(changed: Set<PodKey>, slack: Slack): Pieces<void> {
+  *#takeInTurns(changed: Set<PodKey>, budget: WorkBudget): Pieces<void> {
     let asked = 0;
     for (const key of this.#waiting.taking()) {
       asked += yield* this.#takePod(key, changed);
-      if (asked >= slack.most()) return;
+      if (asked >= budget.most()) return;
     }
   }
 

@@ -13,16 +13,20 @@ import type { Ruleset } from '../../../nft/ruleset.ts';
 import { compile } from '../../compile.ts';
 import { withPrepared } from '../../prepared.ts';
 import type { Incremental } from '../incremental.ts';
-import { ALL_TIME, type Leisure } from '../slack.ts';
+import { type TimeBudget, UNLIMITED_TIME } from '../workbudget.ts';
 
 /** Every namespace is crowded, and every pod has a class of its own. */
 const LIMITS = { mostEntries: 0 };
 const before = OWN_CLASSES;
 
 /** Flushes until all of it is ready; answers what each flush changed in the tables. */
-function preparing(engine: Incremental, coming: readonly { value: Policy }[], leisure = ALL_TIME): Op[][] {
+function preparing(
+  engine: Incremental,
+  coming: readonly { value: Policy }[],
+  timeBudget = UNLIMITED_TIME,
+): Op[][] {
   const changes = coming.map(({ value }) => changeOf(value));
-  const flushed = [engine.flush(), ...readying(engine, changes, leisure)];
+  const flushed = [engine.flush(), ...readying(engine, changes, timeBudget)];
   return flushed.slice(1).map((next, before) => plan(flushed[before]!, next));
 }
 
@@ -57,13 +61,13 @@ test('what goes ahead is no difference to what policy demands', () => {
 
 test('where somebody waits few chains go ahead in a flush', () => {
   const coming = [ofAll('one', 81)];
-  const most = (leisure: Leisure) =>
+  const most = (timeBudget: TimeBudget) =>
     Math.max(
-      ...preparing(flushedEngineOf(before, { ...LIMITS, mostAsked: 80 }), coming, leisure).map(
+      ...preparing(flushedEngineOf(before, { ...LIMITS, mostAsked: 80 }), coming, timeBudget).map(
         ops => made(ops).length,
       ),
     );
-  expect(most(AWAITED)).toBeLessThan(most(ALL_TIME));
+  expect(most(AWAITED)).toBeLessThan(most(UNLIMITED_TIME));
 });
 
 test('what is not to come any more leaves nothing', () => {
@@ -107,9 +111,9 @@ test('an object that goes ahead is known as that, until it is in force', () => {
   const engine = flushedEngineOf(before, LIMITS);
   const coming = [ofAll('one', 81)];
   const [step] = made(preparing(engine, coming).flat()).filter(op => objectOf(op) !== undefined);
-  expect([engine.isAhead(step), engine.isAhead()]).toEqual([true, true]);
+  expect([engine.isStaged(step), engine.isStaged()]).toEqual([true, true]);
   takingIn(engine, coming);
-  expect([engine.isAhead(step), engine.isAhead()]).toEqual([false, false]);
+  expect([engine.isStaged(step), engine.isStaged()]).toEqual([false, false]);
 });
 
 test('an engine that is told so puts nothing ahead', () => {

@@ -18,7 +18,7 @@ import { factsOf } from '../../policyfacts.ts';
 import { className } from '../../program.ts';
 import type { LiveParts } from '../liveparts.ts';
 import type { KnownPod } from '../pods/podindex.ts';
-import { type Coming, countAskedBy, type LivePreparations } from './preparations.ts';
+import { countAskedBy, type LivePreparations, type PreparationRequest } from './preparations.ts';
 
 /** For how many flushes a pod stays what it was: ten in a second. */
 export interface PodPatience {
@@ -89,10 +89,10 @@ export class PodPreparations {
       if (!first.has(namespace)) first.set(namespace, waiting);
     }
     // What it was may take the room that its classes need: it goes when it awaits its allowances.
-    const comings = [...first.values()].flatMap(({ missing, closed }) =>
+    const requests = [...first.values()].flatMap(({ missing, closed }) =>
       missing.map(podClass => comingOf(podClass, closed === undefined)),
     );
-    this.#preparations.want('pod', comings);
+    this.#preparations.request('pod', requests);
   }
 
   /** About how many pods are asked for what is neither there nor made ready; no further than to beyond `most`. */
@@ -138,15 +138,15 @@ function isolatesMore(before: PodClass | undefined, after: PodClass): boolean {
   return after.policies.some(({ tier, id }) => !known.has(tier === 'networkpolicy' ? tier : id));
 }
 
-function comingOf(podClass: PodClass, waitsForRoom = true): Coming {
+function comingOf(podClass: PodClass, waitsForRoom = true): PreparationRequest {
   return {
     of: 'pod',
     key: className(podClass),
     namespace: tenantOf(podClass.policies) ?? '',
     waitsForRoom,
     weight: entriesOf(podClass),
-    basis: () => new Set(podClass.policies),
-    *joining() {
+    inputs: () => new Set(podClass.policies),
+    *targetClasses() {
       yield;
       return [podClass];
     },

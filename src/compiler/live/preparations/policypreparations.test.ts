@@ -44,10 +44,10 @@ test('changes of a crowded namespace are ready together, their classes made once
 test('a namespace is crowded by what its pods would have if each was in a class of its own', () => {
   const all = [ofAll('x', 81), ofAll('y', 82)];
   const engine = flushedEngineOf([...events.slice(0, PODS.length), ...all], { mostEntries: 15 });
-  expect(engine.isCrowded('tenant')).toBe(true);
+  expect(engine.isOversized('tenant')).toBe(true);
   for (const n of PODS.slice(1)) engine.apply({ type: 'pod', key: tenantPod('tenant', n).key });
   engine.flush();
-  expect([engine.isCrowded('tenant'), engine.isCrowded('other')]).toEqual([false, false]);
+  expect([engine.isOversized('tenant'), engine.isOversized('other')]).toEqual([false, false]);
 });
 
 test('an edit without end of one change keeps the others of its namespace waiting no longer than its first', () => {

@@ -20,7 +20,7 @@ import type { PodClass } from '../../classes.ts';
 import { isSmallPolicy } from '../../shares.ts';
 import type { LiveParts } from '../liveparts.ts';
 import type { IndexedPod } from '../pods/podindex.ts';
-import { type Coming, countAskedBy, type LivePreparations } from './preparations.ts';
+import { countAskedBy, type LivePreparations, type PreparationRequest } from './preparations.ts';
 
 /** Who asks more is many anyway. */
 const MOST_COUNTED = 20_000;
@@ -41,10 +41,10 @@ function isLarge(policy: Policy | undefined): boolean {
   );
 }
 
-/** Of a crowded namespace. */
+/** Of a oversized namespace. */
 interface Next {
-  readonly together: Together;
-  readonly coming: Coming;
+  readonly together: NamespaceBatch;
+  readonly request: PreparationRequest;
 }
 
 export class PolicyPreparations {
@@ -52,7 +52,7 @@ export class PolicyPreparations {
   readonly #preparations: LivePreparations;
   readonly #mostEntries: number;
   /** By namespace. */
-  #crowded: ReadonlyMap<string, Next> = new Map();
+  #oversized: ReadonlyMap<string, Next> = new Map();
 
   constructor(live: LiveParts, preparations: LivePreparations, mostEntries: number) {
     this.#live = live;
@@ -60,29 +60,32 @@ export class PolicyPreparations {
     this.#mostEntries = mostEntries;
   }
 
-  /** From now on of these changes, and of no others; of a crowded namespace those that come first are the first. */
+  /** From now on of these changes, and of no others; of a oversized namespace those that come first are the first. */
   want(changes: readonly PolicyChange[]): void {
-    const crowded = new Map<string, Next>();
-    const alone: Coming[] = [];
+    const oversized = new Map<string, Next>();
+    const alone: PreparationRequest[] = [];
     for (const [namespace, its] of Map.groupBy(changes, ({ id }) => namespaceOfPolicy(id))) {
-      if (this.isCrowded(namespace)) crowded.set(namespace, this.#nextOf(namespace, its));
-      else alone.push(...its.filter(change => this.#isNeeded(change)).map(change => this.#comingOf(change)));
+      if (this.isOversized(namespace)) oversized.set(namespace, this.#nextOf(namespace, its));
+      else alone.push(...its.filter(change => this.#isNeeded(change)).map(change => this.#requestOf(change)));
     }
-    this.#crowded = crowded;
-    this.#preparations.want('policy', [...alone, ...[...crowded.values()].map(({ coming }) => coming)]);
+    this.#oversized = oversized;
+    this.#preparations.request('policy', [
+      ...alone,
+      ...[...oversized.values()].map(({ request }) => request),
+    ]);
   }
 
   /** Of a change that is wanted, or has nothing to prepare. */
   isReady(change: PolicyChange): boolean {
     const namespace = namespaceOfPolicy(change.id);
-    if (!this.isCrowded(namespace))
-      return !this.#isNeeded(change) || this.#preparations.isReady(this.#comingOf(change));
-    const next = this.#crowded.get(namespace);
-    return next !== undefined && isAmong(next.together, change) && this.#preparations.isReady(next.coming);
+    if (!this.isOversized(namespace))
+      return !this.#isNeeded(change) || this.#preparations.isReady(this.#requestOf(change));
+    const next = this.#oversized.get(namespace);
+    return next !== undefined && isAmong(next.together, change) && this.#preparations.isReady(next.request);
   }
 
   /** Its pods have so many entries in their classes that changes of its policies are made ready together. */
-  isCrowded(namespace: string): boolean {
+  isOversized(namespace: string): boolean {
     return this.#live.classes.entriesIn(namespace) > this.#mostEntries;
   }
 
@@ -95,7 +98,7 @@ export class PolicyPreparations {
     const rules = change.value === undefined ? [] : rulesOf(change.value);
     let asked = countAskedBy(rules, this.#live.podIndex, MOST_COUNTED);
     if (asked >= MOST_COUNTED) return asked;
-    for (const podClass of this.#leaving([change])) {
+    for (const podClass of this.#currentClasses([change])) {
       if (asked >= MOST_COUNTED) return asked;
       asked += this.#live.classes.countMerged(podClass);
     }
@@ -106,26 +109,26 @@ export class PolicyPreparations {
     return isLarge(value) || asksCluster(value) || asksCluster(this.#live.placements.policy(id));
   }
 
-  #comingOf(change: PolicyChange): Coming {
+  #requestOf(change: PolicyChange): PreparationRequest {
     return {
       of: 'policy',
       key: change.id,
       namespace: namespaceOfPolicy(change.id),
       version: change.value,
       weight: change.value === undefined ? 1 : countEntries(change.value),
-      basis: () => this.#leaving([change]),
-      joining: () => this.#live.placements.joining([inForce(change)], this.#pods()),
+      inputs: () => this.#currentClasses([change]),
+      targetClasses: () => this.#live.placements.targetClasses([inForce(change)], this.#pods()),
     };
   }
 
   #nextOf(namespace: string, waiting: readonly PolicyChange[]): Next {
-    const before = this.#crowded.get(namespace);
+    const before = this.#oversized.get(namespace);
     const together = nextTogether(waiting, before?.together);
     if (together === before?.together) return before;
-    return { together, coming: this.#comingOfAll(namespace, together) };
+    return { together, request: this.#requestOfAll(namespace, together) };
   }
 
-  #comingOfAll(namespace: string, together: Together): Coming {
+  #requestOfAll(namespace: string, together: NamespaceBatch): PreparationRequest {
     const changes = changesTogether(together);
     return {
       of: 'policy',
@@ -133,8 +136,8 @@ export class PolicyPreparations {
       namespace,
       version: together,
       weight: this.#live.classes.entriesIn(namespace),
-      basis: this.#asLongAsPlaced(() => this.#leaving(changes)),
-      joining: () => this.#live.placements.joining(changes.map(inForce), this.#pods()),
+      inputs: this.#asLongAsPlaced(() => this.#currentClasses(changes)),
+      targetClasses: () => this.#live.placements.targetClasses(changes.map(inForce), this.#pods()),
     };
   }
 
@@ -148,8 +151,8 @@ export class PolicyPreparations {
     };
   }
 
-  #leaving(changes: readonly PolicyChange[]): ReadonlySet<PodClass> {
-    return this.#live.placements.leaving(changes.map(inForce), this.#pods());
+  #currentClasses(changes: readonly PolicyChange[]): ReadonlySet<PodClass> {
+    return this.#live.placements.currentClasses(changes.map(inForce), this.#pods());
   }
 
   #pods(): Iterable<IndexedPod> {
@@ -166,7 +169,7 @@ function inForce({ id, value }: PolicyChange): PolicyChange {
  * Changes of a namespace's policies that are made ready as one, and taken in as one: its classes are made once for all of
  * them.
  */
-type Together = ReadonlyMap<PolicyId, Policy | undefined>;
+type NamespaceBatch = ReadonlyMap<PolicyId, Policy | undefined>;
 
 /** In entries, and one for each change: they are taken in by one flush. */
 const MOST = 1_000;
@@ -176,7 +179,10 @@ const MOST = 1_000;
  * no other version has come: such a one waits for the next turn, and whoever edits a policy without end keeps nobody else
  * waiting. The same object where all stay.
  */
-export function nextTogether(waiting: readonly PolicyChange[], before: Together | undefined): Together {
+export function nextTogether(
+  waiting: readonly PolicyChange[],
+  before: NamespaceBatch | undefined,
+): NamespaceBatch {
   if (before !== undefined) {
     const left = waiting.filter(change => isAmong(before, change));
     if (left.length === before.size) return before;
@@ -186,15 +192,15 @@ export function nextTogether(waiting: readonly PolicyChange[], before: Together 
 }
 
 /** In that very version. */
-function isAmong(together: Together, { id, value }: PolicyChange): boolean {
+function isAmong(together: NamespaceBatch, { id, value }: PolicyChange): boolean {
   return together.has(id) && together.get(id) === value;
 }
 
-export function changesTogether(together: Together): PolicyChange[] {
+export function changesTogether(together: NamespaceBatch): PolicyChange[] {
   return [...together].map(([id, value]) => ({ id, value }));
 }
 
-function togetherOf(changes: readonly PolicyChange[]): Together {
+function togetherOf(changes: readonly PolicyChange[]): NamespaceBatch {
   return new Map(changes.map(({ id, value }) => [id, value]));
 }
 

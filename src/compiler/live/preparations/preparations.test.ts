@@ -19,7 +19,7 @@ import type { PolicyChange } from '../../../model/policychange.ts';
 import type { Ruleset } from '../../../nft/ruleset.ts';
 import type { Incremental } from '../incremental.ts';
 import { MOST_ASKED } from '../pods/livepods.ts';
-import { ALL_TIME, type Leisure } from '../slack.ts';
+import { type TimeBudget, UNLIMITED_TIME } from '../workbudget.ts';
 
 const SELECTORS = 240;
 const PODS = 400;
@@ -232,15 +232,15 @@ function ofManyRules(version = 0): Policy {
 }
 
 /** Of the next flush. */
-function piecesOf(engine: Incremental, leisure = ALL_TIME): number {
-  const flushing = engine.flushing(leisure);
+function piecesOf(engine: Incremental, timeBudget = UNLIMITED_TIME): number {
+  const flushing = engine.flushing(timeBudget);
   let pieces = 1;
   while (!flushing.next().done) pieces++;
   return pieces;
 }
 
-const flushesUntilReady = (engine: Incremental, change: PolicyChange, leisure = ALL_TIME) =>
-  readying(engine, [change], leisure).length;
+const flushesUntilReady = (engine: Incremental, change: PolicyChange, timeBudget = UNLIMITED_TIME) =>
+  readying(engine, [change], timeBudget).length;
 
 test('the rules of a large policy are made before it comes, and once', () => {
   const engine = flushedEngineOf([...pods, policyEvent(ofManyRules())]);
@@ -287,7 +287,7 @@ describe('where somebody waits for the next flush', () => {
   });
 
   test('in a moment more of its pieces are made, and as many in each flush', () => {
-    const momentOf = (pieces: number): Leisure => ({
+    const momentOf = (pieces: number): TimeBudget => ({
       isAwaited: () => true,
       moment: () => {
         let left = pieces;

@@ -5,7 +5,7 @@
  * thousand rules or of thousands of members, or relabels a pod that such policies select, waits for itself, and nobody
  * for it.
  *
- *     want(comings) ─▶ the classes that pods will be in are made ─▶ each flush begins some groups, of each coming one
+ *     request(…) ─▶ the classes that pods will be in are made ─▶ each flush begins some groups, of each request one
  *                      in turn, and then puts up chains (preparedclasses.ts) ─▶ isReady ─▶ it is taken in, and finds its classes
  *                      made and its groups full
  *
@@ -23,7 +23,7 @@ import type { ClassBuilder } from '../../parts.ts';
 import type { LiveClasses } from '../classes.ts';
 import type { LiveGroups } from '../groups/groups.ts';
 import type { PodIndex } from '../pods/podindex.ts';
-import type { Slack } from '../slack.ts';
+import type { WorkBudget } from '../workbudget.ts';
 
 /** What the changes may weigh that begin in one flush; a single one may weigh more. */
 const MOST_BEGUN = 3_000;
@@ -34,28 +34,28 @@ const LEAST_ASKED = 20;
 const MOST_TRIES = 10;
 
 /** A change of a policy (policypreparations.ts), or that a pod is in another class (podpreparations.ts). */
-export interface Coming {
+export interface PreparationRequest {
   readonly of: 'policy' | 'pod';
   readonly key: string;
   /** Whose room for members it needs; empty where it is nobody's. */
   readonly namespace: string;
   /** It is not ready as long as there is no room. */
   readonly waitsForRoom?: boolean;
-  /** Of what it says: where it is another one, it is another coming. */
+  /** Of what it says: where it is another one, it is another request. */
   readonly version?: object | undefined;
   /** In entries: about how long it takes to make its classes. */
   readonly weight: number;
   /** What its classes depend on, as that is now. */
-  basis(): ReadonlySet<object>;
+  inputs(): ReadonlySet<object>;
   /** The classes that pods will be in by it. */
-  joining(): Pieces<readonly PodClass[]>;
+  targetClasses(): Pieces<readonly PodClass[]>;
 }
 
 interface Preparation {
-  readonly coming: Coming;
+  readonly request: PreparationRequest;
   /** As it was when it was begun. */
-  readonly basis: ReadonlySet<object>;
-  readonly joining: readonly PodClass[];
+  readonly inputs: ReadonlySet<object>;
+  readonly targetClasses: readonly PodClass[];
   /** Groups that live, and do so until the preparation ends. */
   readonly held: Need[];
   readonly missing: Need[];
@@ -69,7 +69,7 @@ interface Preparation {
 
 /** A preparation that a flush has begun, and another one goes on with. */
 interface Beginning {
-  readonly coming: Coming;
+  readonly request: PreparationRequest;
   readonly pieces: Pieces<Preparation>;
 }
 
@@ -79,7 +79,7 @@ export class LivePreparations {
   readonly #goesAhead: boolean;
   /** Those whose last turn is longest ago come first. */
   readonly #preparations = new Map<string, Preparation>();
-  #wanted: ReadonlyMap<string, Coming> = new Map();
+  #wanted: ReadonlyMap<string, PreparationRequest> = new Map();
   /** Those whose last turn is longest ago come first. */
   readonly #beginnings = new Map<string, Beginning>();
   /** No group was filled because somebody waited: once, and not twice in a row. */
@@ -92,35 +92,35 @@ export class LivePreparations {
   }
 
   /** From now on, of policies or of pods, these and no others. */
-  want(of: Coming['of'], comings: Iterable<Coming>): void {
-    const others = [...this.#wanted.values()].filter(coming => coming.of !== of);
-    this.#wanted = new Map([...others, ...comings].map(coming => [coming.key, coming]));
+  request(of: PreparationRequest['of'], requests: Iterable<PreparationRequest>): void {
+    const others = [...this.#wanted.values()].filter(request => request.of !== of);
+    this.#wanted = new Map([...others, ...requests].map(request => [request.key, request]));
   }
 
-  isReady(coming: Coming): boolean {
-    const preparation = this.#preparations.get(coming.key);
-    return preparation !== undefined && this.#isOf(preparation, coming) && isDone(preparation);
+  isReady(request: PreparationRequest): boolean {
+    const preparation = this.#preparations.get(request.key);
+    return preparation !== undefined && this.#isOf(preparation, request) && isDone(preparation);
   }
 
   /** Something is left to do. */
   get isBehind(): boolean {
     return (
       this.#wanted.size !== this.#preparations.size ||
-      [...this.#wanted.values()].some(coming => !this.isReady(coming))
+      [...this.#wanted.values()].some(request => !this.isReady(request))
     );
   }
 
   /** New groups may ask about as many pods as there is time for; of what takes long a moment's work is done where somebody waits. */
-  *advance(slack: Slack): Pieces<void> {
-    yield* this.#beginSome(slack);
+  *advance(budget: WorkBudget): Pieces<void> {
+    yield* this.#beginSome(budget);
     for (const preparation of this.#preparations.values())
-      if (!this.#wanted.has(preparation.coming.key)) this.#end(preparation);
-    this.#isPassedOver = slack.isAwaited() && !this.#isPassedOver;
-    if (!this.#isPassedOver) yield* this.#fill(slack);
+      if (!this.#wanted.has(preparation.request.key)) this.#end(preparation);
+    this.#isPassedOver = budget.isAwaited() && !this.#isPassedOver;
+    if (!this.#isPassedOver) yield* this.#fill(budget);
   }
 
   /** To make what a change needs takes long by itself: others begin in later flushes. */
-  *#beginSome({ isAwaited, moment }: Slack): Pieces<void> {
+  *#beginSome({ isAwaited, moment }: WorkBudget): Pieces<void> {
     this.#beginWanted();
     const isBrief = moment();
     let begun = 0;
@@ -132,34 +132,34 @@ export class LivePreparations {
         }
         if (isAwaited() && !isBrief()) {
           // What takes hundreds of pieces keeps no other waiting.
-          this.#beginnings.delete(beginning.coming.key);
-          this.#beginnings.set(beginning.coming.key, beginning);
+          this.#beginnings.delete(beginning.request.key);
+          this.#beginnings.set(beginning.request.key, beginning);
           return;
         }
         yield;
       }
-      begun += beginning.coming.weight;
+      begun += beginning.request.weight;
       if (begun >= MOST_BEGUN) return;
     }
   }
 
   /** Whoever edits a policy again and again has a new change, which goes behind those of others. */
   #beginWanted(): void {
-    for (const [key, { coming, pieces }] of this.#beginnings) {
-      if (isVersionOf(coming, this.#wanted.get(key))) continue;
+    for (const [key, { request, pieces }] of this.#beginnings) {
+      if (isVersionOf(request, this.#wanted.get(key))) continue;
       pieces.return(undefined as never);
       this.#beginnings.delete(key);
     }
-    for (const coming of this.#wanted.values()) {
-      const preparation = this.#preparations.get(coming.key);
-      const isOf = preparation !== undefined && this.#isOf(preparation, coming);
-      if (isOf || this.#beginnings.has(coming.key)) continue;
-      this.#beginnings.set(coming.key, { coming, pieces: this.#begin(coming, preparation) });
+    for (const request of this.#wanted.values()) {
+      const preparation = this.#preparations.get(request.key);
+      const isOf = preparation !== undefined && this.#isOf(preparation, request);
+      if (isOf || this.#beginnings.has(request.key)) continue;
+      this.#beginnings.set(request.key, { request, pieces: this.#begin(request, preparation) });
     }
   }
 
   #begun(preparation: Preparation): void {
-    const { key } = preparation.coming;
+    const { key } = preparation.request;
     const before = this.#preparations.get(key);
     this.#beginnings.delete(key);
     // What both hold stays alive.
@@ -168,25 +168,25 @@ export class LivePreparations {
   }
 
   /** It is about this very version, and what it depends on is what it was. */
-  #isOf({ coming, basis, tries }: Preparation, now: Coming): boolean {
-    if (!isVersionOf(coming, now)) return false;
+  #isOf({ request, inputs, tries }: Preparation, now: PreparationRequest): boolean {
+    if (!isVersionOf(request, now)) return false;
     if (tries >= MOST_TRIES) return true;
-    const current = now.basis();
-    return current.size === basis.size && [...current].every(part => basis.has(part));
+    const current = now.inputs();
+    return current.size === inputs.size && [...current].every(part => inputs.has(part));
   }
 
   /** Groups that live already are held from here on: the version before it, which is in force, may go. */
-  *#begin(coming: Coming, before: Preparation | undefined): Pieces<Preparation> {
-    const tries = before !== undefined && isVersionOf(before.coming, coming) ? before.tries + 1 : 1;
-    const basis = coming.basis();
-    const joining = yield* coming.joining();
+  *#begin(request: PreparationRequest, before: Preparation | undefined): Pieces<Preparation> {
+    const tries = before !== undefined && isVersionOf(before.request, request) ? before.tries + 1 : 1;
+    const inputs = request.inputs();
+    const targetClasses = yield* request.targetClasses();
     yield;
-    const builders = yield* this.#build(joining);
-    const unsent = this.#goesAhead ? [...joining] : [];
+    const builders = yield* this.#build(targetClasses);
+    const unsent = this.#goesAhead ? [...targetClasses] : [];
     const preparation: Preparation = {
-      coming,
-      basis,
-      joining,
+      request,
+      inputs,
+      targetClasses,
       unsent,
       held: [],
       missing: [],
@@ -200,33 +200,34 @@ export class LivePreparations {
     return preparation;
   }
 
-  /** All, or where another coming is begun instead, none. */
-  *#build(joining: readonly PodClass[]): Pieces<ClassBuilder[]> {
+  /** All, or where another request is begun instead, none. */
+  *#build(targetClasses: readonly PodClass[]): Pieces<ClassBuilder[]> {
     const builders: ClassBuilder[] = [];
     const prepared: PodClass[] = [];
     try {
-      for (const podClass of joining) {
-        builders.push(...(yield* this.#classes.prepare(podClass, joining)));
+      for (const podClass of targetClasses) {
+        builders.push(...(yield* this.#classes.prepare(podClass, targetClasses)));
         prepared.push(podClass);
       }
       return builders;
     } finally {
-      if (prepared.length < joining.length) for (const podClass of prepared) this.#classes.forget(podClass);
+      if (prepared.length < targetClasses.length)
+        for (const podClass of prepared) this.#classes.forget(podClass);
     }
   }
 
   /** Of each one group in turn; the next flush goes on with the one whose last turn is longest ago. */
-  *#fill(slack: Slack): Pieces<void> {
+  *#fill(budget: WorkBudget): Pieces<void> {
     let asked = 0;
     for (let behind = [...this.#preparations.values()]; behind.length > 0; ) {
       behind = behind.filter(preparation => this.#mayGoOn(preparation));
       for (const preparation of behind) {
-        const { coming } = preparation;
+        const { request } = preparation;
         asked += this.#goOn(preparation);
-        this.#preparations.delete(coming.key);
-        this.#preparations.set(coming.key, preparation); // behind all others
+        this.#preparations.delete(request.key);
+        this.#preparations.set(request.key, preparation); // behind all others
         yield;
-        if (asked >= slack.most()) return;
+        if (asked >= budget.most()) return;
       }
     }
   }
@@ -235,7 +236,7 @@ export class LivePreparations {
   #goOn(preparation: Preparation): number {
     const need = preparation.missing.pop();
     return need === undefined
-      ? this.#classes.sendAhead(preparation.unsent.pop()!)
+      ? this.#classes.stage(preparation.unsent.pop()!)
       : Math.max(LEAST_ASKED, this.#hold(need, preparation));
   }
 
@@ -248,22 +249,22 @@ export class LivePreparations {
 
   /** Where there is no room, whoever takes it in finds that out, unless it waits for room. */
   #mayGoOn(preparation: Preparation): boolean {
-    const { coming, missing, unsent } = preparation;
+    const { request, missing, unsent } = preparation;
     if (missing.length === 0 || this.#hasRoom(preparation)) return !isDone(preparation);
-    if (!this.#wanted.get(coming.key)?.waitsForRoom) missing.length = unsent.length = 0;
+    if (!this.#wanted.get(request.key)?.waitsForRoom) missing.length = unsent.length = 0;
     return false;
   }
 
-  #hasRoom({ coming: { namespace }, filled }: Preparation): boolean {
+  #hasRoom({ request: { namespace }, filled }: Preparation): boolean {
     const ofAll = [...this.#preparations.values()].map(each => each.filled);
     return namespace === '' || this.#groups.room.mayPrepare(namespace, filled, ofAll);
   }
 
-  #end({ coming, joining, held }: Preparation): void {
-    this.#preparations.delete(coming.key);
+  #end({ request, targetClasses, held }: Preparation): void {
+    this.#preparations.delete(request.key);
     for (const { group, families } of held)
       for (const family of families) this.#groups.release(group, family);
-    for (const podClass of joining) this.#classes.forget(podClass);
+    for (const podClass of targetClasses) this.#classes.forget(podClass);
   }
 }
 
@@ -271,8 +272,8 @@ function isDone({ missing, unsent }: Preparation): boolean {
   return missing.length === 0 && unsent.length === 0;
 }
 
-function isVersionOf(coming: Coming, other: Coming | undefined): boolean {
-  return other !== undefined && other.version === coming.version;
+function isVersionOf(request: PreparationRequest, other: PreparationRequest | undefined): boolean {
+  return other !== undefined && other.version === request.version;
 }
 
 // The groups that classes need which are made and in no table yet.

@@ -116,9 +116,9 @@ export interface InForce {
   hasGroup(family: Family, group: NamedGroup): boolean;
 }
 
-export type Ahead = Readonly<Record<Family, Named>>;
+export type Staged = Readonly<Record<Family, Named>>;
 
-export const NOTHING_AHEAD: Ahead = {
+export const NOTHING_STAGED: Staged = {
   ip: { chains: new Map(), sets: new Map() },
   ip6: { chains: new Map(), sets: new Map() },
 };
@@ -132,8 +132,8 @@ export const NOTHING_AHEAD: Ahead = {
  *
  * Where two of these classes have one name for different things, the first one goes ahead.
  */
-export function aheadOf(classes: Iterable<readonly ClassBuilder[]>, inForce: InForce): Ahead {
-  const ahead = { ip: new FamilyAhead('ip', inForce), ip6: new FamilyAhead('ip6', inForce) };
+export function stagedObjects(classes: Iterable<readonly ClassBuilder[]>, inForce: InForce): Staged {
+  const ahead = { ip: new StagedInFamily('ip', inForce), ip6: new StagedInFamily('ip6', inForce) };
   for (const builders of classes) for (const builder of builders) ahead[builder.family].add(builder);
   return ahead;
 }
@@ -145,7 +145,7 @@ export function elementsWorth({ chains, sets }: Builder): number {
   return 5 * (rules + sets.size) + elements;
 }
 
-class FamilyAhead implements Named {
+class StagedInFamily implements Named {
   readonly chains = new Map<string, Chain>();
   readonly sets = new Map<string, NftSet>();
   readonly #family: Family;

@@ -6,13 +6,13 @@
 import { getOrMake } from '../../../lib/collections/getormake.ts';
 
 /** In members of sets, both families together: some 30 bytes of the agent's each, and 94 of the kernel's. */
-export interface MemberRoom {
+export interface SetQuota {
   readonly ofNamespace: number;
   /** Where they are more, a namespace may still have its share of it. */
   readonly ofAll: number;
 }
 
-export const MEMBER_ROOM: MemberRoom = { ofNamespace: 1_000_000, ofAll: 2_000_000 };
+export const SET_QUOTA: SetQuota = { ofNamespace: 1_000_000, ofAll: 2_000_000 };
 
 /** A namespace whose policies need sets. */
 interface Tenant {
@@ -20,8 +20,8 @@ interface Tenant {
   members: number;
 }
 
-export class MemberLedger {
-  readonly #room: MemberRoom;
+export class SetQuotaLedger {
+  readonly #room: SetQuota;
   readonly #tenants = new Map<string, Tenant>();
   /** Of all sets that a namespace needs, each once. */
   #members = 0;
@@ -29,7 +29,7 @@ export class MemberLedger {
   readonly #before = new Map<string, number>();
   readonly #changed = new Set<string>();
 
-  constructor(room: MemberRoom) {
+  constructor(room: SetQuota) {
     this.#room = room;
   }
 
