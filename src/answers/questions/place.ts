@@ -62,7 +62,7 @@ export interface Target {
 interface NodePort {
   readonly addresses: readonly Address[];
   readonly port: number;
-  /** The pod is on another node: it always sees the node. */
+  /** The pod behind the port is on another node, so it always sees the address of the node that was dialled. */
   readonly isElsewhere: boolean;
 }
 

@@ -40,7 +40,7 @@ export interface FlowsMessage {
   readonly denials: readonly Denial[];
   /** The agent did not read them in time. */
   readonly lost: number;
-  /** Came before it, faster than they were read. */
+  /** How many came before this one and were dropped, because this client read more slowly than they came. */
   readonly skipped: number;
 }
 
@@ -50,7 +50,7 @@ export interface Drops {
   readonly denial?: Denial;
   /** All that was recorded came before it. */
   readonly endsRecorded?: true;
-  /** Came before it, faster than they were read. */
+  /** How many came before this one and were dropped, because this client read more slowly than they came. */
   readonly skipped: number;
 }
 

@@ -44,7 +44,7 @@ export class FlowReader implements FlowSource {
   /** Lost at all sockets so far, and at this one until the previous turn. */
   #lost = 0;
   #lostHere = 0;
-  /** For a fault of ours, since this socket was opened. */
+  /** Connections that got no names because of an error in this program, since this socket was opened. */
   #unnamed = 0;
 
   constructor(options: FlowsOptions) {

@@ -52,12 +52,12 @@ export class KeyedRates {
     return this.#buckets.has(key) ? this.#bucketOf(key).level(nowMs) : this.#rate.burst;
   }
 
-  /** More than it has left is a debt. */
+  /** Takes tokens of the key. Where it has fewer, the rest is a debt that later refills pay first. */
   take(key: string, nowMs: number, tokens = 1): void {
     this.#bucketOf(key).take(nowMs, tokens);
   }
 
-  /** Who has the whole burst need not be remembered. */
+  /** Forgets the keys whose bucket is full: a new bucket would be the same. */
   forgetWhole(nowMs: number): void {
     for (const [key, bucket] of this.#buckets)
       if (bucket.level(nowMs) >= this.#rate.burst) this.#buckets.delete(key);

@@ -32,7 +32,7 @@ export class LocalPods {
   readonly #holders = new Map<Address, PodKey>();
   /** The sandbox that a pod had last, where it has ended. */
   readonly #ended = new Map<PodKey, Sandbox>();
-  /** When a pod was first heard of that only the runtime knows. */
+  /** For pods that only the container runtime knows yet: when it first reported them. */
   readonly #firstSeen = new Map<string, string>();
   /** What was published of pods of this node, as text. */
   readonly #published = new Map<PodKey, string>();

@@ -176,7 +176,7 @@ export class LivePods {
     return asked + (yield* this.#takeAlone(key, changed, as));
   }
 
-  /** The pod that has left the address, as far as it waits for its turn. */
+  /** The pod that had the address before this successor, if its own change still waits for a later commit. */
   #leftBy(address: Address, successor: PodKey): PodKey | undefined {
     const owner = this.#podIndex.ownerOf(address)?.key;
     return owner !== undefined && owner !== successor && this.#waiting.isLeaving(owner) ? owner : undefined;
