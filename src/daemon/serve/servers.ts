@@ -5,7 +5,7 @@
 import type { Logger } from 'pino';
 import { PATIENCE_MS } from '../../agent/agent.ts';
 import type { StatusKeeper } from '../../agent/status.ts';
-import { giveMemoryBack } from '../../kernel/host/memory.ts';
+import { dropPagesOfProgram, giveMemoryBack } from '../../kernel/host/memory.ts';
 import { sleep } from '../../lib/async/sleep.ts';
 import type { AgentCommandOptions } from '../options.ts';
 import type { Pipeline } from '../pipeline.ts';
@@ -22,7 +22,10 @@ export function startServers(options: AgentCommandOptions, pipeline: Pipeline, l
   const { status } = pipeline;
   const closed = new AbortController();
   const serving = serveWhenProgrammed(options, pipeline, log, closed.signal);
-  void Promise.all([status.firstProgrammed, serving]).then(giveMemoryBack);
+  void Promise.all([status.firstProgrammed, serving]).then(() => {
+    giveMemoryBack();
+    dropPagesOfProgram();
+  });
   const attaching = Promise.all([status.firstProgrammed, serving, pipeline.podNetwork?.network?.ready]);
   const installing = install(options, attaching, log, closed.signal);
   return {

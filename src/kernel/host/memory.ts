@@ -38,7 +38,6 @@ export function giveMemoryBack(): void {
   const collect: (options: object) => void = runInNewContext('gc');
   collect({ type: 'major', flavor: 'last-resort' });
   trimMalloc();
-  dropPagesOfProgram();
 }
 
 /** What malloc keeps of what was freed: some twelve megabytes after a start with 15,000 pods. Only glibc has the call. */
@@ -56,9 +55,9 @@ const MADV_DONTNEED = 4;
  * Takes the pages of Node's own file that the start needed out of this process: some thirty megabytes of code and data,
  * most of which nothing needs again. They stay in the kernel's page cache, and one that is needed comes back by a minor
  * fault, without reading the disk. So the resident memory of the process falls at once; the machine gets the memory only
- * when it is short of it, as with any page of a file.
+ * when it is short of it, as with any page of a file. Call it once: the pages belong to all threads of the process.
  */
-function dropPagesOfProgram(): void {
+export function dropPagesOfProgram(): void {
   try {
     const madvise = libc.func('int madvise(uintptr_t address, size_t length, int advice)');
     const program = realpathSync('/proc/self/exe');

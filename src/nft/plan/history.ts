@@ -159,17 +159,17 @@ class Version<V> implements ReadonlyMap<string, V> {
   }
 
   *keys(): MapIterator<string> {
-    const { values, different } = this.#whole();
-    for (const key of values.keys()) if (!different.has(key)) yield key;
-    for (const [key, value] of different) if (value !== undefined) yield key;
+    for (const [key] of this.entries()) yield key;
   }
 
   *entries(): MapIterator<[string, V]> {
-    for (const key of this.keys()) yield [key, this.get(key)!];
+    const { values, different } = this.#whole();
+    for (const key of values.keys()) if (!different.has(key)) yield [key, values.get(key)!];
+    for (const [key, value] of different) if (value !== undefined) yield [key, value];
   }
 
   *values(): MapIterator<V> {
-    for (const key of this.keys()) yield this.get(key)!;
+    for (const [, value] of this.entries()) yield value;
   }
 
   [Symbol.iterator](): MapIterator<[string, V]> {
@@ -177,6 +177,6 @@ class Version<V> implements ReadonlyMap<string, V> {
   }
 
   forEach(visit: (value: V, key: string, map: ReadonlyMap<string, V>) => void): void {
-    for (const key of this.keys()) visit(this.get(key)!, key, this);
+    for (const [key, value] of this.entries()) visit(value, key, this);
   }
 }
