@@ -55,7 +55,7 @@ export function compile(
   dnsQueue?: DnsQueue,
 ): Ruleset {
   const podIndex = new PodIndex(cluster, node);
-  const { classes, placements } = classify(cluster, podIndex, node);
+  const { classes, placements } = classify(cluster, podIndex);
   const shares = sharesOfAll(classes);
   const denied = deniedNetworks(cluster, node, unknownPods);
   const network = nodeNetworkOf(cluster.nodes.get(node), podLinks);
@@ -85,11 +85,11 @@ export function compile(
 
 const NOTHING: TablePart = { chains: [], sets: [] };
 
-function classify(cluster: Cluster, podIndex: PodIndex, node: string) {
+function classify(cluster: Cluster, podIndex: PodIndex) {
   const candidates = candidatesByNamespace(cluster);
   const classes = new Map<string, PodClass>();
   const placements: Placement[] = [];
-  for (const indexedPod of podIndex.onNode(node)) {
+  for (const indexedPod of podIndex.local()) {
     const { pod, namespace } = indexedPod;
     for (const direction of ['egress', 'ingress'] as const) {
       const podClass = classOf(pod, namespace, candidates(pod.namespace), direction);
@@ -152,7 +152,7 @@ function knownPods(
 ): readonly IndexedPod[] {
   if (unknownPods === 'allow') return [];
   const strays = [...pods.keys()].flatMap(key => strayPod(podIndex.indexedPod(key), node, denied) ?? []);
-  return [...podIndex.onNode(node), ...strays];
+  return [...podIndex.local(), ...strays];
 }
 
 /** A pod of another node, with those of its addresses that are in this node's pod networks; if there are any. */

@@ -635,8 +635,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'pods in turns: the namespaces that came first go first in every flush',
-    find: '.sort((a, b) => a.lastTurn - b.lastTurn || sizeOf(a) - sizeOf(b))',
-    replace: '',
+    find: 'a.lastTurn - b.lastTurn || a.size - b.size',
+    replace: '0',
     test: 'livepods.test.ts',
   },
   {
@@ -646,9 +646,28 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'livepods.test.ts',
   },
   {
+    name: 'relabelled namespaces: what one relabelling touches, the next one touches',
+    find: 'last?.before === before && last.now === now',
+    replace: 'last?.before === before',
+    test: 'mentionindex.test.ts',
+  },
+  {
+    name: 'relabelled namespaces: a selector that came since the last relabelling is not touched',
+    find: `this.#ofNamespaces = undefined;
+    for (const text of mentionsOf(selector)) this.#filed.add`,
+    replace: 'for (const text of mentionsOf(selector)) this.#filed.add',
+    test: 'mentionindex.test.ts',
+  },
+  {
+    name: 'relabelled namespaces: pods are found by labels that their namespace had',
+    find: 'if (indexedPod.namespace === version.namespace) yield indexedPod;',
+    replace: 'yield indexedPod;',
+    test: 'podindex.test.ts',
+  },
+  {
     name: 'relabelled namespaces: pods wait without end for others of their namespace that come and go',
-    find: 'queue.pods[KINDS[queue.turns++ % KINDS.length]!]',
-    replace: 'queue.pods[KINDS.find(kind => queue.pods[kind].size > 0)!]',
+    find: 'KINDS[this.#turns++ % KINDS.length]!',
+    replace: 'KINDS.find(kind => this.pods[kind].size > 0)!',
     test: 'relabellings.test.ts',
   },
   {
@@ -1361,7 +1380,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'incremental: who takes an address over does not take it from its group',
-    find: 'for (const other of changed) if (other !== key) this.#renew(other);',
+    find: 'for (const other of changed.keys()) if (other !== key) this.#renew(other);',
     replace: '',
     test: 'property/incremental.test.ts',
   },

@@ -257,7 +257,7 @@ export class Incremental {
 
   #makePodMaps(): Record<Family, readonly NftSet[]> {
     const placements = this.#placements.all();
-    const local = this.#unknownPods === 'deny' ? this.#podIndex.onNode(this.#node) : [];
+    const local = this.#unknownPods === 'deny' ? this.#podIndex.local() : [];
     const known = [...local, ...this.#strays.all()];
     return { ip: podMaps(placements, known, 'ip'), ip6: podMaps(placements, known, 'ip6') };
   }

@@ -87,9 +87,9 @@ export class LocalMoves {
 
   /** Moves the local pods to which something happens by changes of policies alone; answers whether there are any. */
   *#move(moves: PolicyMoves, placed: ReadonlySet<PodKey>): Pieces<boolean> {
-    const { podIndex, placements, node } = this.#live;
+    const { podIndex, placements } = this.#live;
     let moved = false;
-    for (const indexedPod of podIndex.onNode(node))
+    for (const indexedPod of podIndex.local())
       if (!placed.has(indexedPod.pod.key)) moved = (yield* placements.move(indexedPod, moves)) || moved;
     return moved;
   }

@@ -35,7 +35,7 @@ export class MemberHistory {
     // Most members come before anybody has asked for a version: then one access is enough.
     if (this.#isAsked || this.#before !== undefined) {
       if (this.#members.has(key)) return false;
-      this.#willChange(key);
+      this.#willChange(key, undefined);
     }
     const before = this.#members.size;
     this.#members.add(key);
@@ -43,17 +43,17 @@ export class MemberHistory {
   }
 
   delete(key: ElementKey): void {
-    this.#willChange(key);
+    this.#willChange(key, this.#members.get(key));
     this.#members.delete(key);
   }
 
-  #willChange(key: ElementKey): void {
+  #willChange(key: ElementKey, before: ElementValue | undefined): void {
     if (this.#isAsked) {
       this.#before = this.#now;
       this.#now = this.#before.supersede(new Version(this.#members));
       this.#isAsked = false;
     }
-    this.#before?.remember(key, this.#members.get(key));
+    this.#before?.remember(key, before);
   }
 }
 

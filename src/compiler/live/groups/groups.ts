@@ -52,8 +52,6 @@ export class LiveGroups {
   #changed = new Set<string>();
   /** Those that are not full. */
   readonly #hollow = new Set<LiveGroup>();
-  /** Each pod as the groups know it: what its labels were tells which groups it may be a member of. */
-  readonly #known = new Map<PodKey, IndexedPod>();
 
   constructor(cluster: Cluster, podIndex: PodIndex, room: SetQuota = SET_QUOTA) {
     this.#cluster = cluster;
@@ -139,24 +137,22 @@ export class LiveGroups {
   }
 
   /**
-   * Call when the pod's labels, namespace, addresses or ports may have changed. Answers how many groups it may have
-   * joined or left.
+   * Call whenever the index has a pod as another than before, once for each change: what it was tells which groups it is
+   * a member of. Answers how many groups it may have joined or left.
    */
-  *refreshPod(key: PodKey): Pieces<number> {
-    const [before, now] = [this.#known.get(key), this.#podIndex.indexedPod(key)];
+  *refreshPod(key: PodKey, before: IndexedPod | undefined): Pieces<number> {
+    const now = this.#podIndex.indexedPod(key);
     let asked = 0;
     for (const live of this.#touchedBy(before, now)) {
       const { group } = live.named;
       this.#put(live, keysOf(group, before), keysOf(group, now));
       if (++asked % GROUPS_OF_A_PIECE === 0) yield;
     }
-    if (now === undefined) this.#known.delete(key);
-    else this.#known.set(key, now);
     return asked;
   }
 
   /** A pod that has other labels, and is what it was else, touches what mentions them. */
-  #touchedBy(before: IndexedPod | undefined, now: IndexedPod | undefined): Set<LiveGroup> {
+  #touchedBy(before: IndexedPod | undefined, now: IndexedPod | undefined): ReadonlySet<LiveGroup> {
     const mentioned =
       before && now && differByLabelsAlone(before, now) && this.#byMention.touchedBy(before, now);
     return mentioned || new Set([...this.#candidates(before), ...this.#candidates(now)]);

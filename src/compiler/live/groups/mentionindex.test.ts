@@ -52,6 +52,8 @@ test('touchedBy() answers every selector that selects the pod before or after, a
       for (const one of changed) expect(found).toContain(one);
       for (const one of selectors) index.delete(one, one);
       expect(index.touchedBy(before, now)).toEqual(new Set());
+      for (const one of selectors) index.add(one, one);
+      expect(index.touchedBy(before, now)).toEqual(found);
     }),
     { numRuns: runs(500) },
   );
@@ -76,6 +78,25 @@ test('touchedBy() leaves alone what mentions other labels, other values, or pods
     namespace: { name: 'shop', labels: {} },
   });
   expect([...index.touchedBy(at('a'), at('b'))!]).toEqual([selectors[0]]);
+});
+
+test('touchedBy() tells relabellings of one namespace apart', () => {
+  const index = new MentionIndex<PodSelector>();
+  const selectorOf = (team: string): PodSelector => ({
+    namespaces: {
+      kind: 'labels',
+      selector: { requirements: [{ key: 'team', operator: 'In', values: [team] }] },
+    },
+    pods: { requirements: [] },
+  });
+  const [red, blue, green] = [selectorOf('red'), selectorOf('blue'), selectorOf('green')];
+  for (const one of [red, blue, green]) index.add(one, one);
+  const pod = tenantPod('shop', 1);
+  const around = (team: string) => ({ pod, namespace: { name: 'shop', labels: { team } } });
+  const [inRed, inBlue, inGreen] = [around('red'), around('blue'), around('green')];
+  expect(index.touchedBy(inRed, inBlue)).toEqual(new Set([red, blue]));
+  expect(index.touchedBy(inRed, inGreen)).toEqual(new Set([red, green]));
+  expect(index.touchedBy(inBlue, inGreen)).toEqual(new Set([blue, green]));
 });
 
 test('touchedBy() does not know where not all labels are known', () => {

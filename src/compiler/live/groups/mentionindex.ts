@@ -17,30 +17,51 @@ export interface LabelledPod {
  */
 export class MentionIndex<T extends object> {
   readonly #filed = new MultiMap<string, T>();
+  /** Of the last two namespaces: one that is relabelled touches the same for each of its pods. */
+  #ofNamespaces:
+    | { readonly before: Namespace; readonly now: Namespace; readonly touched: Set<T> }
+    | undefined;
 
   add(selector: PodSelector, value: T): void {
+    this.#ofNamespaces = undefined;
     for (const text of mentionsOf(selector)) this.#filed.add(text, value);
   }
 
   delete(selector: PodSelector, value: T): void {
+    this.#ofNamespaces = undefined;
     for (const text of mentionsOf(selector)) this.#filed.delete(text, value);
   }
 
   /** A superset of what selects one of the two and not the other, each once; undefined where not all labels are known. */
-  touchedBy(before: LabelledPod, now: LabelledPod): Set<T> | undefined {
-    if ([before, now].some(({ pod, namespace }) => pod.partial || namespace.partial)) return undefined;
-    const touched = new Set<T>();
-    const touch = (text: string) => {
-      for (const value of this.#filed.get(text)) touched.add(value);
-    };
+  touchedBy(before: LabelledPod, now: LabelledPod): ReadonlySet<T> | undefined {
+    if (isPartial(before) || isPartial(now)) return undefined;
+    const byNamespace = this.#touchedByNamespaces(before.namespace, now.namespace);
+    if (before.pod.labels === now.pod.labels) return byNamespace;
+    const touched = new Set(byNamespace);
     for (const text of changesOf(before.pod.labels, now.pod.labels)) {
-      touch(mention(ANY_NAMESPACE, text));
-      touch(mention(inNamespace(now.pod.namespace), text));
+      this.#touch(touched, mention(ANY_NAMESPACE, text));
+      this.#touch(touched, mention(inNamespace(now.pod.namespace), text));
     }
-    for (const text of changesOf(before.namespace.labels, now.namespace.labels))
-      touch(mention(OF_NAMESPACE, text));
     return touched;
   }
+
+  #touchedByNamespaces(before: Namespace, now: Namespace): ReadonlySet<T> {
+    const last = this.#ofNamespaces;
+    if (last?.before === before && last.now === now) return last.touched;
+    const touched = new Set<T>();
+    for (const text of changesOf(before.labels, now.labels))
+      this.#touch(touched, mention(OF_NAMESPACE, text));
+    this.#ofNamespaces = { before, now, touched };
+    return touched;
+  }
+
+  #touch(touched: Set<T>, text: string): void {
+    for (const value of this.#filed.get(text)) touched.add(value);
+  }
+}
+
+function isPartial({ pod, namespace }: LabelledPod): boolean {
+  return pod.partial === true || namespace.partial === true;
 }
 
 /** Whose label it is: of pods of all namespaces, or of one, or of a namespace. */

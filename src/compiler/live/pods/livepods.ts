@@ -97,9 +97,9 @@ export class LivePods {
     yield* this.#takeHere(changed, budget);
     yield* this.#takeInTurns(changed, budget);
     yield* this.#wait(this.#relabellings.end());
-    for (const key of this.#podIndex.updateNodes(node)) {
+    for (const [key, before] of this.#podIndex.updateNodes(node)) {
       changed.add(key);
-      yield* this.#groups.refreshPod(key);
+      yield* this.#groups.refreshPod(key, before);
       yield;
     }
     for (const name of node) {
@@ -125,7 +125,7 @@ export class LivePods {
   /** Answers the pods of this node that are in one of the namespaces; the others wait for their turn. */
   *#relabel(names: ReadonlySet<string>): Pieces<PodKey[]> {
     for (const name of names) yield* this.#wait(this.#relabellings.begin(name));
-    const local = names.size === 0 ? [] : [...this.#podIndex.onNode(this.#node)];
+    const local = names.size === 0 ? [] : [...this.#podIndex.local()];
     return local.flatMap(({ pod }) => (names.has(pod.namespace) ? [pod.key] : []));
   }
 
@@ -168,7 +168,9 @@ export class LivePods {
   /** Answers how many groups were asked. Whoever had one of its addresses is taken with it, and not taken for it. */
   *#takePod(key: PodKey, changed: Set<PodKey>, as = this.#cluster.pods.get(key)): Pieces<number> {
     let asked = 0;
-    for (const address of this.#cluster.pods.get(key)?.addresses ?? [])
+    const now = this.#cluster.pods.get(key);
+    const comes = now !== this.#podIndex.indexedPod(key)?.pod; // and not its namespace alone is another
+    for (const address of (comes && now?.addresses) || [])
       for (let left = this.#leftBy(address, key); left !== undefined; left = this.#leftBy(address, key)) {
         this.#waiting.delete(left);
         asked += yield* this.#takeAlone(left, changed);
@@ -184,8 +186,8 @@ export class LivePods {
 
   *#takeAlone(key: PodKey, changed: Set<PodKey>, pod = this.#cluster.pods.get(key)): Pieces<number> {
     let asked = 0;
-    for (const other of this.#podIndex.update(key, pod, pod && this.#relabellings.around(pod))) {
-      asked += yield* this.#groups.refreshPod(other);
+    for (const [other, before] of this.#podIndex.update(key, pod, pod && this.#relabellings.around(pod))) {
+      asked += yield* this.#groups.refreshPod(other, before);
       changed.add(other);
       yield;
     }
@@ -294,22 +296,6 @@ type WaitingKind = 'leaving' | 'changed' | 'relabelled';
 
 const KINDS: readonly WaitingKind[] = ['leaving', 'changed', 'relabelled'];
 
-interface Queue {
-  readonly pods: Readonly<Record<WaitingKind, Set<PodKey>>>;
-  /** The number of its last turn, of all; 0 before the first. */
-  lastTurn: number;
-  /** How many turns it had. */
-  turns: number;
-}
-
-function emptyQueue(): Queue {
-  return {
-    pods: { leaving: new Set(), changed: new Set(), relabelled: new Set() },
-    lastTurn: 0,
-    turns: 0,
-  };
-}
-
 /**
  * Pods that wait for their turn: of each namespace one after the other, beginning with the namespace whose last turn is
  * longest ago, and of those that had none with the one of which the fewest wait, so that no backlog is anybody's but its
@@ -325,12 +311,8 @@ class WaitingPods {
     return this.#queues.size === 0;
   }
 
-  /** Whoever waits already keeps its place, unless it waits for something else now. What it says itself comes before what its namespace says. */
   add(key: PodKey, kind: WaitingKind): void {
-    const { pods } = getOrMake(this.#queues, namespaceOfPod(key), emptyQueue);
-    if (kind === 'relabelled' && (pods.leaving.has(key) || pods.changed.has(key))) return;
-    for (const other of KINDS) if (other !== kind) pods[other].delete(key);
-    pods[kind].add(key);
+    getOrMake(this.#queues, namespaceOfPod(key), () => new Queue()).add(key, kind);
   }
 
   isLeaving(key: PodKey): boolean {
@@ -342,7 +324,7 @@ class WaitingPods {
     const queue = this.#queues.get(namespace);
     if (queue === undefined) return;
     for (const kind of KINDS) queue.pods[kind].delete(key);
-    if (sizeOf(queue) === 0) this.#queues.delete(namespace);
+    if (queue.size === 0) this.#queues.delete(namespace);
   }
 
   *all(): Generator<PodKey> {
@@ -351,27 +333,56 @@ class WaitingPods {
 
   /** In turns, and each out of the queue as it comes; whoever has enough goes on with the next one another time. */
   *taking(): Generator<PodKey> {
-    let queues = [...this.#queues.values()].sort((a, b) => a.lastTurn - b.lastTurn || sizeOf(a) - sizeOf(b));
+    let queues = [...this.#queues].sort(([, a], [, b]) => a.lastTurn - b.lastTurn || a.size - b.size);
     while (queues.length > 0) {
-      for (const queue of queues) {
-        if (sizeOf(queue) === 0) continue; // others were taken with somebody
-        const key = nextOf(queue);
+      for (const [namespace, queue] of queues) {
+        if (queue.size === 0) continue; // others were taken with somebody
         queue.lastTurn = ++this.#turn;
-        this.delete(key);
+        const key = queue.take();
+        if (queue.size === 0) this.#queues.delete(namespace);
         yield key;
       }
-      queues = queues.filter(queue => sizeOf(queue) > 0);
+      queues = queues.filter(([, queue]) => queue.size > 0);
     }
   }
 }
 
-function nextOf(queue: Queue): PodKey {
-  for (;;) {
-    const [key] = queue.pods[KINDS[queue.turns++ % KINDS.length]!];
-    if (key !== undefined) return key;
-  }
-}
+/** Pods of one namespace that wait, by the reason why. */
+class Queue {
+  readonly pods = { leaving: new Set<PodKey>(), changed: new Set<PodKey>(), relabelled: new Set<PodKey>() };
+  /** How far `take` is in each: a Set keeps the places of what was deleted, and whoever begins anew passes all of them. */
+  readonly #ahead: Partial<Record<WaitingKind, SetIterator<PodKey>>> = {};
+  /** The number of its last turn, of all; 0 before the first. */
+  lastTurn = 0;
+  /** How many turns it had. */
+  #turns = 0;
 
-function sizeOf({ pods }: Queue): number {
-  return KINDS.reduce((sum, kind) => sum + pods[kind].size, 0);
+  get size(): number {
+    return this.pods.leaving.size + this.pods.changed.size + this.pods.relabelled.size;
+  }
+
+  /** Whoever waits already keeps its place, unless it waits for something else now. What it says itself comes before what its namespace says. */
+  add(key: PodKey, kind: WaitingKind): void {
+    const { pods } = this;
+    if (kind === 'relabelled' && (pods.leaving.has(key) || pods.changed.has(key))) return;
+    for (const other of KINDS) if (other !== kind) pods[other].delete(key);
+    pods[kind].add(key);
+  }
+
+  /** Takes one out, of each kind in turn; there has to be one. */
+  take(): PodKey {
+    for (;;) {
+      const kind = KINDS[this.#turns++ % KINDS.length]!;
+      const pods = this.pods[kind];
+      if (pods.size === 0) continue;
+      let next = this.#ahead[kind]?.next();
+      if (next?.value === undefined) {
+        this.#ahead[kind] = pods.values(); // an iterator that has come to its end does not see what is added later
+        next = this.#ahead[kind].next();
+      }
+      const key = next.value!;
+      pods.delete(key);
+      return key;
+    }
+  }
 }

@@ -6,7 +6,7 @@ import { runs } from '../../../../test/support/seed.ts';
 import { type Address, parseAddress } from '../../../model/address.ts';
 import { addressOwners } from '../../../model/addressowners.ts';
 import { ClusterState, type Node, type Pod, type PodKey } from '../../../model/cluster.ts';
-import { PodIndex } from './podindex.ts';
+import { PodIndex, type PodsBefore } from './podindex.ts';
 
 const NODE = 'n1';
 const ADDRESSES = ['10.1.0.1', '10.2.0.1'].map(text => parseAddress(text)!);
@@ -46,7 +46,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-function take(step: Step, state: ClusterState, index: PodIndex): Set<PodKey> {
+function take(step: Step, state: ClusterState, index: PodIndex): PodsBefore {
   if ('node' in step) {
     state.apply({ type: 'node', key: step.node.name, value: step.node });
     return index.updateNodes([step.node.name]);
@@ -73,7 +73,7 @@ test('whatever pods report and nodes have, each address is its owner’s, and wh
         for (const [key, addresses] of addressesOf(index, state)) {
           const pod = state.pods.get(key)!;
           expect(addresses).toBe(pod.finished ? undefined : owned(pod).join());
-          if (addresses !== before.get(key)) expect(changed).toContain(key);
+          if (addresses !== before.get(key)) expect(changed.has(key)).toBe(true);
         }
       }
     }),
@@ -110,4 +110,34 @@ test('a pod that loses an address stays in its namespace as that was when the po
   index.update(younger.key, younger);
   const { addresses, namespace: around } = index.indexedPod(pod.key)!;
   expect([addresses, around]).toEqual([[ADDRESSES[1]], namespace('blue')]);
+});
+
+test('pods of a namespace that is relabelled are selected by the labels with which each was taken in', () => {
+  const state = new ClusterState();
+  const index = new PodIndex(state, NODE);
+  const pods = [1, 2, 3].map(n =>
+    tenantPod('shop', n, { node: n === 3 ? NODE : 'n2', labels: { app: 'web' } }),
+  );
+  const namespace = (team: string) => ({ name: 'shop', labels: { team } });
+  for (const pod of pods) index.update(pod.key, pod, namespace('blue'));
+  const selected = (team: string, apps: readonly string[]) => {
+    const requirement = (key: string, values: readonly string[]) => ({
+      key,
+      operator: 'In' as const,
+      values,
+    });
+    const namespaces = { kind: 'labels', selector: { requirements: [requirement('team', [team])] } } as const;
+    return [...index.select({ namespaces, pods: { requirements: [requirement('app', apps)] } })];
+  };
+  const keys = (team: string) => selected(team, ['web']).map(({ pod }) => pod.key);
+  for (const moved of [pods[1]!, pods[2]!]) {
+    const before = index.indexedPod(moved.key)!;
+    expect(index.update(moved.key, moved, namespace('red'))).toEqual(new Map([[moved.key, before]]));
+    expect(index.indexedPod(moved.key)).toEqual({ ...before, namespace: namespace('red') });
+  }
+  expect([keys('blue'), keys('red')]).toEqual([['shop/p1'], ['shop/p2', 'shop/p3']]);
+  expect([...index.local()]).toEqual([index.indexedPod('shop/p3')]);
+  expect([...index.inOther(namespace('red'))]).toEqual([index.indexedPod('shop/p1')]);
+  index.update('shop/p2', undefined);
+  expect([keys('red'), selected('red', ['other'])]).toEqual([['shop/p3'], []]);
 });

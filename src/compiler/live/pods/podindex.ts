@@ -1,5 +1,6 @@
 /** The cluster, indexed so that a selector finds its pods without a look at all of them. */
 
+import { getOrMake } from '../../../lib/collections/getormake.ts';
 import { MultiMap } from '../../../lib/collections/multimap.ts';
 import type { Address } from '../../../model/address.ts';
 import { addressOwners, ownsAddressOver, type Standpoint } from '../../../model/addressowners.ts';
@@ -35,12 +36,21 @@ export interface IndexedPod extends KnownPod {
   readonly addresses: readonly Address[];
 }
 
-/** Pods of one namespace that were taken in while it was the same. */
+/** Pods as they were indexed before a change, or undefined for those that were not. */
+export type PodsBefore = ReadonlyMap<PodKey, IndexedPod | undefined>;
+
+/** Pods of one namespace. */
 interface NamespacePods {
+  /** One for each state of the namespace with which pods were taken in. */
+  versions: readonly NamespaceVersion[];
+  /** By `key=value`, and of all versions, so that a pod whose namespace is relabelled stays where it is. */
+  readonly byLabel: MultiMap<string, Pod>;
+}
+
+/** Pods of one namespace that were taken in while it was the same. */
+interface NamespaceVersion {
   readonly namespace: Namespace;
   readonly all: Set<IndexedPod>;
-  /** By `key=value`. */
-  readonly byLabel: MultiMap<string, IndexedPod>;
   /** Those that may have other labels than we know of. */
   readonly partial: Set<IndexedPod>;
 }
@@ -49,9 +59,9 @@ interface NamespacePods {
 export class PodIndex {
   readonly #cluster: Cluster;
   readonly #residents = new Map<PodKey, IndexedPod>();
-  /** By name, and of each as many as it is different to its pods. */
-  readonly #namespaces = new Map<string, readonly NamespacePods[]>();
-  readonly #nodes = new MultiMap<string, IndexedPod>();
+  readonly #namespaces = new Map<string, NamespacePods>();
+  /** Those of this node. */
+  readonly #local = new Set<IndexedPod>();
   /** Everyone who reports an address. */
   readonly #claims = new MultiMap<Address, Pod>();
   /** Whose those are that more than one reports. */
@@ -76,34 +86,51 @@ export class PodIndex {
     }
   }
 
-  /** Takes in what a pod and its namespace are now; answers the pods whose residence changed by it, itself and others. */
+  /** Takes in what a pod and its namespace are now; answers the pods that are indexed anew by it, itself and others. */
   update(
     key: PodKey,
     now: Pod | undefined,
     namespace = now && namespaceAround(this.#cluster, now),
-  ): Set<PodKey> {
-    const before = this.#residents.get(key)?.pod;
+  ): PodsBefore {
+    const indexed = this.#residents.get(key);
+    if (indexed !== undefined && indexed.pod === now) return this.#moveTo(namespace!, indexed);
+    const before = indexed?.pod;
     const after = now !== undefined && isSelectable(now) ? now : undefined;
-    const changed = new Set<PodKey>([key]);
+    const changed = new Map([[key, indexed]]);
     for (const address of new Set([...(before?.addresses ?? []), ...(after?.addresses ?? [])]))
-      for (const { key: other } of this.#reclaim(address, before, after)) changed.add(other);
+      for (const { key: other } of this.#reclaim(address, before, after))
+        changed.set(other, this.#residents.get(other));
     this.#leave(key);
     if (after !== undefined) this.#enter(this.#indexedPod(after, namespace!));
-    for (const other of changed) if (other !== key) this.#renew(other);
+    for (const other of changed.keys()) if (other !== key) this.#renew(other);
     return changed;
   }
 
+  /** Of a pod only the namespace is another: its labels and addresses are indexed as they were. */
+  #moveTo(namespace: Namespace, indexed: IndexedPod): PodsBefore {
+    const { pod } = indexed;
+    const from = this.#version(indexed.namespace);
+    const to = this.#version(namespace);
+    const moved = { ...indexed, namespace: to.namespace };
+    removeFrom(from, indexed);
+    addTo(to, moved);
+    if (from.all.size === 0) this.#forget(from.namespace);
+    if (this.#local.delete(indexed)) this.#local.add(moved);
+    this.#residents.set(pod.key, moved);
+    return new Map([[pod.key, indexed]]);
+  }
+
   /** Takes in which networks these nodes have now; answers the pods that own other addresses by it. */
-  updateNodes(names: Iterable<string>): Set<PodKey> {
-    const changed = new Set<PodKey>();
+  updateNodes(names: Iterable<string>): PodsBefore {
+    const changed = new Map<PodKey, IndexedPod | undefined>();
     if (!this.#haveOtherNetworks(names)) return changed;
     for (const [address, before] of this.#owners) {
       const owner = this.#best(address, this.#claims.get(address))!;
       if (owner === before) continue;
       this.#owners.set(address, owner);
-      changed.add(before.key).add(owner.key);
+      for (const { key } of [before, owner]) changed.set(key, this.#residents.get(key));
     }
-    for (const key of changed) this.#renew(key);
+    for (const key of changed.keys()) this.#renew(key);
     return changed;
   }
 
@@ -121,22 +148,22 @@ export class PodIndex {
 
   /** Every selectable pod that a rule with this selector means. */
   *select(selector: PodSelector): Generator<IndexedPod> {
-    for (const [name, versions] of this.#namespaces)
-      for (const residents of versions) {
-        if (matchNamespace(selector.namespaces, name, residents.namespace) === 'no') continue;
-        for (const indexedPod of candidates(residents, selector.pods))
-          if (selectsPod(selector, indexedPod.pod, residents.namespace)) yield indexedPod;
+    for (const [name, { versions, byLabel }] of this.#namespaces)
+      for (const version of versions) {
+        if (matchNamespace(selector.namespaces, name, version.namespace) === 'no') continue;
+        for (const indexedPod of this.#candidates(version, byLabel, selector.pods))
+          if (selectsPod(selector, indexedPod.pod, version.namespace)) yield indexedPod;
       }
   }
 
   /** How many pods and namespaces `select` looks at; no further than to `most`. */
   countAsked(selector: PodSelector, most: number): number {
     let asked = 0;
-    for (const [name, versions] of this.#namespaces)
-      for (const residents of versions) {
+    for (const [name, { versions, byLabel }] of this.#namespaces)
+      for (const version of versions) {
         if (asked >= most) return asked;
-        const isMeant = matchNamespace(selector.namespaces, name, residents.namespace) !== 'no';
-        asked += isMeant ? 1 + countCandidates(residents, selector.pods) : 1;
+        const isMeant = matchNamespace(selector.namespaces, name, version.namespace) !== 'no';
+        asked += isMeant ? 1 + countCandidates(version, byLabel, selector.pods) : 1;
       }
     return asked;
   }
@@ -149,13 +176,13 @@ export class PodIndex {
 
   /** The selectable pods of a namespace that were taken in while it was another. */
   *inOther(namespace: Namespace): Generator<IndexedPod> {
-    for (const version of this.#namespaces.get(namespace.name) ?? [])
+    for (const version of this.#namespaces.get(namespace.name)?.versions ?? [])
       if (!sameNamespace(version.namespace, namespace)) yield* version.all;
   }
 
-  /** The selectable pods of one node. */
-  onNode(node: string): Iterable<IndexedPod> {
-    return this.#nodes.get(node);
+  /** The selectable pods of this node. */
+  local(): Iterable<IndexedPod> {
+    return this.#local;
   }
 
   *selectNodes(selector: LabelSelector): Generator<Node> {
@@ -216,53 +243,78 @@ export class PodIndex {
   }
 
   #enter(indexedPod: IndexedPod): void {
-    const { key, labels, partial } = indexedPod.pod;
-    const residents = this.#version(indexedPod.namespace);
-    residents.all.add(indexedPod);
-    if (partial) residents.partial.add(indexedPod);
-    for (const label of labelTexts(labels)) residents.byLabel.add(label, indexedPod);
-    this.#nodes.add(indexedPod.pod.node, indexedPod);
-    this.#residents.set(key, indexedPod);
+    const { pod, namespace } = indexedPod;
+    addTo(this.#version(namespace), indexedPod);
+    const { byLabel } = this.#namespaces.get(namespace.name)!;
+    for (const label of labelTexts(pod.labels)) byLabel.add(label, pod);
+    if (pod.node === this.#node) this.#local.add(indexedPod);
+    this.#residents.set(pod.key, indexedPod);
   }
 
   /** One for all pods to which the namespace is the same. */
-  #version(namespace: Namespace): NamespacePods {
-    const versions = this.#namespaces.get(namespace.name) ?? [];
+  #version(namespace: Namespace): NamespaceVersion {
+    const pods = getOrMake(this.#namespaces, namespace.name, emptyNamespace);
     const found =
-      versions.find(version => version.namespace === namespace) ??
-      versions.find(version => sameNamespace(version.namespace, namespace));
+      pods.versions.find(version => version.namespace === namespace) ??
+      pods.versions.find(version => sameNamespace(version.namespace, namespace));
     if (found !== undefined) return found;
-    const made = {
-      namespace,
-      all: new Set<IndexedPod>(),
-      byLabel: new MultiMap<string, IndexedPod>(),
-      partial: new Set<IndexedPod>(),
-    };
-    this.#namespaces.set(namespace.name, [...versions, made]);
+    const made = { namespace, all: new Set<IndexedPod>(), partial: new Set<IndexedPod>() };
+    pods.versions = [...pods.versions, made];
     return made;
   }
 
   #leave(key: PodKey): void {
     const indexedPod = this.#residents.get(key);
     if (indexedPod === undefined) return;
-    const {
-      pod: { labels },
-      namespace,
-    } = indexedPod;
-    const residents = this.#version(namespace);
-    residents.all.delete(indexedPod);
-    residents.partial.delete(indexedPod);
-    for (const label of labelTexts(labels)) residents.byLabel.delete(label, indexedPod);
-    if (residents.all.size === 0) this.#forget(residents);
-    this.#nodes.delete(indexedPod.pod.node, indexedPod);
+    const { pod, namespace } = indexedPod;
+    const version = this.#version(namespace);
+    removeFrom(version, indexedPod);
+    const { byLabel } = this.#namespaces.get(namespace.name)!;
+    for (const label of labelTexts(pod.labels)) byLabel.delete(label, pod);
+    if (version.all.size === 0) this.#forget(version.namespace);
+    this.#local.delete(indexedPod);
     this.#residents.delete(key);
   }
 
-  #forget({ namespace }: NamespacePods): void {
-    const others = this.#namespaces.get(namespace.name)!.filter(version => version.namespace !== namespace);
-    if (others.length > 0) this.#namespaces.set(namespace.name, others);
-    else this.#namespaces.delete(namespace.name);
+  #forget(namespace: Namespace): void {
+    const pods = this.#namespaces.get(namespace.name)!;
+    pods.versions = pods.versions.filter(version => version.namespace !== namespace);
+    if (pods.versions.length === 0) this.#namespaces.delete(namespace.name);
   }
+
+  /**
+   * The pods of a version that the first `In` requirement leaves, and those that it may; a pod has one value for a key, so
+   * none comes twice.
+   */
+  *#candidates(
+    version: NamespaceVersion,
+    byLabel: MultiMap<string, Pod>,
+    selector: LabelSelector,
+  ): Generator<IndexedPod> {
+    const first = firstAsked(selector, version.all.size);
+    if (first === undefined) return yield* version.all;
+    for (const value of new Set(first.values))
+      for (const { key } of byLabel.get(`${first.key}=${value}`)) {
+        const indexedPod = this.#residents.get(key)!;
+        if (indexedPod.namespace === version.namespace) yield indexedPod;
+      }
+    for (const indexedPod of version.partial)
+      if (!Object.hasOwn(indexedPod.pod.labels, first.key)) yield indexedPod;
+  }
+}
+
+function emptyNamespace(): NamespacePods {
+  return { versions: [], byLabel: new MultiMap() };
+}
+
+function addTo({ all, partial }: NamespaceVersion, indexedPod: IndexedPod): void {
+  all.add(indexedPod);
+  if (indexedPod.pod.partial) partial.add(indexedPod);
+}
+
+function removeFrom({ all, partial }: NamespaceVersion, indexedPod: IndexedPod): void {
+  all.delete(indexedPod);
+  partial.delete(indexedPod);
 }
 
 /** Nearly always with all of the pod's addresses, as the very list that the pod has: there are very many of them. */
@@ -271,24 +323,14 @@ function residentOf(pod: Pod, namespace: Namespace, owns: (address: Address) => 
   return { pod, namespace, addresses };
 }
 
-function countCandidates({ all, byLabel, partial }: NamespacePods, selector: LabelSelector): number {
+function countCandidates(
+  { all, partial }: NamespaceVersion,
+  byLabel: MultiMap<string, Pod>,
+  selector: LabelSelector,
+): number {
   const first = firstAsked(selector, all.size);
   if (first === undefined) return all.size;
   return first.values.reduce((sum, value) => sum + byLabel.count(`${first.key}=${value}`), partial.size);
-}
-
-/**
- * The residents that the first `In` requirement leaves, and those that it may; a pod has one value for a key, so none
- * comes twice.
- */
-function* candidates(
-  { all, byLabel, partial }: NamespacePods,
-  selector: LabelSelector,
-): Generator<IndexedPod> {
-  const first = firstAsked(selector, all.size);
-  if (first === undefined) return yield* all;
-  for (const value of new Set(first.values)) yield* byLabel.get(`${first.key}=${value}`);
-  for (const resident of partial) if (!Object.hasOwn(resident.pod.labels, first.key)) yield resident;
 }
 
 /** The label by which pods are looked for; nothing where it has more values than there are pods, as of thousands in each namespace. */

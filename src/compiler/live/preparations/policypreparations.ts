@@ -156,7 +156,7 @@ export class PolicyPreparations {
   }
 
   #pods(): Iterable<IndexedPod> {
-    return this.#live.podIndex.onNode(this.#live.node);
+    return this.#live.podIndex.local();
   }
 }
 
