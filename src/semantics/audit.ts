@@ -21,8 +21,8 @@ export function viewWith(view: View, added: readonly Policy[]): View {
     get owners() {
       return view.owners;
     },
-    unknownPodOf: address => view.unknownPodOf(address),
-    strangerOf: address => view.strangerOf(address),
+    nodeDenyingUnknownPod: address => view.nodeDenyingUnknownPod(address),
+    nodeOfUnknownPod: address => view.nodeOfUnknownPod(address),
     nodeWith: address => view.nodeWith(address),
     get tunnels() {
       return view.tunnels;

@@ -91,8 +91,8 @@ function tunnelAtNode(view: View, flow: Flow): string | undefined {
 }
 
 /** Whose links it comes by, known or not. */
-function nodeOfPodAt({ owners, strangerOf }: View, address: Address): string | undefined {
-  return owners.get(address)?.node ?? strangerOf(address)?.name;
+function nodeOfPodAt({ owners, nodeOfUnknownPod }: View, address: Address): string | undefined {
+  return owners.get(address)?.node ?? nodeOfUnknownPod(address)?.name;
 }
 
 /** N67: why what is at this end is denied although no policy is known to select it. */
@@ -100,7 +100,7 @@ function unknownPod(view: View, direction: Direction, flow: Flow): string | unde
   const { from, to, viaService } = flow;
   if (from === to && !viaService) return undefined; // Never leaves its pod.
   const [own, peer] = direction === 'egress' ? [from, to] : [to, from];
-  const node = view.unknownPodOf(own);
+  const node = view.nodeDenyingUnknownPod(own);
   if (node === undefined || (direction === 'ingress' && isNodeItself(node, peer))) return undefined;
   return because.unknownPod(own, node, direction);
 }

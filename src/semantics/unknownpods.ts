@@ -9,27 +9,30 @@ type Finder = (address: Address) => Node | undefined;
 type Owners = Pick<ReadonlyMap<Address, Pod>, 'get' | 'has'>;
 
 interface Finders {
-  /** Whatever becomes of an unknown pod. */
-  readonly strangerOf: Finder;
-  /** The node that denies an address as an unknown pod's, if nodes deny such. */
-  readonly unknownPodOf: Finder;
+  /** The node in whose pod networks an address is that no known pod has, whether or not nodes deny unknown pods. */
+  readonly nodeOfUnknownPod: Finder;
+  /** The same node where nodes deny unknown pods; undefined where they allow them. */
+  readonly nodeDenyingUnknownPod: Finder;
 }
 
 export function unknownPodFinders(cluster: Cluster, owners: Owners, unknownPods: UnknownPods): Finders {
-  const strangerOf = strangerFinder(cluster, owners);
-  return { strangerOf, unknownPodOf: unknownPods === 'allow' ? () => undefined : strangerOf };
+  const nodeOfUnknownPod = unknownPodNodeFinder(cluster, owners);
+  return {
+    nodeOfUnknownPod,
+    nodeDenyingUnknownPod: unknownPods === 'allow' ? () => undefined : nodeOfUnknownPod,
+  };
 }
 
-/** Finds the node in whose pod networks an address is that no pod has, and no node for itself. */
-export function strangerFinder({ nodes }: Cluster, owners: Owners): Finder {
+/** Finds the node in whose pod networks an address is; undefined for an address of a known pod or of a node itself. */
+export function unknownPodNodeFinder({ nodes }: Cluster, owners: Owners): Finder {
   const own = new Set([...nodes.values()].flatMap(addressesOfNode));
   const nodeOfNetwork = podNetworkFinder(nodes.values());
   return address => (owners.has(address) || own.has(address) ? undefined : nodeOfNetwork(address));
 }
 
-/** Finds the node in whose pod networks an address is, whoever has it. */
+/** Finds the node in whose pod networks an address is, also where a pod or a node is known to have it. */
 export function podNetworkFinder(nodes: Iterable<Node>): Finder {
-  // By prefix length, of which a cluster has one or two in each family: thousands of nodes are found in one step.
+  // Indexed by prefix length. A cluster has one or two in each family, so finding one of thousands of nodes takes one look-up.
   const byPrefix = new Map<string, Map<Address, Node>>();
   for (const node of nodes) {
     for (const { family, prefix, base } of podCidrsOf(node)) {

@@ -20,10 +20,10 @@ export interface View {
   readonly tunnels: TunnelFinders;
   readonly cluster: Cluster;
   readonly owners: Owners;
-  /** The node in whose pod network an address is that no known pod has, where such are denied. */
-  unknownPodOf(address: Address): Node | undefined;
-  /** The same, whatever becomes of such. */
-  strangerOf(address: Address): Node | undefined;
+  /** The node in whose pod network an address is that no known pod has; undefined where nodes allow unknown pods. */
+  nodeDenyingUnknownPod(address: Address): Node | undefined;
+  /** The same node, whether or not nodes deny unknown pods. */
+  nodeOfUnknownPod(address: Address): Node | undefined;
   /** The node that has an address: before others one by its status. */
   nodeWith(address: Address): Node | undefined;
   /** The policies of a tier that select a pod and affect a direction, in order of precedence. */

@@ -156,7 +156,8 @@ function* resolutions(cluster: Cluster, reach: Reach): Generator<Resolution> {
   let turn = 0;
   for (const [from, pod] of owners)
     for (const to of outside) {
-      if (familyOf(from) !== familyOf(to) || reach.clusterIndex.unknownPodOf(to) !== undefined) continue;
+      if (familyOf(from) !== familyOf(to) || reach.clusterIndex.nodeDenyingUnknownPod(to) !== undefined)
+        continue;
       for (const pattern of patterns) if (turn++ % 3 === 0) yield { pod, from, to, pattern };
     }
 }

@@ -54,9 +54,9 @@ export interface ClusterIndex {
   readonly imagined: readonly number[];
   readonly nodes: ReadonlyMap<Address, NodeSelection>;
   /** The node in whose pod network an address is that no known pod has, where such are denied. */
-  unknownPodOf(address: Address): Node | undefined;
+  nodeDenyingUnknownPod(address: Address): Node | undefined;
   /** The same, also if unknown pods are allowed. */
-  strangerOf(address: Address): Node | undefined;
+  nodeOfUnknownPod(address: Address): Node | undefined;
   nodeWith(address: Address): Node | undefined;
   readonly tunnels: TunnelFinders;
   /** The links of tunnels, taken to be the same on every node, as an overlay is. */
@@ -85,7 +85,7 @@ export function clusterIndexOf(
   const imagined = imaginedPods.map(pod => templates.indexOf(pod, pod.namespace));
   const selected = new SelectedTemplates(templates.all);
   const nodes = nodeEnds(cluster, vocabulary);
-  const { unknownPodOf, strangerOf } = unknownPodFinders(cluster, owners, unknownPods);
+  const { nodeDenyingUnknownPod, nodeOfUnknownPod } = unknownPodFinders(cluster, owners, unknownPods);
   const tunnels = tunnelFinders(cluster);
   const words = { vocabulary, names: nameClassesOf(all), templates, selected };
   return {
@@ -98,8 +98,8 @@ export function clusterIndexOf(
     templateOf,
     imagined,
     nodes,
-    unknownPodOf,
-    strangerOf,
+    nodeDenyingUnknownPod,
+    nodeOfUnknownPod,
     nodeWith: nodeFinder(cluster),
     tunnels,
     tunnelLinks: tunnels.linksOf(undefined),

@@ -120,9 +120,9 @@ class FamilyReach {
   /** N72: what is denied of connections from one address to another, by the sender's node and by the receiver. */
   #tunnels(from: Address, to: Address): Connections[] {
     const pool = this.#pool;
-    const { owners, cluster, strangerOf, nodeWith, tunnels } = this.#clusterIndex;
+    const { owners, cluster, nodeOfUnknownPod, nodeWith, tunnels } = this.#clusterIndex;
     const pod = owners.get(from);
-    const sender = pod === undefined ? strangerOf(from) : cluster.nodes.get(pod.node);
+    const sender = pod === undefined ? nodeOfUnknownPod(from) : cluster.nodes.get(pod.node);
     const denied: Connections[] = [];
     const links = tunnels.linksOf(sender);
     if ((pod !== undefined || sender !== undefined) && links.podTunnels !== 'allow') {
@@ -140,10 +140,10 @@ class FamilyReach {
 
   #side(direction: Direction, own: Address, peer: Address, viaService: boolean): Connections {
     const pool = this.#pool;
-    const { owners, cluster, unknownPodOf } = this.#clusterIndex;
+    const { owners, cluster, nodeDenyingUnknownPod } = this.#clusterIndex;
     const subject = owners.get(own);
     if (subject === undefined) {
-      const near = unknownPodOf(own);
+      const near = nodeDenyingUnknownPod(own);
       const exempt = (own === peer && !viaService) || (direction === 'ingress' && isNodeItself(near, peer));
       return near !== undefined && !exempt ? pool.none : pool.all;
     }

@@ -8,7 +8,7 @@ import { podCidrsOf, type UnknownPods } from '../../model/podcidrs.ts';
 import type { Direction } from '../../model/policy.ts';
 import type { FlowVerdict } from '../../semantics/evaluate.ts';
 import { endName } from '../../semantics/flowtext.ts';
-import { strangerFinder, unknownPodFinders } from '../../semantics/unknownpods.ts';
+import { unknownPodFinders, unknownPodNodeFinder } from '../../semantics/unknownpods.ts';
 import { nodeFinder } from '../../semantics/view.ts';
 import type { Hook } from './kernelwalk.ts';
 
@@ -28,11 +28,11 @@ export function enforcementPoints(
 ): EnforcementPoint[] {
   const owners = addressOwners(cluster);
   const nodeWith = nodeFinder(cluster);
-  const { unknownPodOf, strangerOf } = unknownPodFinders(cluster, owners, unknownPods);
+  const { nodeDenyingUnknownPod, nodeOfUnknownPod } = unknownPodFinders(cluster, owners, unknownPods);
   const pointAt = (address: Address, direction: Direction): EnforcementPoint[] => {
     const word = verdict[direction].verdict;
     // An unknown pod is denied by the rules of its node, whatever else they say about it.
-    const unknown = word === 'deny' ? strangerOf(address) : unknownPodOf(address);
+    const unknown = word === 'deny' ? nodeOfUnknownPod(address) : nodeDenyingUnknownPod(address);
     // A node that denies what comes to itself judges too (N72).
     const itself = word === 'deny' && direction === 'ingress' ? nodeWith(address) : undefined;
     const node = owners.get(address)?.node ?? (itself ?? unknown)?.name ?? '';
@@ -44,11 +44,11 @@ export function enforcementPoints(
 /** Whether packets from an address come by a link of this node's pods, also if the pod is not known. */
 export function podLinkFinder(cluster: Cluster, node: string): (address: Address) => boolean {
   const owners = addressOwners(cluster);
-  const strangerOf = strangerFinder(cluster, owners);
+  const nodeOfUnknownPod = unknownPodNodeFinder(cluster, owners);
   return address => {
     const owner = owners.get(address);
     return owner === undefined
-      ? strangerOf(address)?.name === node
+      ? nodeOfUnknownPod(address)?.name === node
       : owner.node === node && !owner.hostNetwork;
   };
 }

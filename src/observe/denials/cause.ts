@@ -224,14 +224,18 @@ function policyCause({ head, hook, dialled }: DeniedPacket, view: ModelView): Ca
 }
 
 function isEnforcedHere(view: ModelView, address: Address): boolean {
-  return (view.ownerOf(address)?.node ?? view.unknownPodOf(address)?.name) === view.node;
+  return (view.ownerOf(address)?.node ?? view.nodeDenyingUnknownPod(address)?.name) === view.node;
 }
 
 function causeBy(direction: Direction, verdict: DirectionVerdict, flow: Flow, view: ModelView): Cause {
   const { tier, policy, rule, reason } = verdict;
   if (tier === 'default') {
     const own = direction === 'egress' ? flow.from : flow.to;
-    return { kind: view.unknownPodOf(own) === undefined ? 'link' : 'unknown-pod', direction, reason };
+    return {
+      kind: view.nodeDenyingUnknownPod(own) === undefined ? 'link' : 'unknown-pod',
+      direction,
+      reason,
+    };
   }
   return {
     kind: 'policy',

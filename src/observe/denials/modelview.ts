@@ -49,7 +49,7 @@ export class ModelView implements View {
   readonly #pods = new Map<PodKey, Pod>();
   readonly #former = new Map<Address, FormerPod>();
   /** What is known of the nodes. */
-  readonly #nodes: Memo<Pick<View, 'nodeWith' | 'tunnels' | 'unknownPodOf' | 'strangerOf'>>;
+  readonly #nodes: Memo<Pick<View, 'nodeWith' | 'tunnels' | 'nodeDenyingUnknownPod' | 'nodeOfUnknownPod'>>;
   readonly #policies: Memo<View['policiesOn']>;
   /** Made for the first denied packet, and then kept up policy by policy. */
   #index: PolicyIndex | undefined;
@@ -125,14 +125,16 @@ export class ModelView implements View {
     return this.#nodes.value.tunnels;
   }
 
-  readonly unknownPodOf: View['unknownPodOf'] = address => this.#nodes.value.unknownPodOf(address);
+  readonly nodeDenyingUnknownPod: View['nodeDenyingUnknownPod'] = address =>
+    this.#nodes.value.nodeDenyingUnknownPod(address);
 
-  readonly strangerOf: View['strangerOf'] = address => this.#nodes.value.strangerOf(address);
+  readonly nodeOfUnknownPod: View['nodeOfUnknownPod'] = address =>
+    this.#nodes.value.nodeOfUnknownPod(address);
 
   readonly policiesOn: View['policiesOn'] = (pod, direction, tier) =>
     this.#policies.value(pod, direction, tier);
 
-  #findNodes(): Pick<View, 'nodeWith' | 'tunnels' | 'unknownPodOf' | 'strangerOf'> {
+  #findNodes(): Pick<View, 'nodeWith' | 'tunnels' | 'nodeDenyingUnknownPod' | 'nodeOfUnknownPod'> {
     const model = this.#model;
     return {
       nodeWith: nodeFinder(model),

@@ -5,7 +5,7 @@ import { byName } from '../../lib/text/byname.ts';
 import type { Address } from '../../model/address.ts';
 import type { Cluster, Node, Pod } from '../../model/cluster.ts';
 import { addressesOfNode, isSelectable } from '../../model/cluster.ts';
-import { strangerFinder } from '../../semantics/unknownpods.ts';
+import { unknownPodNodeFinder } from '../../semantics/unknownpods.ts';
 import type { RecordedEnd, RecordedFlow, Recording, SilentPods } from './recording.ts';
 import { stableLabels } from './stablelabels.ts';
 
@@ -32,10 +32,10 @@ function nodesOf(cluster: Cluster, ends: readonly RecordedEnd[]): Node[] {
   for (const node of cluster.nodes.values())
     for (const address of addressesOfNode(node)) getOrMake(withAddress, address, () => []).push(node);
   const noPods = { get: () => undefined, has: () => false };
-  const strangerOf = strangerFinder(cluster, noPods);
+  const nodeOfUnknownPod = unknownPodNodeFinder(cluster, noPods);
   const found = ends.flatMap(({ address, pod }) => [
     ...(withAddress.get(address) ?? []),
-    ...(pod === undefined ? [strangerOf(address)] : [cluster.nodes.get(pod.node)]),
+    ...(pod === undefined ? [nodeOfUnknownPod(address)] : [cluster.nodes.get(pod.node)]),
   ]);
   return [...new Set(found)].filter(node => node !== undefined);
 }
