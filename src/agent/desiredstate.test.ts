@@ -136,11 +136,11 @@ function from(namespace: string): Rule {
 }
 
 test('an engine that is made anew puts nothing ahead any more', () => {
-  const goesAhead: boolean[] = [];
+  const stagesPrepared: boolean[] = [];
   const make = (its: boolean) => {
-    goesAhead.push(its);
+    stagesPrepared.push(its);
     return new Incremental(NODE);
   };
   new DesiredState({ makeEngine: make, node: NODE, timing: { now: () => 0 } }).renewEngine();
-  expect(goesAhead).toEqual([true, false]);
+  expect(stagesPrepared).toEqual([true, false]);
 });

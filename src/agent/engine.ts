@@ -13,8 +13,8 @@ export interface PodInForce {
   readonly namespace: Namespace;
 }
 
-/** Makes an engine that knows nothing. Where it does not go ahead, nothing is in the tables before it is in force. */
-export type MakeEngine = (goesAhead: boolean) => Engine;
+/** Makes an empty engine. Unless `stagesPrepared`, its tables have no chain or set before a packet can reach it. */
+export type MakeEngine = (stagesPrepared: boolean) => Engine;
 
 export interface Engine {
   /** With every event that was noted: a flush under way may be made from an older one. */

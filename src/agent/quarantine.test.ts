@@ -68,7 +68,8 @@ class Site {
           names,
           () => this.#delay(),
         ),
-      engine: goesAhead => new Incremental('n1', 'allow', 'others', undefined, { goesAhead, ...limits }),
+      engine: stagesPrepared =>
+        new Incremental('n1', 'allow', 'others', undefined, { stagesPrepared, ...limits }),
       node: 'n1',
       log: { debug: line, info: line, warn: line, error: line },
       observers: [

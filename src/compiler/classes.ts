@@ -3,7 +3,7 @@
  * pod that joins or leaves a class costs one map element.
  */
 import type { Namespace, Pod } from '../model/cluster.ts';
-import { whereUnsure } from '../model/failclosed.ts';
+import { effectIfUncertain } from '../model/failclosed.ts';
 import type { Direction, Policy } from '../model/policy.ts';
 import type { NamedPort, PortRange } from '../model/ports.ts';
 import { type Match, matchSubject } from '../model/selector.ts';
@@ -79,7 +79,7 @@ export function subjectSelects({ subject }: Policy, pod: Pod, namespace: Namespa
 /** What a policy is in the class of a pod that it matches so. */
 export function memberOf(policy: Policy, match: Match): Policy | undefined {
   if (match === 'no') return undefined;
-  return match === 'yes' ? policy : whereUnsure(policy);
+  return match === 'yes' ? policy : effectIfUncertain(policy);
 }
 
 /** The class of a pod that these policies affect in the direction, in order of precedence. */
@@ -106,8 +106,8 @@ export function tenantOf(policies: readonly Policy[]): string | undefined {
 }
 
 /** Which policy it is, and whether it stands for itself or for what it may say. */
-export function idOf({ id, unsure }: Policy): string {
-  return unsure ? `${id} or not` : id;
+export function idOf({ id, uncertain }: Policy): string {
+  return uncertain ? `${id} or not` : id;
 }
 
 /** By identity: a policy that was written again is another object. */

@@ -140,8 +140,8 @@ function tableOf(
 }
 
 /**
- * The pods that the maps have to know although no policy affects them: all of the node's where unknown pods are
- * denied, and those of other nodes as far as their addresses are in this node's pod networks (N67).
+ * The pods that the pod maps need although no policy affects them, where unknown pods are denied: all pods of the node,
+ * and pods of other nodes with the addresses that they have in this node's pod networks (N67).
  */
 function knownPods(
   { pods }: Cluster,
@@ -151,12 +151,14 @@ function knownPods(
   unknownPods: UnknownPods,
 ): readonly IndexedPod[] {
   if (unknownPods === 'allow') return [];
-  const strays = [...pods.keys()].flatMap(key => strayPod(podIndex.indexedPod(key), node, denied) ?? []);
-  return [...podIndex.local(), ...strays];
+  const remotePods = [...pods.keys()].flatMap(
+    key => remotePodInNetworks(podIndex.indexedPod(key), node, denied) ?? [],
+  );
+  return [...podIndex.local(), ...remotePods];
 }
 
-/** A pod of another node, with those of its addresses that are in this node's pod networks; if there are any. */
-export function strayPod(
+/** A pod of another node, with its addresses in this node's pod networks; undefined if it has none there. */
+export function remotePodInNetworks(
   indexedPod: IndexedPod | undefined,
   node: string,
   denied: readonly Cidr[],

@@ -157,19 +157,19 @@ export function groupElements(group: Group, family: Family, podIndex: PodIndex):
 }
 
 /**
- * Peers that mean nearly everybody: selectors that only say who is not meant. A set of all but a few pods would hold
- * nearly all pods, once for each such selector; here those few are a set, and all pods one that everybody shares:
+ * Peers that mean nearly all pods, by selectors that only exclude some. A set of all but a few pods would hold nearly all
+ * pods, once for each such selector. So the excluded pods are a set, and all pods are another set, which all rules share:
  *
  *     ip saddr @peers-… ip saddr != @others-… accept
  */
 export const EVERY_POD: PodSelector = { namespaces: EVERY_NAMESPACE, pods: EVERYTHING };
 
 /**
- * Of whom a selector only says who is not meant: all pods, or all of one namespace. Undefined where it says who is:
- * then they are as few as it says.
+ * The pods from which a selector only excludes some (NotIn, DoesNotExist): all pods, or all of one namespace. Undefined for
+ * a selector that requires something, and for one of uncertain pods, which are few.
  */
-export function broadScope({ namespaces, pods, among }: PodSelector): PodSelector | undefined {
-  if (among === 'unsure') return undefined; // of whom there are few, or none
+export function broadScope({ namespaces, pods, certainty }: PodSelector): PodSelector | undefined {
+  if (certainty === 'uncertain') return undefined;
   const ofNamespaces = namespaces.kind === 'name' ? [] : namespaces.selector.requirements;
   const requirements = [...ofNamespaces, ...pods.requirements];
   if (requirements.length === 0 || !requirements.every(isNegative)) return undefined;

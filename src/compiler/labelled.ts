@@ -1,4 +1,4 @@
-/** Rules and peers with the name of the policy's rule that they come from, which the kernel's rules carry as a comment. */
+/** Rules and peers with the label of the policy rule that they come from, which becomes the comment of the kernel's rules. */
 
 import { getOrMake } from '../lib/collections/getormake.ts';
 import { NAMESPACE_NAME_LABEL } from '../model/cluster.ts';
@@ -12,10 +12,10 @@ export interface SourcedRule {
   readonly label: string;
 }
 
-/** The rules of a policy in a direction, in its order, with what they mean for those of whom nobody knows enough. */
+/** The rules of a policy in a direction, in its order, with those added that deny peers whose labels are not known (N68). */
 export function sourcedRules(policy: Policy, direction: Direction): SourcedRule[] {
   return (policy[direction] ?? [])
-    .flatMap(withUnsure)
+    .flatMap(withUncertainPeers)
     .map(rule => ({ rule, label: `${policyLabel(policy)} ${ruleLabel(rule)}` }));
 }
 
@@ -23,13 +23,13 @@ function ruleLabel({ path, name }: Rule): string {
   return name === undefined ? path : `${path} ${name}`;
 }
 
-/** Peers, and the rule that names them. */
+/** Peers, with the label of the rule that they belong to. */
 export interface LabelledPeers {
   readonly label: string;
   readonly peers: 'any' | readonly Peer[];
 }
 
-/** One peer, and a rule that names it. */
+/** One peer, with the label of the rule that it belongs to. */
 export interface LabelledPeer<P> {
   readonly label: string;
   readonly peer: P;
@@ -49,11 +49,11 @@ export function distinctBy<T>(values: readonly T[], keyOf: (value: T) => string)
   return [...new Map(values.map(value => [keyOf(value), value])).values()];
 }
 
-// N68 as rules: whom nobody knows whether a rule means is not accepted, is denied, and is denied where he would
-// pass. What a rule accepts stays as it is; the others say among whom they mean their peers.
+// N68 as rules: a peer that a rule might select, because its labels are not known, is never accepted. Deny rules deny
+// it, and so do pass rules, because a rule of the next tier might have denied it.
 
-/** The rules that take the place of this one; the same objects for the same rule. */
-function withUnsure(rule: Rule): readonly Rule[] {
+/** The rules that replace this one; the same objects for the same rule. */
+function withUncertainPeers(rule: Rule): readonly Rule[] {
   return getOrMake(known, rule, () => expand(rule));
 }
 
@@ -61,18 +61,21 @@ const known = new WeakMap<Rule, readonly Rule[]>();
 
 function expand(rule: Rule): readonly Rule[] {
   const { action, peers } = rule;
-  if (action === 'accept' || peers === 'any' || !peers.some(mayBeUnsure)) return [rule];
-  if (action === 'deny') return [{ ...rule, peers: peers.map(among('possible')) }];
-  // Whoever is meant for sure has passed by then.
-  return [rule, { ...rule, action: 'deny', peers: peers.filter(mayBeUnsure).map(among('unsure')) }];
+  if (action === 'accept' || peers === 'any' || !peers.some(canBeUncertain)) return [rule];
+  if (action === 'deny') return [{ ...rule, peers: peers.map(withCertainty('possible')) }];
+  // The deny rule is behind the pass rule, which has taken every peer that it certainly selects.
+  return [
+    rule,
+    { ...rule, action: 'deny', peers: peers.filter(canBeUncertain).map(withCertainty('uncertain')) },
+  ];
 }
 
-function among(among: NonNullable<PodSelector['among']>): (peer: Peer) => Peer {
-  return peer => (mayBeUnsure(peer) ? { ...peer, selector: { ...peer.selector, among } } : peer);
+function withCertainty(certainty: NonNullable<PodSelector['certainty']>): (peer: Peer) => Peer {
+  return peer => (canBeUncertain(peer) ? { ...peer, selector: { ...peer.selector, certainty } } : peer);
 }
 
-/** Whether it takes labels to tell; the name of a namespace is always known. */
-function mayBeUnsure(peer: Peer): peer is Extract<Peer, { kind: 'pods' }> {
+/** Whether labels decide what the peer selects. A namespace's name is always known, so a selector of it alone is certain. */
+function canBeUncertain(peer: Peer): peer is Extract<Peer, { kind: 'pods' }> {
   if (peer.kind !== 'pods') return false;
   const { namespaces, pods } = peer.selector;
   return pods.requirements.length > 0 || (namespaces.kind === 'labels' && asksForLabels(namespaces.selector));

@@ -68,10 +68,10 @@ test('a pod that a policy selects and one that it may select have sets of their 
     name: `names-${name}`,
     group: { kind: 'names', patterns: [name] } as const,
   }));
-  const policy = (unsure: boolean, ...names: string[]) =>
+  const policy = (uncertain: boolean, ...names: string[]) =>
     ({
       id: 'ClusterNetworkPolicy x',
-      unsure,
+      uncertain,
       egress: [{ peers: names.map(name => ({ kind: 'domain', name })) }],
     }) as unknown as Policy;
   const placement = (key: string, policies: readonly Policy[]) => ({
@@ -80,7 +80,7 @@ test('a pod that a policy selects and one that it may select have sets of their 
   });
   const placements = [
     placement('shop/sure', [policy(false, 'a.example', 'b.example')]),
-    placement('shop/unsure', [policy(true, 'b.example')]),
+    placement('shop/uncertain', [policy(true, 'b.example')]),
   ];
   for (const some of [placements, placements.toReversed()])
     expect(namesSubjects(some, groups).pods.map(({ sets }) => sets)).toEqual([

@@ -155,9 +155,9 @@ class Engines {
     this.queue = queue && { queue, resolvers: readResolvers(servers), ports };
   }
 
-  readonly make: MakeEngine = goesAhead => {
+  readonly make: MakeEngine = stagesPrepared => {
     const { node, unknownPods, podLinks } = this.#options;
-    const limits = { goesAhead, denials: this.#denials };
+    const limits = { stagesPrepared, denials: this.#denials };
     this.#latest = new Incremental(node, unknownPods, podLinks, this.queue, limits);
     return this.#latest;
   };

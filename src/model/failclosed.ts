@@ -9,25 +9,25 @@ export function failClosed(rule: DecodedRule, tier: Tier): Rule {
 }
 
 /**
- * What a policy says to a pod of which it is not known whether it is selected (N68): a NetworkPolicy isolates it and
- * allows nothing; of a cluster policy, what denies counts, and to pass by may be to pass by a denial, so it denies.
- * The same object for the same policy.
+ * What is left of a policy for a pod of which it is not known whether the policy selects it (N68). A NetworkPolicy isolates
+ * the pod and allows nothing. Of a cluster policy the deny rules stay, and pass rules deny, because they might skip a
+ * deny rule of a later tier. Returns the same object for the same policy.
  */
-export function whereUnsure(policy: Policy): Policy {
-  const known = policy.unsure ? policy : unsure.get(policy);
+export function effectIfUncertain(policy: Policy): Policy {
+  const known = policy.uncertain ? policy : uncertainOf.get(policy);
   if (known !== undefined) return known;
   const { ingress: _, egress: __, ...frame } = policy;
   const closed: Policy = {
     ...frame,
-    unsure: true,
+    uncertain: true,
     ...closedIn(policy, 'ingress'),
     ...closedIn(policy, 'egress'),
   };
-  unsure.set(policy, closed);
+  uncertainOf.set(policy, closed);
   return closed;
 }
 
-const unsure = new WeakMap<Policy, Policy>();
+const uncertainOf = new WeakMap<Policy, Policy>();
 
 function closedIn(policy: Policy, direction: Direction): Partial<Record<Direction, readonly Rule[]>> {
   const rules = policy[direction];

@@ -46,8 +46,8 @@ export interface Policy {
   /** Priority within the tier, lower first (C11); 0 where the kind has none. */
   readonly order: number;
   readonly subject: PodSelector;
-  /** Only what holds although it is not known whether the subject means the pod: see `whereUnsure`. */
-  readonly unsure?: true;
+  /** Set in what `effectIfUncertain` leaves of a policy for pods of which it is not known whether the subject selects them. */
+  readonly uncertain?: true;
   /** Absent where its rules are its author's. */
   readonly isolateOnly?: IsolateOnly;
   /** Its author wants to see what it would do: it is never in force (`ClusterState` keeps it apart). */

@@ -4,7 +4,7 @@ import { matchesMany } from './manyrequirements.ts';
 
 export type { Labelled, LabelSelector, Labels, Operator, Requirement };
 
-/** Whether a selector means something. `unknown` allows nothing, and denies all the same (N68). */
+/** Whether a selector selects an object. Where that is `unknown`, rules that allow do not apply, and rules that deny do (N68). */
 export type Match = 'yes' | 'no' | 'unknown';
 
 export const EVERYTHING: LabelSelector = { requirements: [] };
@@ -18,8 +18,11 @@ export type NamespaceSelector =
 export interface PodSelector {
   readonly namespaces: NamespaceSelector;
   readonly pods: LabelSelector;
-  /** Whom a rule means by it: those whom it selects for sure (the default), all whom it may, or the rest. */
-  readonly among?: 'possible' | 'unsure';
+  /**
+   * Which pods a rule with this selector applies to, where labels may not be known: absent, pods that it certainly selects;
+   * `possible`, these and pods that it might select; `uncertain`, only pods that it might select.
+   */
+  readonly certainty?: 'possible' | 'uncertain';
 }
 
 export const EVERY_NAMESPACE: NamespaceSelector = { kind: 'labels', selector: EVERYTHING };
@@ -31,7 +34,7 @@ export function matchesLabels(selector: LabelSelector, labels: Labels): boolean 
   return requirements.every(requirement => holds(requirement, labels));
 }
 
-/** Longer lists are asked by key, so that it costs what the labels are and not what the selector is. */
+/** Longer selectors are looked up by label key, so that the cost grows with the labels and not with the selector. */
 const FEW = 8;
 
 function holds({ key, operator, values }: Requirement, labels: Labels): boolean {
@@ -55,7 +58,7 @@ export function matchLabels(selector: LabelSelector, labelled: Labelled): Match 
   return selector.unreadable ? 'unknown' : 'yes';
 }
 
-/** A requirement on a label that may be there or not neither holds nor fails. */
+/** For an object whose labels are only known in part: a requirement on a key that is not known neither holds nor fails. */
 function matchPartly({ requirements, unreadable }: LabelSelector, labels: Labels): Match {
   const known = requirements.filter(({ key }) => Object.hasOwn(labels, key));
   if (!known.every(requirement => holds(requirement, labels))) return 'no';
@@ -89,15 +92,15 @@ export function matchSubject(
   return match === 'yes' && pod.isolateOnly ? 'unknown' : match;
 }
 
-/** Whether a rule that has this selector means a pod of this namespace. */
+/** Whether a rule with this selector applies to a pod of this namespace. */
 export function selectsPod(
   selector: PodSelector,
   pod: Labelled & { readonly namespace: string },
   namespace: Labelled,
 ): boolean {
   const match = matchPod(selector, pod, namespace);
-  if (selector.among === undefined) return match === 'yes';
-  return match === 'unknown' || (selector.among === 'possible' && match === 'yes');
+  if (selector.certainty === undefined) return match === 'yes';
+  return match === 'unknown' || (selector.certainty === 'possible' && match === 'yes');
 }
 
 /** kubectl's selector syntax: `app=web,tier in (a, b),!legacy`; `*` for everything. */
@@ -119,9 +122,9 @@ function requirementText({ key, operator, values }: Requirement): string {
 }
 
 /** `pods app=web in namespace shop`, `all pods in namespaces team=a`. */
-export function podSelectorText({ namespaces, pods, among }: PodSelector): string {
+export function podSelectorText({ namespaces, pods, certainty }: PodSelector): string {
   const whom = pods.requirements.length === 0 ? 'all pods' : `pods ${selectorText(pods)}`;
-  const who = among === 'unsure' ? `perhaps ${whom}` : whom;
+  const who = certainty === 'uncertain' ? `perhaps ${whom}` : whom;
   if (namespaces.kind === 'name') return `${who} in namespace ${namespaces.name}`;
   if (namespaces.selector.requirements.length === 0) return `${who} in all namespaces`;
   return `${who} in namespaces ${selectorText(namespaces.selector)}`;

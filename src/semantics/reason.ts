@@ -51,8 +51,8 @@ export function ruleSays({ cluster }: View, policy: Policy, rule: Rule, packet: 
 /** N68. */
 function doubt(cluster: Cluster, policy: Policy, rule: Rule, packet: Packet): string {
   const { subject, peerPod } = packet;
-  if (policy.unsure && subject.isolateOnly) return `; what it allows to ${subject.key} is on its way`;
-  if (policy.unsure) return `; it is not known whether the policy selects ${subject.key}`;
+  if (policy.uncertain && subject.isolateOnly) return `; what it allows to ${subject.key} is on its way`;
+  if (policy.uncertain) return `; it is not known whether the policy selects ${subject.key}`;
   if (peerPod === undefined || matchRule(cluster, rule, packet) !== 'unknown') return '';
   return `; it is not known whether that means ${peerPod.key}`;
 }

@@ -4,7 +4,7 @@ import { getOrMake } from '../lib/collections/getormake.ts';
 import type { Address } from '../model/address.ts';
 import { addressOwners } from '../model/addressowners.ts';
 import { addressesOfNode, type Cluster, type Node, namespaceAround, type Pod } from '../model/cluster.ts';
-import { whereUnsure } from '../model/failclosed.ts';
+import { effectIfUncertain } from '../model/failclosed.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import type { Direction, Policy, Rule, Tier } from '../model/policy.ts';
 import { matchSubject } from '../model/selector.ts';
@@ -115,7 +115,7 @@ export function policiesAmong(
 export function asSeenBy(pod: Pod, policy: Policy, cluster: Cluster): readonly Policy[] {
   const match = matchSubject(policy.subject, pod, namespaceAround(cluster, pod));
   if (match === 'no') return [];
-  return [match === 'yes' ? policy : whereUnsure(policy)];
+  return [match === 'yes' ? policy : effectIfUncertain(policy)];
 }
 
 export interface MatchingRule {

@@ -72,14 +72,14 @@ export function judge(
   const evaluate = evaluatorIn(inhabited);
   const before = inhabited === unresolved ? evaluate : evaluatorIn(unresolved);
   const cases: Case[] = [];
-  const isFull = () => cases.length >= MOST_CASES;
+  const isAtLimit = () => cases.length >= MOST_CASES;
   for (const source of from)
     for (const to of targets)
       for (const pair of pairs(source.candidates, assignedTo.get(to.place)!.candidates, family)) {
-        if (isFull()) break;
+        if (isAtLimit()) break;
         cases.push(...casesOf(evaluate, source.place, to, pair).map(each => withUnresolved(each, before)));
       }
-  return { cases, cluster: inhabited, isCut: isFull() || assigned.some(({ isCut }) => isCut) };
+  return { cases, cluster: inhabited, isCut: isAtLimit() || assigned.some(({ isCut }) => isCut) };
 }
 
 function namesIn(assigned: Iterable<AssignedAddresses>): ReadonlyMap<Address, string> {

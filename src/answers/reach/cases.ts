@@ -4,7 +4,7 @@ import { getOrMake } from '../../lib/collections/getormake.ts';
 import { assertNever } from '../../lib/text/assert.ts';
 import type { ContainerPort } from '../../model/cluster.ts';
 import { patternsOfPolicy } from '../../model/domainpeers.ts';
-import { whereUnsure } from '../../model/failclosed.ts';
+import { effectIfUncertain } from '../../model/failclosed.ts';
 import {
   type Action,
   type Direction,
@@ -28,7 +28,7 @@ export function policiesByTemplate({ policies, selected, templates }: ClusterInd
   for (const policy of policies) {
     const { yes, indeterminate } = selected.of(policy.subject);
     for (const template of yes) found[template]!.push(policy);
-    for (const template of indeterminate) found[template]!.push(whereUnsure(policy));
+    for (const template of indeterminate) found[template]!.push(effectIfUncertain(policy));
   }
   return found;
 }

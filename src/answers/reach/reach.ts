@@ -209,7 +209,7 @@ class FamilyReach {
     if (template === undefined) return undefined;
     const { portsText } = this.#clusterIndex.templates.all[template]!;
     const policies = this.#policies[template]!.filter(policy => policy[direction] !== undefined);
-    const names = policies.map(({ id, unsure }) => `${id}${unsure ? '?' : ''}`);
+    const names = policies.map(({ id, uncertain }) => `${id}${uncertain ? '?' : ''}`);
     const key = JSON.stringify([direction, direction === 'ingress' && portsText, names, ...resolved]);
     return getOrMake(this.#judgements, key, () => {
       const groups = judgePeers(

@@ -40,7 +40,7 @@ import { LiveAttachedPods, LiveBases, LiveLinkPart } from './nodeparts.ts';
 import { LivePlacements } from './placements.ts';
 import { LivePods } from './pods/livepods.ts';
 import { type IndexedPod, PodIndex } from './pods/podindex.ts';
-import { LiveStrays } from './pods/strays.ts';
+import { LiveRemotePods } from './pods/remotepods.ts';
 import { PodPreparations } from './preparations/podpreparations.ts';
 import { PolicyPreparations } from './preparations/policypreparations.ts';
 import { LivePreparations } from './preparations/preparations.ts';
@@ -65,7 +65,7 @@ export class Incremental {
   readonly #unknownPods: UnknownPods;
   /** Of a node whose pods we link. */
   readonly #attachedPods: LiveAttachedPods | undefined;
-  readonly #strays: LiveStrays;
+  readonly #remotePods: LiveRemotePods;
   #portsText: string | undefined;
   #bridge: Table | undefined;
   readonly #bases: LiveBases;
@@ -86,14 +86,14 @@ export class Incremental {
     dnsQueue?: DnsQueue,
     limits: Partial<Limits> = {},
   ) {
-    const { mostAsked, room, patience, mostEntries, goesAhead, denials } = { ...LIMITS, ...limits };
+    const { mostAsked, room, patience, mostEntries, stagesPrepared, denials } = { ...LIMITS, ...limits };
     this.#node = node;
     this.#unknownPods = unknownPods;
     this.#bases = new LiveBases(this.#state, { node, unknownPods, podLinks, limits: denials });
     this.#attachedPods = podLinks === 'ours' ? new LiveAttachedPods(this.#state, node) : undefined;
     this.#linkPart = new LiveLinkPart(this.#state, node);
     this.#podIndex = new PodIndex(this.#state, node);
-    this.#strays = new LiveStrays(this.#podIndex, node);
+    this.#remotePods = new LiveRemotePods(this.#podIndex, node);
     this.#groups = new LiveGroups(this.#state, this.#podIndex, room);
     this.#mostAsked = mostAsked;
     this.#names = new LiveNames(dnsQueue);
@@ -108,7 +108,7 @@ export class Incremental {
       node,
     };
     this.#moves = new LocalMoves(live);
-    this.#preparations = new LivePreparations(this.#groups, this.#classes, goesAhead);
+    this.#preparations = new LivePreparations(this.#groups, this.#classes, stagesPrepared);
     this.#comingPolicies = new PolicyPreparations(live, this.#preparations, mostEntries);
     const comingPods = new PodPreparations(live, this.#preparations, patience);
     this.#livePods = new LivePods(this.#state, this.#podIndex, this.#groups, node, comingPods);
@@ -219,13 +219,13 @@ export class Incremental {
     const renewed = marked.node.has(this.#node) && this.#bases.renew(this.#names.answers);
     if (marked.node.has(this.#node)) this.#renewBridge();
     this.#linkPart.refreshNodes(marked.node);
-    // Of the pods that are gone only `pods` knows.
-    const strays = renewed ? new Set([...this.#state.pods.keys(), ...pods]) : pods;
-    const strayed = this.#strays.refresh(strays, this.#bases.denied);
+    // `pods` is included, because pods that are gone are no longer in the state.
+    const candidates = renewed ? new Set([...this.#state.pods.keys(), ...pods]) : pods;
+    const remoteChanged = this.#remotePods.refresh(candidates, this.#bases.denied);
     this.#attachedPods?.refreshNodes(marked.node);
     if (marked.hostPort.size > 0) this.#attachedPods?.refreshHostPorts();
     const { moved, refused } = yield* this.#moves.placeAll(pods, moves);
-    if (moved || strayed) this.#podMaps = this.#makePodMaps();
+    if (moved || remoteChanged) this.#podMaps = this.#makePodMaps();
     for (const policy of refused) this.#followRefused(policy);
     const changed = new Set([...marked.policy, ...refused.map(({ id }) => id)]);
     const flipped = this.#names.refreshPolicies(changed, this.#state);
@@ -258,7 +258,7 @@ export class Incremental {
   #makePodMaps(): Record<Family, readonly NftSet[]> {
     const placements = this.#placements.all();
     const local = this.#unknownPods === 'deny' ? this.#podIndex.local() : [];
-    const known = [...local, ...this.#strays.all()];
+    const known = [...local, ...this.#remotePods.all()];
     return { ip: podMaps(placements, known, 'ip'), ip6: podMaps(placements, known, 'ip6') };
   }
 

@@ -7,15 +7,15 @@ import { POD_PATIENCE, type PodPatience } from './preparations/podpreparations.t
 import { MOST_AT_ONCE } from './preparations/policypreparations.ts';
 
 export interface Limits {
-  /** How many pods it may ask about groups for what can wait. */
+  /** How many look-ups of a pod in a group a flush may do for changes that can wait. */
   readonly mostAsked: number;
-  /** What its sets may have. */
+  /** How many members the sets may have. */
   readonly room: SetQuota;
   readonly patience: PodPatience;
-  /** Of how many entries a namespace is oversized (policypreparations.ts). */
+  /** A namespace with more entries than this is oversized (policypreparations.ts). */
   readonly mostEntries: number;
-  /** What is prepared is in the tables before it is in force (preparedclasses.ts). */
-  readonly goesAhead: boolean;
+  /** Chains and sets that are prepared are added to the tables before any packet reaches them (preparedclasses.ts). */
+  readonly stagesPrepared: boolean;
   /** The rates at which the rules report denied packets; undefined where they report none. */
   readonly denials?: DenialLimits | undefined;
 }
@@ -25,5 +25,5 @@ export const LIMITS: Limits = {
   room: SET_QUOTA,
   patience: POD_PATIENCE,
   mostEntries: MOST_AT_ONCE,
-  goesAhead: true,
+  stagesPrepared: true,
 };

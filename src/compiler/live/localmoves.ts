@@ -54,7 +54,7 @@ export class LocalMoves {
     const { state, groups, classes, placements } = this.#live;
     const all: Policy[] = [];
     for (;;) {
-      const beyond = yield* groups.fillHollow();
+      const beyond = yield* groups.fillWithinQuota();
       if (beyond.length === 0) return all;
       const refused = beyond.flatMap(namespace => this.#tooLarge(namespace, changed));
       if (refused.length === 0) throw new Error(`no policy of ${beyond} needs what it has no room for`);

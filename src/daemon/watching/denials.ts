@@ -49,9 +49,9 @@ async function countersOfDenials(): Promise<number[]> {
 
 const EVERY_MS = 40;
 /** While packets come as fast as the limits let them: to wake up costs more than to name what is there. */
-const CROWDED_EVERY_MS = 160;
+const BUSY_EVERY_MS = 160;
 /** In one turn: two are one name that is asked for in both families. */
-const CROWDED = 3;
+const BUSY = 3;
 /** A flood is read in turns, between which everybody else has one. */
 const MOST_AT_ONCE = 64;
 const AT_ONCE = 32;
@@ -165,8 +165,8 @@ export class Denials {
     this.#timer = setTimeout(() => {
       const before = this.#counts.read;
       this.#read();
-      const isCrowded = this.#counts.read - before >= CROWDED;
-      if (this.#socket !== undefined) this.#readIn(isCrowded ? CROWDED_EVERY_MS : EVERY_MS);
+      const isBusy = this.#counts.read - before >= BUSY;
+      if (this.#socket !== undefined) this.#readIn(isBusy ? BUSY_EVERY_MS : EVERY_MS);
     }, ms).unref();
   }
 

@@ -31,10 +31,10 @@ test('a group for which its namespace has no room asks nobody, and is filled whe
   const groups = groupsInRoom(PODS - 1);
   expect(groups.acquire(a, 'ip', 'tenant')).toBe(PODS);
   expect(groups.acquire(bb, 'ip', 'tenant')).toBe(0);
-  expect(wholeOf(groups.fillHollow())).toEqual(['tenant']);
+  expect(wholeOf(groups.fillWithinQuota())).toEqual(['tenant']);
   expect(groups.membersOf(bb)).toBe(0);
   groups.release(a, 'ip', 'tenant');
-  expect(wholeOf(groups.fillHollow())).toEqual(['tenant']);
+  expect(wholeOf(groups.fillWithinQuota())).toEqual(['tenant']);
   expect(groups.membersOf(bb)).toBe(PODS);
 });
 
@@ -43,15 +43,15 @@ test('a group that somebody else needs too is filled, and still counts for whoev
     const groups = groupsInRoom(PODS);
     groups.acquire(a, 'ip', 'tenant');
     groups.acquire(a, 'ip6', 'tenant');
-    expect(wholeOf(groups.fillHollow())).toEqual([]);
+    expect(wholeOf(groups.fillWithinQuota())).toEqual([]);
     groups.acquire(bb, 'ip', 'tenant');
     expect(groups.membersOf(bb)).toBe(PODS);
-    expect(wholeOf(groups.fillHollow())).toEqual(['tenant']);
+    expect(wholeOf(groups.fillWithinQuota())).toEqual(['tenant']);
     const third = { ...bb, name: 'peers-third' };
     expect(groups.acquire(third, 'ip', 'tenant')).toBe(0);
     expect(groups.acquire(third, 'ip', other)).toBe(PODS);
     for (const group of [bb, third]) groups.release(group, 'ip', 'tenant');
-    expect(wholeOf(groups.fillHollow())).toEqual([]);
+    expect(wholeOf(groups.fillWithinQuota())).toEqual([]);
     expect(groups.room.roomOf('tenant')).toBe(0);
   }
 });

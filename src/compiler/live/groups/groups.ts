@@ -28,8 +28,8 @@ interface LiveGroup {
   readonly uses: Record<Family, number>;
   /** Of those, by the namespaces whose NetworkPolicies need it. */
   readonly tenants: Map<string, number>;
-  /** Its members are in its sets; else there was no room for them, and nobody may program it. */
-  isFull: boolean;
+  /** Whether its members are in its sets. Until the quota has room for them, the group must not be programmed. */
+  isFilled: boolean;
   /** What each node puts into the sets. Of pods nobody keeps it: there are very many, and what they were tells it. */
   readonly nodes: Map<string, readonly ElementKey[]>;
   readonly sets: Record<Family, LiveSet>;
@@ -50,8 +50,8 @@ export class LiveGroups {
   #changes = 0;
   /** Names of groups whose sets came, went or changed since the last flush. */
   #changed = new Set<string>();
-  /** Those that are not full. */
-  readonly #hollow = new Set<LiveGroup>();
+  /** Groups that wait for room in the quota: their sets have no members yet. */
+  readonly #unfilled = new Set<LiveGroup>();
 
   constructor(cluster: Cluster, podIndex: PodIndex, room: SetQuota = SET_QUOTA) {
     this.#cluster = cluster;
@@ -85,20 +85,20 @@ export class LiveGroups {
   }
 
   /**
-   * One more user in a table; the first one of all brings the group to life. Answers how many pods were asked for it: none
-   * where the namespace, whose policies alone need it, has no room for more members (`fillHollow`).
+   * Adds a user in the table of a family; the first user creates the group. Returns how many pods were looked at to fill it:
+   * none where only one namespace's policies need it and that has no room for more members (see `fillWithinQuota`).
    */
   acquire(named: NamedGroup, family: Family, namespace?: string): number {
     const live = getOrMake(this.#groups, named.name, () => newGroup(named));
     if (live.uses[family]++ === 0) this.#changed.add(named.name);
     if (namespace !== undefined) this.#addTenant(live, namespace);
-    if (live.isFull) return 0;
+    if (live.isFilled) return 0;
     if (namespace === undefined || this.#ledger.roomOf(namespace) >= 0) return this.#fill(live);
-    this.#hollow.add(live);
+    this.#unfilled.add(live);
     return 0;
   }
 
-  /** One user less; the last one of all ends the group. */
+  /** Removes a user; the group ends with its last one. */
   release({ name }: NamedGroup, family: Family, namespace?: string): void {
     const live = this.#groups.get(name)!;
     if (--live.uses[family] === 0) this.#changed.add(name);
@@ -111,9 +111,9 @@ export class LiveGroups {
     return this.#ledger;
   }
 
-  /** Fills those for which there is room by now. Answers the namespaces whose policies need more than there is: where none does, none is left. */
-  *fillHollow(): Pieces<readonly string[]> {
-    for (const live of this.#hollow) {
+  /** Fills the groups for which the quota has room by now. Returns the namespaces whose policies need more members than that. */
+  *fillWithinQuota(): Pieces<readonly string[]> {
+    for (const live of this.#unfilled) {
       if ([...live.tenants.keys()].every(namespace => this.#ledger.roomOf(namespace) < 0)) continue;
       this.#fill(live);
       yield;
@@ -184,9 +184,9 @@ export class LiveGroups {
   /** Answers how many pods were asked. */
   #fill(live: LiveGroup): number {
     const { group } = live.named;
-    live.isFull = true;
+    live.isFilled = true;
     this.#changed.add(live.named.name);
-    this.#hollow.delete(live);
+    this.#unfilled.delete(live);
     for (const selector of podSelectorsOf(group)) this.#byPodSelector.add(selector, live);
     for (const selector of askedSelectorsOf(group)) this.#byMention.add(selector, live);
     if (nodeSelectorsOf(group).length > 0) this.#withNodes.add(live);
@@ -210,8 +210,8 @@ export class LiveGroups {
 
   #end(live: LiveGroup): void {
     this.#groups.delete(live.named.name);
-    this.#hollow.delete(live);
-    if (!live.isFull) return;
+    this.#unfilled.delete(live);
+    if (!live.isFilled) return;
     for (const selector of podSelectorsOf(live.named.group)) this.#byPodSelector.delete(selector, live);
     for (const selector of askedSelectorsOf(live.named.group)) this.#byMention.delete(selector, live);
     this.#withNodes.delete(live);
@@ -243,7 +243,7 @@ export class LiveGroups {
 
 function newGroup(named: NamedGroup): LiveGroup {
   const sets = { ip: new LiveSet(groupSet(named, 'ip')), ip6: new LiveSet(groupSet(named, 'ip6')) };
-  return { named, uses: { ip: 0, ip6: 0 }, tenants: new Map(), isFull: false, nodes: new Map(), sets };
+  return { named, uses: { ip: 0, ip6: 0 }, tenants: new Map(), isFilled: false, nodes: new Map(), sets };
 }
 
 function sizeOf({ sets }: LiveGroup): number {

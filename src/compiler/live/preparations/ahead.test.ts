@@ -117,6 +117,6 @@ test('an object that goes ahead is known as that, until it is in force', () => {
 });
 
 test('an engine that is told so puts nothing ahead', () => {
-  const engine = flushedEngineOf(before, { ...LIMITS, goesAhead: false });
+  const engine = flushedEngineOf(before, { ...LIMITS, stagesPrepared: false });
   expect(preparing(engine, [ofAll('one', 81)]).flat()).toEqual([]);
 });

@@ -76,7 +76,7 @@ interface Beginning {
 export class LivePreparations {
   readonly #groups: LiveGroups;
   readonly #classes: LiveClasses;
-  readonly #goesAhead: boolean;
+  readonly #stagesPrepared: boolean;
   /** Those whose last turn is longest ago come first. */
   readonly #preparations = new Map<string, Preparation>();
   #wanted: ReadonlyMap<string, PreparationRequest> = new Map();
@@ -85,10 +85,10 @@ export class LivePreparations {
   /** No group was filled because somebody waited: once, and not twice in a row. */
   #isPassedOver = false;
 
-  constructor(groups: LiveGroups, classes: LiveClasses, goesAhead: boolean) {
+  constructor(groups: LiveGroups, classes: LiveClasses, stagesPrepared: boolean) {
     this.#groups = groups;
     this.#classes = classes;
-    this.#goesAhead = goesAhead;
+    this.#stagesPrepared = stagesPrepared;
   }
 
   /** From now on, of policies or of pods, these and no others. */
@@ -182,7 +182,7 @@ export class LivePreparations {
     const targetClasses = yield* request.targetClasses();
     yield;
     const builders = yield* this.#build(targetClasses);
-    const unsent = this.#goesAhead ? [...targetClasses] : [];
+    const unsent = this.#stagesPrepared ? [...targetClasses] : [];
     const preparation: Preparation = {
       request,
       inputs,

@@ -1,7 +1,7 @@
 /** What the three cluster-wide kinds share: subject, rules, peers. Each kind's file says how its dialect differs. */
 import { BUDGET, excessOf } from '../../../model/budget.ts';
 import type { ClusterEvent } from '../../../model/cluster.ts';
-import { failClosed, whereUnsure } from '../../../model/failclosed.ts';
+import { effectIfUncertain, failClosed } from '../../../model/failclosed.ts';
 import type {
   Action,
   Direction,
@@ -59,7 +59,7 @@ export function decodeClusterPolicy(object: Field, dialect: Dialect): ClusterEve
   const subject = readSubject(spec.get('subject'), dialect);
   const frame = { id, kind, name, ...place, subject, ...readEnforcement(object) };
   const policy = withinBudget(frame, spec, dialect);
-  return { type: 'policy', key: id, value: isSure ? policy : whereUnsure(policy) };
+  return { type: 'policy', key: id, value: isSure ? policy : effectIfUncertain(policy) };
 }
 
 /** The policy with its rules; where they are more than a policy may have, none of them is taken at its word. */

@@ -200,7 +200,7 @@ test('decodeObject() of a policy with an error opens nothing that the policy wit
       reported.events++;
       const [policy, original] = [event.value as Policy, decodeObject(object).event!.value as Policy];
       expectNoWider(policy, original);
-      if (!policy.unsure) expectNoRuleLost(policy, mutant as typeof CLUSTER_NETWORK_POLICY);
+      if (!policy.uncertain) expectNoRuleLost(policy, mutant as typeof CLUSTER_NETWORK_POLICY);
       // N58: a selector that is not there is one that selects everything.
       const { spec } = mutant as { spec?: { podSelector?: unknown } };
       if (original.kind !== 'NetworkPolicy' || spec?.podSelector) expectSameSubjectOrUnsure(policy, original);
@@ -219,7 +219,7 @@ function expectNoWider(policy: Policy, original: Policy): void {
   for (const direction of ['ingress', 'egress'] as const) {
     const [rules, before] = [policy[direction], original[direction]];
     // What accepts is left out of a policy without a place.
-    if (before !== undefined && !policy.unsure) expect(rules, direction).toBeDefined();
+    if (before !== undefined && !policy.uncertain) expect(rules, direction).toBeDefined();
     for (const rule of rules ?? [])
       expectNoWiderRule(
         rule,

@@ -1,13 +1,13 @@
 /** Pods of other nodes with addresses in this node's pod networks, where unknown pods are denied (N67). */
 import type { Cidr } from '../../../model/address.ts';
 import type { PodKey } from '../../../model/cluster.ts';
-import { strayPod } from '../../compile.ts';
+import { remotePodInNetworks } from '../../compile.ts';
 import type { IndexedPod, PodIndex } from './podindex.ts';
 
-export class LiveStrays {
+export class LiveRemotePods {
   readonly #podIndex: PodIndex;
   readonly #node: string;
-  readonly #strays = new Map<PodKey, IndexedPod>();
+  readonly #remotePods = new Map<PodKey, IndexedPod>();
 
   constructor(podIndex: PodIndex, node: string) {
     this.#podIndex = podIndex;
@@ -15,7 +15,7 @@ export class LiveStrays {
   }
 
   all(): Iterable<IndexedPod> {
-    return this.#strays.values();
+    return this.#remotePods.values();
   }
 
   /**
@@ -25,10 +25,10 @@ export class LiveStrays {
   refresh(keys: Iterable<PodKey>, denied: readonly Cidr[]): boolean {
     let changed = false;
     for (const key of keys) {
-      const stray = strayPod(this.#podIndex.indexedPod(key), this.#node, denied);
-      changed ||= stray !== undefined || this.#strays.has(key);
-      if (stray === undefined) this.#strays.delete(key);
-      else this.#strays.set(key, stray);
+      const remotePod = remotePodInNetworks(this.#podIndex.indexedPod(key), this.#node, denied);
+      changed ||= remotePod !== undefined || this.#remotePods.has(key);
+      if (remotePod === undefined) this.#remotePods.delete(key);
+      else this.#remotePods.set(key, remotePod);
     }
     return changed;
   }
