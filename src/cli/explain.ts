@@ -1,5 +1,5 @@
 import { inDoubt, type Question } from '../answers/questions/answer.ts';
-import { type Asked, ask, parseQuestions, type Unreadable } from '../answers/questions/ask.ts';
+import { ask, parseQuestions, type QuestionResult, type Unreadable } from '../answers/questions/ask.ts';
 import { type NamedEndpoint, parseEndpoint, shortServiceName } from '../answers/questions/endpoint.ts';
 import { answerObject, fixOf } from '../answers/questions/explanation.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
@@ -53,12 +53,12 @@ export async function explain(
   return exitCodeOf(asked);
 }
 
-function answered(asked: readonly Asked[]) {
+function answered(asked: readonly QuestionResult[]) {
   return asked.flatMap(each => ('answer' in each ? [each] : []));
 }
 
 /** Policies that could not be read may decide anything. */
-function withoutVerdict(asked: Asked): Asked {
+function withoutVerdict(asked: QuestionResult): QuestionResult {
   return 'answer' in asked ? { answer: inDoubt(asked.answer, HIDDEN) } : asked;
 }
 
@@ -128,6 +128,6 @@ function questionsIn(content: string, file: string): readonly (Question | Unread
 const CODES = { allow: 0, deny: 1, undecided: 2 } as const;
 
 /** 0: all is allowed; 1: something is denied; 2: error or undecided. */
-function exitCodeOf(asked: readonly Asked[]): number {
+function exitCodeOf(asked: readonly QuestionResult[]): number {
   return Math.max(0, ...asked.map(each => ('error' in each ? 2 : CODES[each.answer.verdict])));
 }

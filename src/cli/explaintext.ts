@@ -7,10 +7,10 @@ import {
   groupsOf,
   type Verdict,
 } from '../answers/questions/answer.ts';
-import type { Asked } from '../answers/questions/ask.ts';
+import type { QuestionResult } from '../answers/questions/ask.ts';
 import { nearMissesOf } from '../answers/questions/explanation.ts';
 import type { Fix, Flip } from '../answers/questions/fix/fix.ts';
-import { type Case, withNames } from '../answers/questions/judge.ts';
+import { type JudgedFlow, withNames } from '../answers/questions/judge.ts';
 import type { NearMiss } from '../answers/questions/nearmiss.ts';
 import { plural } from '../lib/text/plural.ts';
 import { FAMILY_NAME, type Family } from '../model/address.ts';
@@ -22,7 +22,7 @@ import { HANG } from '../terminal/hang.ts';
 import { yamlText } from '../terminal/yamltext.ts';
 
 /** One line of many: the verdict and the reason that matters most. */
-export function answerLine(asked: Asked): string {
+export function answerLine(asked: QuestionResult): string {
   if ('error' in asked) return `${pc.yellow('error')}  ${HANG}${asked.words}  ${asked.error}`;
   const { question, verdict, reason } = asked.answer;
   const rest = [differenceText(asked.answer), reason].filter(Boolean).join('; ');
@@ -46,17 +46,17 @@ export function answerLines(answer: Answer, unknownPods: UnknownPods, isWide = f
 }
 
 function headText({ question, decisive, cases }: Answer): string {
-  const isOne = new Set(cases.map(({ from, to }) => `${from.name} ${to.place.name}`)).size === 1;
+  const isOne = new Set(cases.map(({ from, to }) => `${from.name} ${to.endpoint.name}`)).size === 1;
   if (decisive === undefined || !isOne || decisive.fromRange || decisive.toRange || decisive.to.service)
     return `${question.from} -> ${question.to}`;
   return namedFlow(decisive);
 }
 
-function namedFlow({ from, to, flow }: Case): string {
+function namedFlow({ from, to, flow }: JudgedFlow): string {
   const name = (known: string, address: string) => (known === address ? address : `${known} (${address})`);
   const [, target = ''] = flowText(flow).split(' -> ');
   const tail = target.slice(target.indexOf(flow.to) + flow.to.length).replace(/^\]/, '');
-  return `${name(from.name, flow.from)} -> ${name(to.place.name, flow.to)}${tail.replace(' via service', '')}`;
+  return `${name(from.name, flow.from)} -> ${name(to.endpoint.name, flow.to)}${tail.replace(' via service', '')}`;
 }
 
 function undecidedLines({ verdict, reason }: Answer): string[] {
@@ -113,8 +113,8 @@ function familiesText(families: readonly Family[]): string {
 /** If nothing differs: for how many ends and families the answer holds. */
 function sameLines({ cases, verdict, differsBy, families }: Answer): string[] {
   if (cases.length < 2 || differsBy.length > 0) return [];
-  const places = (of: (each: Case) => string) => new Set(cases.map(of)).size;
-  const [sources, targets] = [places(({ from }) => from.name), places(({ to }) => to.place.name)];
+  const places = (of: (each: JudgedFlow) => string) => new Set(cases.map(of)).size;
+  const [sources, targets] = [places(({ from }) => from.name), places(({ to }) => to.endpoint.name)];
   const over = `over ${familiesText(Object.keys(families) as Family[])}`;
   const ends = sources * targets > 1 ? `, from ${plural(sources, 'end')} to ${plural(targets, 'end')}` : '';
   const all = cases.some(({ fromRange, toRange }) => fromRange ?? toRange) ? ', whatever the address' : '';

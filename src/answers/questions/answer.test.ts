@@ -100,12 +100,12 @@ describe('answer()', () => {
 
   test('takes the endpoints that the cluster wrote down, and of these those that are ready', () => {
     const { cases } = ask('guest/visitor -> svc/written:80');
-    expect(cases.map(({ to }) => [to.place.name, to.port])).toEqual([['shop/web-1-b', 9090]]);
+    expect(cases.map(({ to }) => [to.endpoint.name, to.port])).toEqual([['shop/web-1-b', 9090]]);
   });
 
   test('takes the endpoints of an Endpoints object where there is no slice: those that are ready', () => {
     const { cases } = ask('deploy/web -> svc/legacy:80');
-    expect([...new Set(cases.map(({ to, family }) => `${to.place.name} ${to.port} ${family}`))]).toEqual([
+    expect([...new Set(cases.map(({ to, family }) => `${to.endpoint.name} ${to.port} ${family}`))]).toEqual([
       'shop/web-1-a 8080 ip',
       'shop/web-1-a 8080 ip6',
     ]);

@@ -12,8 +12,8 @@ import { FlowTextError } from '../../semantics/flowtext.ts';
 import { viewOf } from '../../semantics/view.ts';
 import { namesNotes, resolvedFor } from './byname.ts';
 import { type NamedEndpoint, parseEndpoint } from './endpoint.ts';
-import { type Case, judge, MOST_PIECES, withNames } from './judge.ts';
-import type { ClusterView, Place, Targets } from './place.ts';
+import { type JudgedFlow, judge, MOST_PIECES, withNames } from './judge.ts';
+import type { ClusterView, ResolvedEndpoint, Targets } from './place.ts';
 import { placesOf } from './places.ts';
 import { rangesText } from './ranges.ts';
 import { shortNameOf, targetsOf } from './targets.ts';
@@ -33,8 +33,8 @@ export interface Answer {
   readonly families: Readonly<Partial<Record<Family, Verdict>>>;
   readonly differsBy: readonly Difference[];
   /** The case that the verdict comes from: absent where there is none. */
-  readonly decisive?: Case;
-  readonly cases: readonly Case[];
+  readonly decisive?: JudgedFlow;
+  readonly cases: readonly JudgedFlow[];
   readonly notes: readonly string[];
   /** Answers of DNS to the source pods about the destination, as far as an agent reports them. */
   readonly resolved: readonly DnsRecord[];
@@ -102,12 +102,12 @@ export function inDoubt(found: Answer, why: string): Answer {
   };
 }
 
-export function reasonOf(each: Case): string {
+export function reasonOf(each: JudgedFlow): string {
   return each.undecided ?? withNames(decisiveDirection(each.verdict).reason, each);
 }
 
 /** A Service is no source: what comes from it comes from its pods. */
-function sourcesOf(view: ClusterView, end: NamedEndpoint): readonly Place[] {
+function sourcesOf(view: ClusterView, end: NamedEndpoint): readonly ResolvedEndpoint[] {
   const { name, text } = end;
   if (name.kind === 'service' || shortNameOf(view, end) !== undefined)
     throw new FlowTextError(`"${text}": no connection comes from a Service: name what is behind it`);
@@ -127,7 +127,7 @@ function noFamily(from: NamedEndpoint, to: NamedEndpoint): string {
 }
 
 /** Adds the reason if the case is undecided. */
-function withDoubt(each: Case, unheard: string | undefined, { undecided }: Targets): Case {
+function withDoubt(each: JudgedFlow, unheard: string | undefined, { undecided }: Targets): JudgedFlow {
   if (undecided !== undefined)
     return {
       ...each,
@@ -137,7 +137,7 @@ function withDoubt(each: Case, unheard: string | undefined, { undecided }: Targe
 }
 
 /** A denial that holds whatever DNS answered counts before one that an answer may have lifted. */
-function decisiveOf(cases: readonly Case[]): Case | undefined {
+function decisiveOf(cases: readonly JudgedFlow[]): JudgedFlow | undefined {
   const denied = cases.filter(({ verdict }) => verdict.verdict === 'deny');
   return (
     denied.find(({ undecided }) => undecided === undefined) ??
@@ -202,12 +202,12 @@ export type Verdict = 'allow' | 'deny' | 'undecided';
 
 export type Difference = 'family' | 'source' | 'destination' | 'address';
 
-export function verdictOfCase({ verdict, undecided }: Case): Verdict {
+export function verdictOfCase({ verdict, undecided }: JudgedFlow): Verdict {
   return undecided === undefined ? verdict.verdict : 'undecided';
 }
 
 /** The stricter verdict of each family. */
-function verdictsByFamily(cases: readonly Case[]): Partial<Record<Family, Verdict>> {
+function verdictsByFamily(cases: readonly JudgedFlow[]): Partial<Record<Family, Verdict>> {
   const found: Partial<Record<Family, Verdict>> = {};
   for (const each of cases) found[each.family] = stricter(found[each.family], verdictOfCase(each));
   return found;
@@ -221,11 +221,11 @@ function stricter(known: Verdict | undefined, other: Verdict): Verdict {
 }
 
 /** What the verdict depends on: two values give two verdicts, whatever the other properties are. */
-function differencesIn(cases: readonly Case[]): Difference[] {
-  const keys: Record<Difference, (each: Case) => unknown> = {
+function differencesIn(cases: readonly JudgedFlow[]): Difference[] {
+  const keys: Record<Difference, (each: JudgedFlow) => unknown> = {
     family: ({ family }) => family,
     source: ({ from }) => from,
-    destination: ({ to, viaNode }) => `${to.place.name}:${to.port} ${viaNode ?? ''}`,
+    destination: ({ to, viaNode }) => `${to.endpoint.name}:${to.port} ${viaNode ?? ''}`,
     address: ({ fromRange, toRange }) => (fromRange ?? toRange) && `${fromRange?.first} ${toRange?.first}`,
   };
   if (new Set(cases.map(verdictOfCase)).size < 2) return [];
@@ -240,7 +240,7 @@ function differencesIn(cases: readonly Case[]): Difference[] {
 }
 
 /** Whether the stricter verdict of each value is not the same for all values. */
-function separates(cases: readonly Case[], keyOf: (each: Case) => unknown): boolean {
+function separates(cases: readonly JudgedFlow[], keyOf: (each: JudgedFlow) => unknown): boolean {
   const strictest = new Map<unknown, Verdict>();
   for (const each of cases) {
     const key = keyOf(each);
@@ -264,14 +264,14 @@ export interface CaseGroup {
 }
 
 /** Denials first, then undecided cases. */
-export function groupsOf(cases: readonly Case[]): readonly CaseGroup[] {
-  const groups = new Map<string, Case[]>();
+export function groupsOf(cases: readonly JudgedFlow[]): readonly CaseGroup[] {
+  const groups = new Map<string, JudgedFlow[]>();
   for (const each of cases) {
     const { from, to, viaNode, verdict } = each;
     const { policy, rule } = decisiveDirection(verdict);
     const key = JSON.stringify([
       from.name,
-      to.place.name,
+      to.endpoint.name,
       to.port,
       viaNode,
       verdictOfCase(each),
@@ -290,12 +290,12 @@ export function groupsOf(cases: readonly Case[]): readonly CaseGroup[] {
   ];
 }
 
-function groupOf(cases: readonly Case[]): CaseGroup {
+function groupOf(cases: readonly JudgedFlow[]): CaseGroup {
   const { from, to, viaNode } = cases[0]!;
   const ranges = cases.flatMap(({ fromRange, toRange }) => fromRange ?? toRange ?? []);
   return {
     from: from.name,
-    to: to.place.name,
+    to: to.endpoint.name,
     ...(to.port !== undefined && { port: to.port }),
     ...(viaNode && { viaNode }),
     verdict: verdictOfCase(cases[0]!),

@@ -11,7 +11,8 @@ export interface Unreadable {
   readonly problem: string;
 }
 
-export type Asked = Failure | { readonly answer: Answer };
+/** What became of one question. */
+export type QuestionResult = Failure | { readonly answer: Answer };
 
 /** A question without an answer, and what is wrong with it. */
 interface Failure {
@@ -22,7 +23,10 @@ interface Failure {
 }
 
 /** The results are in the order of the questions. */
-export function ask(known: ClusterView, questions: readonly (Question | Unreadable)[]): readonly Asked[] {
+export function ask(
+  known: ClusterView,
+  questions: readonly (Question | Unreadable)[],
+): readonly QuestionResult[] {
   const view = { ...known, index: new PolicyIndex(known.cluster.policies.values()) };
   return questions.map(question => {
     if ('line' in question) return { question, words: `"${question.line}"`, error: question.problem };

@@ -9,8 +9,8 @@ import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { DnsRecord, DnsSnapshot } from '../../names/dnscache.ts';
 import { evaluator } from '../../semantics/evaluate.ts';
 import type { EndpointName, NamedEndpoint } from './endpoint.ts';
-import type { Case, Judged } from './judge.ts';
-import { type ClusterView, type Place, podOf } from './place.ts';
+import type { JudgedFlow, JudgedQuestion } from './judge.ts';
+import { type ClusterView, podOf, type ResolvedEndpoint } from './place.ts';
 import { resolvedElsewhere } from './undecided.ts';
 
 const MOST_PODS = 3;
@@ -19,8 +19,8 @@ const MOST_SHOWN = 5;
 /** Sentences for a question whose destination is a name of the DNS, or an address that may have one. */
 export function namesNotes(
   { name }: NamedEndpoint,
-  sources: readonly Place[],
-  { cases, cluster }: Pick<Judged, 'cases' | 'cluster'>,
+  sources: readonly ResolvedEndpoint[],
+  { cases, cluster }: Pick<JudgedQuestion, 'cases' | 'cluster'>,
   { known, unknownPods }: Pick<ClusterView, 'known' | 'unknownPods'>,
 ): readonly string[] {
   const own = podsAmong(sources.filter(source => resolvedElsewhere(source, known) === undefined));
@@ -42,7 +42,7 @@ export function namesNotes(
 }
 
 /** Source pods on other nodes, whose answers of DNS this agent does not know. */
-function unheard(waiting: readonly Case[], known: DnsSnapshot | undefined): readonly string[] {
+function unheard(waiting: readonly JudgedFlow[], known: DnsSnapshot | undefined): readonly string[] {
   return [...new Set(waiting.flatMap(({ from }) => resolvedElsewhere(from, known) ?? []))].slice(
     0,
     MOST_PODS,
@@ -61,15 +61,15 @@ function allowedNow(held: readonly DnsRecord[], known: DnsSnapshot | undefined):
 }
 
 /** Also of a Service that is another name of it. */
-function domainOf(name: EndpointName, cases: readonly Case[]): string | undefined {
+function domainOf(name: EndpointName, cases: readonly JudgedFlow[]): string | undefined {
   if (name.kind === 'domain') return name.name;
-  return cases.find(({ to }) => to.place.domain !== undefined)?.to.place.domain;
+  return cases.find(({ to }) => to.endpoint.domain !== undefined)?.to.endpoint.domain;
 }
 
 /** What the agent knows of the question: of its pods, and of the name or the address that they go to. */
 export function resolvedFor(
   { name }: NamedEndpoint,
-  sources: readonly Place[],
+  sources: readonly ResolvedEndpoint[],
   known: DnsSnapshot | undefined,
 ): readonly DnsRecord[] {
   if (known === undefined || (name.kind !== 'domain' && name.kind !== 'address')) return [];
@@ -81,11 +81,11 @@ export function resolvedFor(
   );
 }
 
-function podsAmong(sources: readonly Place[]): readonly PodKey[] {
+function podsAmong(sources: readonly ResolvedEndpoint[]): readonly PodKey[] {
   return sources.flatMap(source => podOf(source)?.key ?? []).slice(0, MOST_PODS);
 }
 
-function onlyOnceResolved(name: string, byName: Case | undefined): string[] {
+function onlyOnceResolved(name: string, byName: JudgedFlow | undefined): string[] {
   if (byName === undefined) return [];
   return [
     `allowed once an answer of DNS to ${byName.from.name} has brought the address of ${name}, for its TTL and 10 s (2 min at least, unless the agent's --dns-floor says otherwise); denied until then`,
@@ -146,7 +146,7 @@ function heldText({ from, toldMs, untilMs, oneOf }: DnsRecord, nowMs: number): s
 /** Records of the cases that are allowed only by a name, as far as they hold now. */
 function resolvedNow(
   cluster: Cluster,
-  waiting: readonly Case[],
+  waiting: readonly JudgedFlow[],
   known: DnsSnapshot | undefined,
   unknownPods: UnknownPods,
 ): readonly DnsRecord[] {
@@ -157,7 +157,7 @@ function resolvedNow(
     const cache = pod === undefined ? [] : [...known.cache.of(pod)];
     return cache.filter(
       ({ name, address, untilMs }) =>
-        name === to.place.domain &&
+        name === to.endpoint.domain &&
         untilMs > known.nowMs &&
         familyOf(address) === family &&
         evaluate({ ...flow, to: address }).verdict === 'allow',

@@ -8,14 +8,14 @@ import type { DnsRecord } from '../../names/dnscache.ts';
 import { type DirectionWalk, walk } from '../../semantics/explain.ts';
 import { versioned } from '../schema.ts';
 import { type Answer, endHost, groupsOf } from './answer.ts';
-import type { Asked } from './ask.ts';
+import type { QuestionResult } from './ask.ts';
 import { type Fix, proposeFix } from './fix/fix.ts';
 import type { PolicyObject } from './fix/proposal.ts';
-import { type Case, withNames } from './judge.ts';
+import { type JudgedFlow, withNames } from './judge.ts';
 import { type NearMiss, nearMisses } from './nearmiss.ts';
 
 export function answerObject(
-  asked: Asked,
+  asked: QuestionResult,
   unknownPods: UnknownPods,
   notes: readonly string[],
   withFix = false,
@@ -70,16 +70,16 @@ function recordObject({ pod, name, oneOf, address, from, toldMs, untilMs }: DnsR
 const FAMILY_WORDS: Record<Family, 'ipv4' | 'ipv6'> = { ip: 'ipv4', ip6: 'ipv6' };
 
 /** Without addresses that only represent an end whose own address is not known. */
-function addressesOf({ flow, fromRange, toRange }: Case): object {
+function addressesOf({ flow, fromRange, toRange }: JudgedFlow): object {
   return { ...(!fromRange && { from: flow.from }), ...(!toRange && { to: flow.to }) };
 }
 
-function directionObject({ pod, verdict, stops }: DirectionWalk, decisive: Case): object {
+function directionObject({ pod, verdict, stops }: DirectionWalk, decisive: JudgedFlow): object {
   const named = stops.map(stop => ({ ...stop, ...(stop.text && { text: withNames(stop.text, decisive) }) }));
   return { ...(pod && { pod }), ...verdict, reason: withNames(verdict.reason, decisive), stops: named };
 }
 
-function missObject(direction: Direction, { needs, ...miss }: NearMiss, decisive: Case): object {
+function missObject(direction: Direction, { needs, ...miss }: NearMiss, decisive: JudgedFlow): object {
   return { direction, ...miss, needs: needs.map(need => withNames(need, decisive)) };
 }
 
@@ -113,13 +113,15 @@ function fixOfPlaced(
 ): Fix | string {
   const isPlace = cases.every(
     ({ from, to, fromRange, toRange }) =>
-      (fromRange === undefined || from.unplaced?.pod !== undefined) &&
-      (toRange === undefined || to.place.unplaced?.pod !== undefined || to.place.domain !== undefined),
+      (fromRange === undefined || from.unassigned?.pod !== undefined) &&
+      (toRange === undefined ||
+        to.endpoint.unassigned?.pod !== undefined ||
+        to.endpoint.domain !== undefined),
   );
   if (!isPlace) return 'an end that is many addresses has no smallest change: name one address';
   const names = new Map(
-    cases.flatMap(({ flow, to: { place } }) =>
-      place.domain === undefined ? [] : [[flow.to, place.domain] as const],
+    cases.flatMap(({ flow, to: { endpoint } }) =>
+      endpoint.domain === undefined ? [] : [[flow.to, endpoint.domain] as const],
     ),
   );
   return proposeFix({ cluster, unknownPods, flows: cases.map(({ flow }) => flow), names }, decode);

@@ -8,11 +8,12 @@ import type { Direction, Rule } from '../../model/policy.ts';
 import { matchPod } from '../../model/selector.ts';
 import { evaluatorOf, type FlowVerdict } from '../../semantics/evaluate.ts';
 import { viewOf } from '../../semantics/view.ts';
-import { type ClusterView, type Place, podOf, type Target } from './place.ts';
+import { type ClusterView, podOf, type ResolvedEndpoint, type Target } from './place.ts';
 import { freeIn, pieces } from './ranges.ts';
 
-export interface Case {
-  readonly from: Place;
+/** One connection that the question may mean, with its verdict. */
+export interface JudgedFlow {
+  readonly from: ResolvedEndpoint;
   readonly to: Target;
   readonly flow: Flow;
   readonly verdict: FlowVerdict;
@@ -24,12 +25,13 @@ export interface Case {
   /** The addresses that the one of the flow represents. */
   readonly fromRange?: AddressRange;
   readonly toRange?: AddressRange;
-  /** Through the port of a node, which puts its own address in the place of the source's. */
+  /** Through the port of a node, which puts its own address in place of the source's. */
   readonly viaNode?: Address;
 }
 
-export interface Judged {
-  readonly cases: readonly Case[];
+/** Every connection that a question may mean, judged. */
+export interface JudgedQuestion {
+  readonly cases: readonly JudgedFlow[];
   /** With the pods that are not there yet: what the flows are flows of. */
   readonly cluster: Cluster;
   /** Whether there were too many cases to judge all. */
@@ -39,27 +41,27 @@ export interface Judged {
 const MOST_CASES = 20_000;
 
 /** The text about a case, with the name of an end instead of an address that only represents it. */
-export function withNames(text: string, { from, to, flow, fromRange, toRange }: Case): string {
+export function withNames(text: string, { from, to, flow, fromRange, toRange }: JudgedFlow): string {
   let named = text;
   if (fromRange && podOf(from) === undefined) named = named.replaceAll(flow.from, from.name);
-  if (toRange && podOf(to.place) === undefined) named = named.replaceAll(flow.to, to.place.name);
+  if (toRange && podOf(to.endpoint) === undefined) named = named.replaceAll(flow.to, to.endpoint.name);
   return named;
 }
 
 /** Judges each connection that the question means, in the families that both ends have or in the one asked for. */
 export function judge(
   { cluster, unknownPods, index }: ClusterView,
-  sources: readonly Place[],
+  sources: readonly ResolvedEndpoint[],
   targets: readonly Target[],
   family: Family | undefined,
-): Judged {
+): JudgedQuestion {
   const taken = takenAddresses(cluster);
-  const podsOf = (places: readonly Place[]) => places.flatMap(place => podOf(place) ?? []);
-  const toPods = podsOf(targets.map(({ place }) => place));
-  const from = sources.map(place => assignAddresses(cluster, place, toPods, 'ingress', taken));
-  const assignedTo = new Map<Place, AssignedAddresses>();
-  for (const { place } of targets)
-    assignedTo.set(place, assignAddresses(cluster, place, podsOf(sources), 'egress', taken));
+  const podsOf = (places: readonly ResolvedEndpoint[]) => places.flatMap(endpoint => podOf(endpoint) ?? []);
+  const toPods = podsOf(targets.map(({ endpoint }) => endpoint));
+  const from = sources.map(endpoint => assignAddresses(cluster, endpoint, toPods, 'ingress', taken));
+  const assignedTo = new Map<ResolvedEndpoint, AssignedAddresses>();
+  for (const { endpoint } of targets)
+    assignedTo.set(endpoint, assignAddresses(cluster, endpoint, podsOf(sources), 'egress', taken));
   const assigned = [...from, ...assignedTo.values()];
   const unresolved = withPods(
     cluster,
@@ -71,26 +73,26 @@ export function judge(
   const evaluatorIn = (each: Cluster) => evaluatorOf(viewOf(each, unknownPods, undefined, index));
   const evaluate = evaluatorIn(inhabited);
   const before = inhabited === unresolved ? evaluate : evaluatorIn(unresolved);
-  const cases: Case[] = [];
+  const cases: JudgedFlow[] = [];
   const isAtLimit = () => cases.length >= MOST_CASES;
   for (const source of from)
     for (const to of targets)
-      for (const pair of pairs(source.candidates, assignedTo.get(to.place)!.candidates, family)) {
+      for (const pair of pairs(source.candidates, assignedTo.get(to.endpoint)!.candidates, family)) {
         if (isAtLimit()) break;
-        cases.push(...casesOf(evaluate, source.place, to, pair).map(each => withUnresolved(each, before)));
+        cases.push(...casesOf(evaluate, source.endpoint, to, pair).map(each => withUnresolved(each, before)));
       }
   return { cases, cluster: inhabited, isCut: isAtLimit() || assigned.some(({ isCut }) => isCut) };
 }
 
 function namesIn(assigned: Iterable<AssignedAddresses>): ReadonlyMap<Address, string> {
-  const names = [...assigned].flatMap(({ place: { domain }, candidates }) =>
+  const names = [...assigned].flatMap(({ endpoint: { domain }, candidates }) =>
     domain === undefined ? [] : candidates.map(({ address }) => [address, domain] as const),
   );
   return new Map(names);
 }
 
-function withUnresolved(each: Case, before: (flow: Flow) => FlowVerdict): Case {
-  return each.to.place.domain === undefined ? each : { ...each, unresolved: before(each.flow).verdict };
+function withUnresolved(each: JudgedFlow, before: (flow: Flow) => FlowVerdict): JudgedFlow {
+  return each.to.endpoint.domain === undefined ? each : { ...each, unresolved: before(each.flow).verdict };
 }
 
 /** Two pods that have the same key, as two of one Deployment, stay two pods. */
@@ -111,7 +113,7 @@ interface Pair {
   readonly family: Family;
 }
 
-/** Pairs of each family. A place with several own addresses is judged by its first. */
+/** Pairs of each family. An endpoint with several own addresses is judged by its first. */
 function* pairs(
   from: readonly CandidateAddress[],
   to: readonly CandidateAddress[],
@@ -129,7 +131,12 @@ function ofFamily(candidates: readonly CandidateAddress[], family: Family): read
   return found.some(({ range }) => range !== undefined) ? found : found.slice(0, 1);
 }
 
-function casesOf(evaluate: (flow: Flow) => FlowVerdict, from: Place, to: Target, pair: Pair): Case[] {
+function casesOf(
+  evaluate: (flow: Flow) => FlowVerdict,
+  from: ResolvedEndpoint,
+  to: Target,
+  pair: Pair,
+): JudgedFlow[] {
   const { protocol, port, service, nodePort, isHostPort } = to;
   const flow: Flow = {
     from: pair.from.address,
@@ -162,14 +169,14 @@ function casesOf(evaluate: (flow: Flow) => FlowVerdict, from: Place, to: Target,
 
 /** Nodes that may forward it: the source pod's own, else any. The destination pod's own node keeps the source address. */
 function sendersOf(
-  from: Place,
-  { place, senders = [] }: Target,
+  from: ResolvedEndpoint,
+  { endpoint, senders = [] }: Target,
   flow: Flow,
   family: Family,
 ): readonly Address[] {
   if (senders.some(({ addresses }) => addresses.includes(flow.from))) return [];
   const own = podOf(from)?.node || undefined;
-  const nodes = senders.filter(({ name }) => name !== podOf(place)?.node && name === (own ?? name));
+  const nodes = senders.filter(({ name }) => name !== podOf(endpoint)?.node && name === (own ?? name));
   return nodes
     .flatMap(({ addresses }) => addresses.find(at => familyOf(at) === family) ?? [])
     .slice(0, MOST_SENDERS);
@@ -218,12 +225,12 @@ function withResolved({ resolved }: Cluster, names: ReadonlyMap<Address, string>
   };
 }
 
-// A place without a known address gets one address of each range that the policies of the other end treat alike.
+// An endpoint without a known address gets one address of each range that the policies of the other end treat alike.
 
-/** An address that is judged for a place: its own, or one that represents a range. */
+/** An address that is judged for an endpoint: its own, or one that represents a range. */
 interface CandidateAddress {
   readonly address: Address;
-  /** Absent where the address is the place's own. */
+  /** Absent where the address is the endpoint's own. */
   readonly range?: AddressRange;
 }
 
@@ -231,7 +238,7 @@ interface CandidateAddress {
 export const MOST_PIECES = 2_000;
 
 interface AssignedAddresses {
-  readonly place: Place;
+  readonly endpoint: ResolvedEndpoint;
   readonly candidates: readonly CandidateAddress[];
   /** The pod that is there for the time of the question. */
   readonly pod?: Pod;
@@ -241,19 +248,19 @@ interface AssignedAddresses {
 /** `others` are the pods at the other end: their policies in `direction` are what sees this address. */
 function assignAddresses(
   cluster: Cluster,
-  place: Place,
+  endpoint: ResolvedEndpoint,
   others: readonly Pod[],
   direction: Direction,
   taken: Set<Address>,
 ): AssignedAddresses {
-  const { unplaced, addresses } = place;
-  if (unplaced === undefined)
-    return { place, candidates: addresses.map(address => ({ address })), isCut: false };
-  const all = pieces(unplaced.within, networksSeenBy(cluster, others, direction));
+  const { unassigned, addresses } = endpoint;
+  if (unassigned === undefined)
+    return { endpoint, candidates: addresses.map(address => ({ address })), isCut: false };
+  const all = pieces(unassigned.within, networksSeenBy(cluster, others, direction));
   const candidates = all.slice(0, MOST_PIECES).flatMap(range => candidateIn(range, taken));
-  const { pod } = unplaced;
+  const { pod } = unassigned;
   const there = pod && { ...pod, addresses: candidates.map(({ address }) => address) };
-  return { place, candidates, isCut: all.length > MOST_PIECES, ...(there && { pod: there }) };
+  return { endpoint, candidates, isCut: all.length > MOST_PIECES, ...(there && { pod: there }) };
 }
 
 function candidateIn(range: AddressRange, taken: Set<Address>): CandidateAddress[] {

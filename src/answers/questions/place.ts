@@ -1,4 +1,4 @@
-/** The places, addresses and ports that an end of a question means in a cluster. */
+/** The endpoints, addresses and ports that an end of a question means in a cluster. */
 import type { Address, AddressRange } from '../../model/address.ts';
 import type { Cluster, Node, Pod } from '../../model/cluster.ts';
 import type { FlowProtocol } from '../../model/flow.ts';
@@ -27,27 +27,28 @@ export interface ClusterView {
   readonly isBehindServices?: boolean;
 }
 
-/** An end with its addresses, or with one that is not known yet, within ranges. */
-export interface Place {
+/** An end of a question, looked up in the cluster: its addresses, or the ranges of one that is not assigned yet. */
+export interface ResolvedEndpoint {
   /** `shop/web-1`, `node n1`, `10.0.0.7`, `shop/deploy/web`. */
   readonly name: string;
   readonly addresses: readonly Address[];
   /** The pod that has them, if one does. */
   readonly pod?: Pod;
-  readonly unplaced?: Unplaced;
+  readonly unassigned?: UnassignedAddress;
   /** The name of the DNS that leads there. */
   readonly domain?: string;
 }
 
-interface Unplaced {
+/** An address that is not assigned yet, as that of a pod that does not exist yet: it may be any of these ranges. */
+interface UnassignedAddress {
   readonly within: readonly AddressRange[];
   /** The pod that will have it; absent if it is outside the cluster. */
   readonly pod?: Pod;
 }
 
-/** A place with the protocol and port of the connection. */
+/** An endpoint with the protocol and port of the connection. */
 export interface Target {
-  readonly place: Place;
+  readonly endpoint: ResolvedEndpoint;
   readonly protocol: FlowProtocol;
   readonly port?: number;
   readonly service?: Service;
@@ -73,9 +74,9 @@ export interface Targets {
   readonly undecided?: string;
 }
 
-/** The pod that is at a place, or will be. */
-export function podOf({ pod, unplaced }: Place): Pod | undefined {
-  return pod ?? unplaced?.pod;
+/** The pod that has the addresses of an endpoint, or will have them. */
+export function podOf({ pod, unassigned }: ResolvedEndpoint): Pod | undefined {
+  return pod ?? unassigned?.pod;
 }
 
 /** What the name means in this pod. */

@@ -11,35 +11,35 @@ import { type Workload, type WorkloadKind, workloadId } from '../../model/worklo
 import { topWorkloads, workloadOf } from '../../model/workloadof.ts';
 import { FlowTextError, requireOwner } from '../../semantics/flowtext.ts';
 import { type EndpointName, workloadText } from './endpoint.ts';
-import type { ClusterView, Place } from './place.ts';
+import type { ClusterView, ResolvedEndpoint } from './place.ts';
 import { INTERNET, PRIVATE, rangesOf, without } from './ranges.ts';
 
 /** Throws FlowTextError if the cluster has no such pod, workload or node. */
 export function placesOf(
   view: ClusterView,
   name: Exclude<EndpointName, { kind: 'service' }>,
-): readonly Place[] {
+): readonly ResolvedEndpoint[] {
   const { cluster, defaultNamespace } = view;
   switch (name.kind) {
     case 'pod':
-      return [podPlace(view, podNamed(view, `${name.namespace ?? defaultNamespace}/${name.name}`))];
+      return [podEndpoint(view, podNamed(view, `${name.namespace ?? defaultNamespace}/${name.name}`))];
     case 'workload':
       return workloadPlaces(view, name.workload, name.namespace ?? defaultNamespace, name.name);
     case 'labels':
-      return [futurePlace(view, name.namespace ?? defaultNamespace, name.labels)];
+      return [futureEndpoint(view, name.namespace ?? defaultNamespace, name.labels)];
     case 'node':
-      return [nodePlace(view, name.name)];
+      return [nodeEndpoint(view, name.name)];
     case 'address':
-      return [addressPlace(cluster, name.address)];
+      return [addressEndpoint(cluster, name.address)];
     case 'internet':
-      return [{ name: 'internet', addresses: [], unplaced: { within: internetOf(cluster) } }];
+      return [{ name: 'internet', addresses: [], unassigned: { within: internetOf(cluster) } }];
     case 'domain':
       return [
         {
           name: name.name,
           domain: name.name,
           addresses: [],
-          unplaced: { within: internetOf(cluster) },
+          unassigned: { within: internetOf(cluster) },
         },
       ];
     default:
@@ -111,9 +111,9 @@ const NOBODY = ', nor any other: name the manifests of pods and workloads too';
 const OTHER_KINDS = ' (a Service is svc/NAME, a Deployment deploy/NAME)';
 
 /** A pod that has no address yet is judged by what it will be. */
-export function podPlace(view: ClusterView, pod: Pod): Place {
+export function podEndpoint(view: ClusterView, pod: Pod): ResolvedEndpoint {
   if (pod.addresses.length === 0)
-    return { name: pod.key, addresses: [], unplaced: { within: podSpaces(view.cluster), pod } };
+    return { name: pod.key, addresses: [], unassigned: { within: podSpaces(view.cluster), pod } };
   for (const address of pod.addresses) requireOwner(view.cluster, pod, address);
   return { name: pod.key, addresses: pod.addresses, pod };
 }
@@ -123,7 +123,7 @@ function workloadPlaces(
   kind: WorkloadKind,
   namespace: string,
   name: string,
-): readonly Place[] {
+): readonly ResolvedEndpoint[] {
   const { inventory, cluster } = view;
   const id = workloadId(kind, namespace, name);
   const pods = [...cluster.pods.values()].filter(
@@ -132,10 +132,10 @@ function workloadPlaces(
       !pod.finished &&
       (workloadOf(inventory, pod).id === id || isOwnedBy(view, pod, kind, name)),
   );
-  if (pods.length > 0) return pods.map(pod => podPlace(view, pod));
+  if (pods.length > 0) return pods.map(pod => podEndpoint(view, pod));
   const workload = inventory.workloads.get(id);
   if (workload === undefined) throw new FlowTextError(noWorkload(view, kind, namespace, name));
-  return templatePlaces(view, workload);
+  return templateEndpoints(view, workload);
 }
 
 /** Also by the ReplicaSet or the Job in between. */
@@ -162,28 +162,28 @@ function noWorkload(view: ClusterView, kind: WorkloadKind, namespace: string, na
 }
 
 /** A pod that its template would make; one that has the network of its node is the node, to policy. */
-export function templatePlaces(view: ClusterView, workload: Workload): readonly Place[] {
+export function templateEndpoints(view: ClusterView, workload: Workload): readonly ResolvedEndpoint[] {
   const { kind, namespace, name, labels, partial, ports, hostNetwork } = workload;
   const key = workloadText(kind, namespace, name);
-  if (hostNetwork) return nodePlaces(view.cluster, key);
+  if (hostNetwork) return nodeEndpoints(view.cluster, key);
   const pod = { ...futurePod(key, namespace, labels), ports, ...(partial && { partial }) };
-  return [{ name: key, addresses: [], unplaced: { within: podSpaces(view.cluster), pod } }];
+  return [{ name: key, addresses: [], unassigned: { within: podSpaces(view.cluster), pod } }];
 }
 
-function nodePlaces({ nodes }: Cluster, key: string): readonly Place[] {
-  if (nodes.size === 0) return [{ name: key, addresses: [], unplaced: { within: PRIVATE } }];
+function nodeEndpoints({ nodes }: Cluster, key: string): readonly ResolvedEndpoint[] {
+  if (nodes.size === 0) return [{ name: key, addresses: [], unassigned: { within: PRIVATE } }];
   return [...nodes.values()].map(node => ({
     name: `${key} on ${node.name}`,
     addresses: firstOfEach(addressesOfNode(node)),
   }));
 }
 
-function futurePlace(view: ClusterView, namespace: string, labels: Labels): Place {
+function futureEndpoint(view: ClusterView, namespace: string, labels: Labels): ResolvedEndpoint {
   const text = Object.entries(labels).map(label => label.join('='));
   const pod = futurePod(`${namespace}/${text.join(',')}`, namespace, labels);
   const given = view.cluster.pods.get(pod.key);
-  if (given !== undefined) return podPlace(view, given);
-  return { name: pod.key, addresses: [], unplaced: { within: podSpaces(view.cluster), pod } };
+  if (given !== undefined) return podEndpoint(view, given);
+  return { name: pod.key, addresses: [], unassigned: { within: podSpaces(view.cluster), pod } };
 }
 
 function futurePod(key: PodKey, namespace: string, labels: Labels): Pod {
@@ -191,7 +191,7 @@ function futurePod(key: PodKey, namespace: string, labels: Labels): Pod {
   return { key, namespace, name: key.slice(key.indexOf('/') + 1), labels, ...none };
 }
 
-function nodePlace(view: ClusterView, name: string): Place {
+function nodeEndpoint(view: ClusterView, name: string): ResolvedEndpoint {
   const { nodes } = view.cluster;
   const node = nodes.get(name);
   if (node === undefined) {
@@ -209,7 +209,7 @@ function firstOfEach(addresses: readonly Address[]): Address[] {
   return [addresses.find(address => !isV6(address)), addresses.find(isV6)].flatMap(found => found ?? []);
 }
 
-function addressPlace(cluster: Cluster, address: Address): Place {
+function addressEndpoint(cluster: Cluster, address: Address): ResolvedEndpoint {
   const pod = addressOwners(cluster).get(address);
   return { name: pod?.key ?? address, addresses: [address], ...(pod && { pod }) };
 }

@@ -10,8 +10,15 @@ import type { EndpointSlice, Service, ServiceKey, ServicePort } from '../../mode
 import { topWorkloads } from '../../model/workloadof.ts';
 import { FlowTextError } from '../../semantics/flowtext.ts';
 import { type NamedEndpoint, parseEndpoint } from './endpoint.ts';
-import { type ClusterView, namedPort, type Place, podOf, type Target, type Targets } from './place.ts';
-import { absent, elsewhere, placesOf, podPlace, templatePlaces } from './places.ts';
+import {
+  type ClusterView,
+  namedPort,
+  podOf,
+  type ResolvedEndpoint,
+  type Target,
+  type Targets,
+} from './place.ts';
+import { absent, elsewhere, placesOf, podEndpoint, templateEndpoints } from './places.ts';
 
 /** Throws FlowTextError where there is none of that name. */
 export function serviceNamed(
@@ -85,18 +92,18 @@ function wordFor({ ports }: Service, number: number, protocol: FlowProtocol): Se
 /** Keeps the one endpoint of a Service that a name such as `db-0.db.shop.svc` means. */
 export function atEndpoint(found: Targets, { namespace }: Service, endpoint: string, text: string): Targets {
   const template = `${namespace}/sts/${endpoint.replace(/-\d+$/, '')}`;
-  const targets = found.targets.filter(({ place: { name } }) =>
+  const targets = found.targets.filter(({ endpoint: { name } }) =>
     [`${namespace}/${endpoint}`, template].includes(name),
   );
   if (targets.length > 0 || found.targets.length === 0) return { ...found, targets };
-  const others = [...new Set(found.targets.map(({ place }) => place.name))].slice(0, 3).join(', ');
+  const others = [...new Set(found.targets.map(({ endpoint }) => endpoint.name))].slice(0, 3).join(', ');
   throw new FlowTextError(`"${text}": no pod behind the Service is called ${endpoint} (${others})`);
 }
 
 /** `2 endpoints, on ports 8080 and 9090`. */
 function reachedText(targets: readonly Target[]): string {
   const ports = [...new Set(targets.map(({ port }) => port))].sort((a = 0, b = 0) => a - b);
-  const places = new Set(targets.map(({ place }) => place.name)).size;
+  const places = new Set(targets.map(({ endpoint }) => endpoint.name)).size;
   const on = ports.length > 3 ? 'several ports' : `port${ports.length > 1 ? 's' : ''} ${ports.join(' and ')}`;
   return `${places} endpoint${places === 1 ? '' : 's'}, on ${on}`;
 }
@@ -130,7 +137,7 @@ function followName(
   const number = Number(end.port);
   if (!Number.isInteger(number) || number < 1 || number > 65535)
     throw new FlowTextError(`"${end.text}": ${name} has no ports by name: give a number`);
-  const targets = placesOf(view, meant.name).map(place => ({ place, protocol, port: number }));
+  const targets = placesOf(view, meant.name).map(endpoint => ({ endpoint, protocol, port: number }));
   return { targets, notes: [note] };
 }
 
@@ -158,7 +165,7 @@ function endpointsOf(view: ClusterView, service: Service, port: ServicePort): Ta
 /** One target for a pod that slices of both families have. */
 function fromSlices({ cluster }: ClusterView, slices: readonly EndpointSlice[], port: ServicePort): Target[] {
   const owners = addressOwners(cluster);
-  const found = new Map<string, { place: Place; addresses: Address[]; port: number }>();
+  const found = new Map<string, { endpoint: ResolvedEndpoint; addresses: Address[]; port: number }>();
   for (const slice of slices)
     for (const { port: number } of slice.ports.filter(
       each => each.name === port.name && each.protocol === port.protocol,
@@ -168,12 +175,12 @@ function fromSlices({ cluster }: ClusterView, slices: readonly EndpointSlice[], 
         if (!ready || address === undefined) continue;
         const owner = owners.get(address);
         const name = owner?.key ?? pod ?? address;
-        const place: Place = { name, addresses: [], ...(owner && { pod: owner }) };
-        const target = () => ({ place, addresses: [], port: number });
+        const endpoint: ResolvedEndpoint = { name, addresses: [], ...(owner && { pod: owner }) };
+        const target = () => ({ endpoint, addresses: [], port: number });
         getOrMake(found, `${name} ${number}`, target).addresses.push(address);
       }
-  return [...found.values()].map(({ place, addresses, port: number }) => ({
-    place: { ...place, addresses },
+  return [...found.values()].map(({ endpoint, addresses, port: number }) => ({
+    endpoint: { ...endpoint, addresses },
     protocol: port.protocol,
     port: number,
   }));
@@ -181,25 +188,25 @@ function fromSlices({ cluster }: ClusterView, slices: readonly EndpointSlice[], 
 
 function fromSelector(view: ClusterView, { namespace, selector }: Service, port: ServicePort): Target[] {
   if (selector === undefined) return [];
-  return selected(view, namespace, selector).flatMap(place => {
+  return selected(view, namespace, selector).flatMap(endpoint => {
     const number =
-      typeof port.target === 'number' ? port.target : namedPort(podOf(place), port.target, port.protocol);
-    return number === undefined ? [] : [{ place, protocol: port.protocol, port: number }];
+      typeof port.target === 'number' ? port.target : namedPort(podOf(endpoint), port.target, port.protocol);
+    return number === undefined ? [] : [{ endpoint, protocol: port.protocol, port: number }];
   });
 }
 
 /** Pods that have the labels; where there are none, those that workloads would make. */
-function selected(view: ClusterView, namespace: string, selector: Labels): Place[] {
+function selected(view: ClusterView, namespace: string, selector: Labels): ResolvedEndpoint[] {
   const requirements = Object.entries(selector).map(
     ([key, value]) => ({ key, operator: 'In', values: [value] }) as const,
   );
   const fits = (item: { namespace: string; labels: Labels }) =>
     item.namespace === namespace && matchesLabels({ requirements }, item.labels);
   const pods = [...view.cluster.pods.values()].filter(pod => !pod.finished && fits(pod));
-  if (pods.length > 0) return pods.map(pod => podPlace(view, pod));
+  if (pods.length > 0) return pods.map(pod => podEndpoint(view, pod));
   return topWorkloads(view.inventory)
     .filter(fits)
-    .flatMap(workload => templatePlaces(view, workload));
+    .flatMap(workload => templateEndpoints(view, workload));
 }
 
 /**
@@ -234,7 +241,7 @@ export function nodePortTargets(
     if (taken === undefined) continue;
     const { keepsSource } = service;
     const targets = endpointsOf(view, service, taken).map(target => {
-      const own = podOf(target.place)?.node || undefined;
+      const own = podOf(target.endpoint)?.node || undefined;
       if (keepsSource || own === dialled) return target;
       return { ...target, nodePort: { addresses, port, isElsewhere: own !== undefined } };
     });

@@ -6,8 +6,15 @@ import { podCidrsOf } from '../../model/podcidrs.ts';
 import type { Protocol } from '../../model/policy.ts';
 import { FlowTextError, parseProtocol } from '../../semantics/flowtext.ts';
 import { type NamedEndpoint, type ServiceName, shortServiceName } from './endpoint.ts';
-import { type ClusterView, namedPort, type Place, podOf, type Target, type Targets } from './place.ts';
-import { placesOf, podPlace } from './places.ts';
+import {
+  type ClusterView,
+  namedPort,
+  podOf,
+  type ResolvedEndpoint,
+  type Target,
+  type Targets,
+} from './place.ts';
+import { placesOf, podEndpoint } from './places.ts';
 import { contains, PRIVATE } from './ranges.ts';
 import {
   atEndpoint,
@@ -24,7 +31,7 @@ export function targetsOf(view: ClusterView, end: NamedEndpoint): Targets {
   const protocol = protocolOf(end);
   if (name.kind === 'service') return byServiceName(view, name, end, protocol);
   if (name.kind === 'address' && view.isBehindServices)
-    return { targets: placesOf(view, name).map(place => targetAt(place, end, protocol)), notes: [] };
+    return { targets: placesOf(view, name).map(endpoint => targetAt(endpoint, end, protocol)), notes: [] };
   const short = shortNameOf(view, end);
   if (short !== undefined) return byServiceName(view, short, end, protocol);
   const dialled = addressesDialled(view, end);
@@ -37,7 +44,7 @@ export function targetsOf(view: ClusterView, end: NamedEndpoint): Targets {
   if (byNode !== undefined) return byNode;
   const byHostPort = hostPortTargets(view, dialled, end, protocol);
   if (byHostPort !== undefined) return byHostPort;
-  const targets = placesOf(view, name).map(place => targetAt(place, end, protocol));
+  const targets = placesOf(view, name).map(endpoint => targetAt(endpoint, end, protocol));
   const undecided = maybeService(view, end, targets);
   const notes = unknownPortNotes(view, dialled, end);
   return { targets, notes, ...(undecided !== undefined && { undecided }) };
@@ -76,20 +83,20 @@ function addressesDialled({ cluster }: ClusterView, { name }: NamedEndpoint): re
   return node === undefined ? [] : addressesOfNode(node);
 }
 
-function targetAt(place: Place, end: NamedEndpoint, protocol: FlowProtocol): Target {
+function targetAt(endpoint: ResolvedEndpoint, end: NamedEndpoint, protocol: FlowProtocol): Target {
   if (protocol !== 'TCP' && protocol !== 'UDP' && protocol !== 'SCTP') {
     if (end.port !== undefined)
       throw new FlowTextError(`"${end.text}": protocol ${end.protocol ?? protocol} has no ports`);
-    return { place, protocol };
+    return { endpoint, protocol };
   }
-  return { place, protocol, port: portAt(place, end, protocol) };
+  return { endpoint, protocol, port: portAt(endpoint, end, protocol) };
 }
 
-function portAt(place: Place, { text, port }: NamedEndpoint, protocol: Protocol): number {
+function portAt(endpoint: ResolvedEndpoint, { text, port }: NamedEndpoint, protocol: Protocol): number {
   if (port === undefined) throw new FlowTextError(`"${text}": ${protocol} needs a port`);
-  const number = /^\d+$/.test(port) ? Number(port) : (namedPort(podOf(place), port, protocol) ?? 0);
+  const number = /^\d+$/.test(port) ? Number(port) : (namedPort(podOf(endpoint), port, protocol) ?? 0);
   if (number >= 1 && number <= 65535) return number;
-  const who = /[a-z]/i.test(port) ? `, nor the name of one of ${place.name}` : '';
+  const who = /[a-z]/i.test(port) ? `, nor the name of one of ${endpoint.name}` : '';
   throw new FlowTextError(`"${text}": "${port}" is not a port from 1 to 65535${who}`);
 }
 
@@ -101,7 +108,7 @@ function maybeService(
 ): string | undefined {
   if (name.kind !== 'address' || port === undefined) return undefined;
   const { address } = name;
-  const pod = targets.some(({ place }) => podOf(place) !== undefined);
+  const pod = targets.some(({ endpoint }) => podOf(endpoint) !== undefined);
   if (pod || isKnown(view, address) || !contains(PRIVATE, familyOf(address), addressToInt(address)))
     return undefined;
   return `${address} may be the address of a Service, and no Service that is known has it: give its Service, or ask for a pod behind it`;
@@ -139,10 +146,10 @@ function hostPortTargets(
         (each.hostIp === undefined || dialled.includes(each.hostIp)),
     );
     if (found === undefined) return [];
-    return [{ place: podPlace(view, pod), protocol, port: found.port, isHostPort: true }];
+    return [{ endpoint: podEndpoint(view, pod), protocol, port: found.port, isHostPort: true }];
   });
   if (targets.length === 0) return undefined;
-  const pods = [...new Set(targets.map(({ place }) => place.name))].join(' and ');
+  const pods = [...new Set(targets.map(({ endpoint }) => endpoint.name))].join(' and ');
   return {
     targets,
     notes: [`port ${port} of node ${node} is a host port of ${pods}: it is judged as that pod`],

@@ -10,13 +10,13 @@ import type { Flow } from '../../model/flow.ts';
 import { podCidrsOf, type UnknownPods } from '../../model/podcidrs.ts';
 import type { DnsSnapshot } from '../../names/dnscache.ts';
 import { evaluator } from '../../semantics/evaluate.ts';
-import type { Case } from './judge.ts';
-import { type Place, podOf } from './place.ts';
+import type { JudgedFlow } from './judge.ts';
+import { podOf, type ResolvedEndpoint } from './place.ts';
 
 /** Each makes a view of the cluster. */
 const MOST_CASES = 16;
 
-type Judged = Pick<Case, 'flow' | 'verdict' | 'viaNode' | 'fromRange' | 'toRange'>;
+type Judged = Pick<JudgedFlow, 'flow' | 'verdict' | 'viaNode' | 'fromRange' | 'toRange'>;
 
 export interface UndecidedByNode<T> {
   /** Why a case is undecided: the address is the first of a pod network, which by custom is the node's own. */
@@ -82,7 +82,10 @@ function isFirst({ base }: Cidr, address: Address): boolean {
 // Answers of DNS to pods of other nodes are not known to this agent, so a denial that they would lift is undecided.
 
 /** `only the agent of n2 knows what shop/api was told`; undefined for pods of this agent, and if the node is not known. */
-export function resolvedElsewhere(source: Place, known: DnsSnapshot | undefined): string | undefined {
+export function resolvedElsewhere(
+  source: ResolvedEndpoint,
+  known: DnsSnapshot | undefined,
+): string | undefined {
   const pod = podOf(source);
   if (known?.node === undefined || !pod?.node || pod.node === known.node) return undefined;
   return onlyAgentOf(pod);
@@ -91,14 +94,14 @@ export function resolvedElsewhere(source: Place, known: DnsSnapshot | undefined)
 /** Denials that an answer of DNS may have lifted without this agent's knowledge, with the reason. */
 export function undecidedDenials(
   cluster: Cluster,
-  cases: readonly Case[],
+  cases: readonly JudgedFlow[],
   known: DnsSnapshot | undefined,
   unknownPods: UnknownPods,
-): ReadonlyMap<Case, string> {
-  const found = new Map<Case, string>();
+): ReadonlyMap<JudgedFlow, string> {
+  const found = new Map<JudgedFlow, string>();
   // The verdict for a name already is the one after its answer.
   const denied = cases.filter(
-    ({ to, verdict }) => to.place.domain === undefined && verdict.verdict === 'deny',
+    ({ to, verdict }) => to.endpoint.domain === undefined && verdict.verdict === 'deny',
   );
   const elsewhere = denied.filter(({ from }) => resolvedElsewhere(from, known) !== undefined);
   if (elsewhere.length === 0 || !hasNames(cluster)) return found;

@@ -52,36 +52,36 @@ function podName(comment: string | undefined, address: string): string {
   return comment.length < COMMENT_BYTES ? comment : `${comment}… (${address})`;
 }
 
-interface Place {
+interface FamilyTable {
   readonly family: Family;
   readonly table: Table;
 }
 
 /** Every rule that the chain leads to. Our chains never lead back, but a foreign hand might make them. */
-function chainRules(place: Place, name: string, seen: readonly string[] = []): RuleInspection[] {
+function chainRules(within: FamilyTable, name: string, seen: readonly string[] = []): RuleInspection[] {
   if (seen.includes(name)) return [];
-  const chain: Chain | undefined = place.table.chains.get(name);
-  return (chain?.rules ?? []).flatMap(rule => ruleInspections(place, rule, [...seen, name]));
+  const chain: Chain | undefined = within.table.chains.get(name);
+  return (chain?.rules ?? []).flatMap(rule => ruleInspections(within, rule, [...seen, name]));
 }
 
-function ruleInspections(place: Place, rule: NftRule, seen: readonly string[]): RuleInspection[] {
+function ruleInspections(within: FamilyTable, rule: NftRule, seen: readonly string[]): RuleInspection[] {
   const map = rule.exprs.find(expr => expr.kind === 'lookup' && expr.vmap);
-  if (map?.kind === 'lookup') return mapRules(place, map.set, seen);
+  if (map?.kind === 'lookup') return mapRules(within, map.set, seen);
   const verdict = rule.exprs.find(expr => expr.kind === 'verdict')?.verdict;
   if (verdict === undefined) return [];
-  const condition = conditionOf(place, rule);
+  const condition = conditionOf(within, rule);
   const own = { ...condition, ...(rule.comment !== undefined && { source: rule.comment }) };
   const next = chainOf(verdict);
   if (next === undefined || next === INGRESS_CHAIN || isDenialChain(next))
     return [{ verdict: word(verdict), ...own }];
-  const behind = chainRules(place, next, seen).map(inner => ({ ...inner, ...condition }));
+  const behind = chainRules(within, next, seen).map(inner => ({ ...inner, ...condition }));
   return verdict.kind === 'jump' || rule.comment === undefined
     ? behind
     : [{ verdict: 'pass', ...own }, ...behind];
 }
 
 /** A rule for each thing that the elements of a port map lead to, with the ports that lead there. */
-function mapRules({ family, table }: Place, name: string, seen: readonly string[]): RuleInspection[] {
+function mapRules({ family, table }: FamilyTable, name: string, seen: readonly string[]): RuleInspection[] {
   const found = new Map<string, { rule: RuleInspection; ports: ElementKey[] }>();
   for (const [key, { verdict, comment }] of table.sets.get(name)?.elements ?? []) {
     if (verdict === undefined) continue;
@@ -124,7 +124,7 @@ function runsText(numbers: readonly number[]): string {
 const BESIDE_CONDITION: ReadonlySet<Expr['kind']> = new Set(['verdict', 'counter', 'last']);
 
 /** The condition in words: what nft would write, with sets by what they hold. */
-function conditionOf({ family, table }: Place, rule: NftRule): Pick<RuleInspection, 'ports' | 'peers'> {
+function conditionOf({ family, table }: FamilyTable, rule: NftRule): Pick<RuleInspection, 'ports' | 'peers'> {
   const text = formatRule(family, {
     exprs: rule.exprs.filter(({ kind }) => !BESIDE_CONDITION.has(kind)),
   });
