@@ -30,7 +30,7 @@ import { denyLink } from './denied.ts';
 import { HAIRPINS, HOST_PORTS, hostPortSets } from './hostports.ts';
 import { podNetworks } from './podnetworks.ts';
 
-/** What one of our tables holds of something. */
+/** The part of a table that serves one purpose: its chains and sets. */
 export interface TablePart {
   readonly chains: readonly Chain[];
   readonly sets: readonly NftSet[];
@@ -46,7 +46,7 @@ export function attachedPods(family: Family, cluster: Cluster, node: string): Ta
 
 const SOURCE_CHAIN = 'source';
 
-/** Whose rules these are: of a node whose pods this agent links, or of any other. */
+/** Whether this agent connects the pods of the node whose rules these are, or another network plugin. */
 export function podLinksIn({ tables }: Ruleset): PodLinks {
   return [...tables.values()].some(({ chains }) => chains.has(SOURCE_CHAIN)) ? 'ours' : 'others';
 }
@@ -107,7 +107,7 @@ function fromLoopback(family: Family): NftRule[] {
   ];
 }
 
-/** What depends on the networks of the nodes. */
+/** The chains and sets that depend on the pod networks of the nodes. */
 export function leavingPart(family: Family, { nodes }: Cluster, node: string): TablePart {
   const own = podCidrsOf(nodes.get(node)).filter(cidr => cidr.family === family);
   const networks = podNetworks(family, nodes.values());

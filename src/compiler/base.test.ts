@@ -1,4 +1,4 @@
-/** What passes whatever the policies say: replies and their errors (N38, N39), and neighbour discovery (N63). */
+/** Packets that pass whatever the policies are: replies and their errors (N38, N39), and neighbour discovery (N63). */
 import { expect, test } from 'vitest';
 import { type Family, parseAddress } from '../model/address.ts';
 import { ClusterState, type Pod } from '../model/cluster.ts';
@@ -30,7 +30,7 @@ const FROM_POD = {
   ip6: { from: address('fd00::1'), to: address('fd00::9') },
 };
 
-/** One pod that may neither send nor receive. */
+/** A cluster with one pod that may neither send nor receive. */
 function isolated() {
   const state = new ClusterState();
   state.apply({ type: 'pod', key: POD.key, value: POD });

@@ -1,4 +1,6 @@
-/** What our tables hold whatever the policies: the hooks, and the maps from a pod's address to its chains. */
+/**
+ * The part of our tables that does not depend on policies: the hooks, and the maps from a pod's address to its chains.
+ */
 import type { Cidr, Family } from '../model/address.ts';
 import type { Direction } from '../model/policy.ts';
 import { addressType, addressVmap, verdict } from '../nft/match.ts';
@@ -28,7 +30,10 @@ export function podMap(direction: Direction, family: Family): SetSpec {
   return { name: MAPS[direction], key: [addressType(family)], verdicts: true, interval: false };
 }
 
-/** What each local pod has that policies select in a direction, and in the map others too (unknownpods.ts). */
+/**
+ * The map of a direction and its guard set. The map has every local pod that a policy selects, and, where unknown pods
+ * are denied, all known ones (unknownpods.ts).
+ */
 export function podSets(direction: Direction, family: Family, elements: Elements): NftSet[] {
   const map: NftSet = { ...podMap(direction, family), elements };
   return [map, guardSet(direction, map)];
@@ -36,9 +41,9 @@ export function podSets(direction: Direction, family: Family, elements: Elements
 
 const MAPS: Record<Direction, string> = { egress: 'egress-pods', ingress: 'ingress-pods' };
 
-/** What only some nodes have. */
+/** Options that change base chains on some nodes only. */
 export interface BaseExtras {
-  /** Set where the cluster has rules by name. */
+  /** Set where a policy of the cluster has rules by name. */
   readonly answers?: AnswersOfBase | undefined;
   /** Set on a node that reports denied packets. */
   readonly limits?: DenialLimits | undefined;
@@ -106,13 +111,13 @@ function outputChain(family: Family, answers: AnswersOfBase | undefined): Chain 
   return { name: NODE_CHAIN, hook: hook('output'), rules };
 }
 
-/** The end of every egress chain that allows: the destination's ingress still has its say. */
+/** Where every egress chain that allows a packet goes on: the ingress policies of the destination judge it next. */
 function ingressChain(family: Family, denied: readonly Cidr[]): Chain {
   const unknown = unknownRules(family, denied, INGRESS_CHAIN, 'daddr');
   return { name: INGRESS_CHAIN, rules: [toIngress(family), ...unknown, { exprs: [verdict('accept')] }] };
 }
 
-/** What policy has to say of the hook. */
+/** The rules of the forward hook that look up both ends in the pod maps. */
 function forwardRules(family: Family, denied: readonly Cidr[]): NftRule[] {
   return [
     toEgress(family),
@@ -122,7 +127,10 @@ function forwardRules(family: Family, denied: readonly Cidr[]): NftRule[] {
   ];
 }
 
-/** A pod's packets to its own node (C32, 4.2). Packets of the node to its pods never come here: they stay open. */
+/**
+ * Packets of a pod to its own node (C32, 4.2). Packets of the node to its pods never reach this hook: they are always
+ * allowed.
+ */
 function inputRules(family: Family, denied: readonly Cidr[]): NftRule[] {
   return [toEgress(family), ...unknownRules(family, denied, 'input', 'saddr')];
 }
@@ -136,8 +144,8 @@ function toIngress(family: Family): NftRule {
 }
 
 /**
- * What pods send is asked about before kube-proxy (-110) and firewalls (0) can reject it: the error of a reject quotes the
- * packet, and goes to whoever the packet says that it is from. It is behind every translation of destinations.
+ * Packets of pods are judged before kube-proxy (-110) and firewalls (0) can reject them: the error of a reject quotes
+ * the packet, and goes to the packet's source address, which may be forged. The priority is behind every DNAT.
  */
 const BEFORE_REJECTS = -150;
 
@@ -145,12 +153,15 @@ function hook(name: BaseHook['hook']): BaseHook {
   return { hook: name, priority: name === 'output' ? 0 : BEFORE_REJECTS, policy: 'accept' };
 }
 
-/** What asks nobody who sends. Errors (N39) come behind that question: each has a source address of its own. */
+/**
+ * Packets that are accepted without a check of the sender. Errors (N39) come behind that check, because each has a
+ * source address of its own.
+ */
 function always(family: Family): NftRule[] {
   return [...exempt('established', family), ...(family === 'ip6' ? [toNeighbours()] : [])];
 }
 
-/** Of both families. */
+/** The base chains of both families. */
 export function basesOf(
   denied: readonly Cidr[],
   network: NodeNetwork,

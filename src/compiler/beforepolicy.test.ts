@@ -1,4 +1,7 @@
-/** Nothing is accepted before policy is asked but what the list says, and each entry where it says. */
+/**
+ * No packet is accepted before policy is evaluated unless an entry of the list matches it, at a hook that the entry
+ * names.
+ */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { layoutCluster, NAMES_LAYOUT_FOLDER } from '../../test/support/agent/layouts.ts';
 import { FAMILIES } from '../model/address.ts';
@@ -103,8 +106,8 @@ test('what waits for the agent is an answer by the word of conntrack, or sent by
 const FROM_PODS = new Set(['from-pods', 'from-pods-to-node']);
 
 /**
- * The rules that accept, in this chain and those that it leads to. A look-up of a verdict in a map is where policy is
- * asked; what comes behind it in the chain has been judged, and so has what is in the chain `ingress`.
+ * The accept rules in this chain and in the chains that it leads to. The search ends at a verdict map look-up, which
+ * evaluates policy: packets behind it, and in the chain `ingress`, have been judged already.
  */
 function acceptsFrom(table: Table, chain: Chain, without: ReadonlySet<string> = new Set()): NftRule[] {
   const accepting: NftRule[] = [];

@@ -1,10 +1,10 @@
 /**
- * Everything that is accepted before policy is asked: who may use it, at which hooks, from which address and port to
- * which. Each entry is a way past policy for whoever can write a packet that matches it, and conntrack takes what answers
- * that packet for `established`, which is an entry as well. So there is no other way to write such a rule:
- * `beforepolicy.test.ts` follows the rules from the hooks to the maps of pods and finds no other accept, and
- * `test/kernel/hostile/beforepolicy.test.ts` makes its packets from this list: those that match an entry or miss it by one
- * field, and what a reply to each of them would be.
+ * The list of everything that is accepted before policy is evaluated: which sender may use it, at which hooks, from
+ * which address and port to which. Each entry is a way past policy for anybody who can forge a packet that matches it,
+ * and conntrack makes a reply to that packet `established`, which is an entry as well. So this file is the only one
+ * that may write such a rule. `beforepolicy.test.ts` follows the rules from the hooks to the pod maps and finds no
+ * other accept, and `test/kernel/hostile/beforepolicy.test.ts` builds its packets from this list: packets that match an
+ * entry, that miss it by one field, and that would be replies to them.
  */
 import { type Cidr, type Family, parseCidr } from '../model/address.ts';
 import {
@@ -28,30 +28,30 @@ type ExemptHook = Extract<BaseHook['hook'], 'forward' | 'input' | 'output'>;
 
 export interface Exemption {
   readonly families: readonly Family[];
-  /** Hooks at which its rules are reached. */
+  /** The hooks at which the rules of the entry are reached. */
   readonly hooks: readonly ExemptHook[];
-  /** By the links of this node's pods alone, or by any link. */
+  /** Whether only packets that arrive by the links of this node's pods match, or packets of any link. */
   readonly by: 'pods' | 'anybody';
-  /** One rule each. */
+  /** Each match becomes one rule. */
   readonly matches: readonly ExemptMatch[];
-  /** What `nft list` shows beside its rules. */
+  /** The comment of its rules in `nft list`. */
   readonly comment?: string;
 }
 
 type ExemptMatch =
-  /** What conntrack says of the packet. */
+  /** The packet's conntrack state. */
   | { readonly kind: 'state'; readonly state: 'established' | 'related' }
-  /** The packet's sender is this end of the connection that the packet belongs to. */
+  /** The packet's source is this end of the connection that it belongs to. */
   | { readonly kind: 'end'; readonly end: 'original' | 'reply' }
   | ExemptPacket;
 
 export interface ExemptPacket {
   readonly kind: 'packet';
-  /** Any address where it is left out. */
+  /** The source network; absent for any address. */
   readonly from?: Cidr;
   readonly to?: Cidr;
   readonly carries: ExemptContent;
-  /** Hops that are left (IPv6). */
+  /** The hop limit of the packet (IPv6). */
   readonly hops?: number;
 }
 
@@ -64,8 +64,8 @@ export const [LINK_LOCAL, MULTICAST] = ['fe80::/10', 'ff00::/8'].map(cidr) as [C
 export const UNSPECIFIED: Readonly<Record<Family, Cidr>> = { ip: cidr('0.0.0.0/32'), ip6: cidr('::/128') };
 
 /**
- * A listener report (RFC 2710, RFC 3810) is how a pod says which groups it wants: to a group, from an address of the
- * link, or from none while it has none. The queries that it answers are a router's.
+ * By a listener report (RFC 2710, RFC 3810) a pod joins multicast groups: it is sent to a group, from a link-local
+ * address, or from `::` while the pod has none. The queries that it answers come from a router.
  */
 const LISTENER_REPORTS: readonly ExemptPacket[] = [LINK_LOCAL, UNSPECIFIED.ip6].flatMap(from =>
   (
@@ -85,21 +85,26 @@ const LISTENER_REPORTS: readonly ExemptPacket[] = [LINK_LOCAL, UNSPECIFIED.ip6].
 );
 
 export const EXEMPTIONS = {
-  /** N38. Conntrack keeps no entry of a packet that is denied, so that what answers one is not established. */
+  /** N38. Conntrack keeps no entry of a denied packet, so a reply to one is not established. */
   established: {
     families: ['ip', 'ip6'],
     hooks: ['forward', 'input', 'output'],
     by: 'anybody',
     matches: [{ kind: 'state', state: 'established' }],
   },
-  /** N39. Errors of an allowed connection, and what a helper of conntrack expects. Errors of pods: `ownErrors`. */
+  /**
+   * N39. Errors about an allowed connection, and connections that a conntrack helper expects. For errors that pods send
+   * see `ownErrors`.
+   */
   related: {
     families: ['ip', 'ip6'],
     hooks: ['forward', 'input'],
     by: 'anybody',
     matches: [{ kind: 'state', state: 'related' }],
   },
-  /** N74. The node's side of a connection has the pod's own address, whatever the other has been translated to. */
+  /**
+   * N74. On the node's side of a connection the pod has its own address, whatever the other end has been translated to.
+   */
   errorsOfOwnConnections: {
     families: ['ip', 'ip6'],
     hooks: ['forward', 'input'],
@@ -110,8 +115,9 @@ export const EXEMPTIONS = {
     ],
   },
   /**
-   * N69. A reply to it would come from 255.255.255.255, which the kernel takes from nobody. To any other address, or with
-   * any other port, a pod would make the node's ports, or its neighbours', the other end of a known connection.
+   * N69. A reply would come from 255.255.255.255, and the kernel drops packets from that address. With another address
+   * or port as destination, a pod could make ports of the node or of its neighbours the other end of a tracked
+   * connection.
    */
   dhcp: {
     families: ['ip'],
@@ -127,7 +133,7 @@ export const EXEMPTIONS = {
     ],
     comment: 'which address the sender may have',
   },
-  /** N69. Conntrack does not track them: nothing is a reply to one. */
+  /** N69. Conntrack does not track them, so that no packet counts as a reply to one. */
   listenerReports: {
     families: ['ip6'],
     hooks: ['input'],
@@ -136,8 +142,8 @@ export const EXEMPTIONS = {
     comment: 'which groups the sender wants',
   },
   /**
-   * N63. With fewer than 255 hops left it comes from further away (RFC 4861), and what is routed has fewer. Conntrack does
-   * not track it. Pods are no routers: of types 134 and 137 they send none (podlinks.ts).
+   * N63. A packet with fewer than 255 hops left comes from beyond the link (RFC 4861), as every routed packet does.
+   * Conntrack does not track these messages. Pods are no routers: they may not send types 134 and 137 (podlinks.ts).
    */
   neighbourDiscovery: {
     families: ['ip6'],
@@ -150,10 +156,13 @@ export const EXEMPTIONS = {
 
 export type ExemptionName = keyof typeof EXEMPTIONS;
 
-/** What the rules of `errorsOfOwnConnections` ask: senders of errors, each beside itself (poderrors.ts). */
+/**
+ * The set that the rules of `errorsOfOwnConnections` look up: senders of errors, each twice, side by side
+ * (poderrors.ts).
+ */
 export const ERROR_SENDERS = 'error-senders';
 
-/** The rules that accept what an entry exempts; none in a family that it has nothing to do with. */
+/** The rules that accept what an entry exempts; empty for a family to which the entry does not apply. */
 export function exempt(name: ExemptionName, family: Family): NftRule[] {
   const { comment }: Exemption = EXEMPTIONS[name];
   return matchesOf(name, family).map(exprs => ({
@@ -162,17 +171,17 @@ export function exempt(name: ExemptionName, family: Family): NftRule[] {
   }));
 }
 
-/** What these rules ask, one by one. */
+/** The matches of an entry, one list of expressions for each rule. */
 function matchesOf(name: ExemptionName, family: Family): Expr[][] {
   const { families, matches }: Exemption = EXEMPTIONS[name];
   return families.includes(family) ? matches.map(match => matchOf(match, family)) : [];
 }
 
 /**
- * What a pod may have everybody on its bridge hear. The rules of IP do not see these frames: they are ARP, what connection
- * tracking leaves alone (listener reports and neighbour discovery, as far as a pod may send it), the question for an
- * address, and what the bridge has others hear as well while somebody listens on it, of which the kernel keeps nothing.
- * Whatever else the port of a pod may send is judged by the rules of IP.
+ * The frames that a pod may send to every port of its bridge. Rules of the IP families do not see them: ARP, packets
+ * that conntrack does not track (listener reports, and neighbour discovery as far as a pod may send it), the DHCP
+ * request, and frames for another port, which reach this hook as well while the bridge is promiscuous and of which
+ * conntrack keeps no entry. Everything else that a pod's port may send is judged by the rules of the IP families.
  */
 export function exemptFrames(): Expr[][] {
   return [packetTypeIs('other'), etherTypeIs('arp'), ...untrackedFrames(), questionForAddress()];
@@ -184,7 +193,7 @@ export function untrackedFrames(): Expr[][] {
   return types.map(type => [...etherTypeIs('ip6'), ...type]);
 }
 
-/** DHCP of IPv4. By IPv6 a pod asks from its link-local address. */
+/** DHCP of IPv4. In DHCPv6 a pod sends from its link-local address, which needs no exemption. */
 export function questionForAddress(): Expr[] {
   return [...etherTypeIs('ip'), ...matchesOf('dhcp', 'ip').flat()];
 }

@@ -1,6 +1,6 @@
 /**
- * N71: on a bridge a pod's broadcast would reach all others, whatever their policies. A bridge's own network may be
- * another than the pod networks of the node, and then its broadcast address is known from the bridge alone.
+ * N71: on a bridge a pod's broadcast would reach all other pods, whatever their policies. A bridge may have another
+ * network than the pod networks of the node; then its broadcast address is read from the bridge.
  */
 import type { Address, Family } from '../model/address.ts';
 import { addressInNetwork } from '../nft/match.ts';
@@ -8,7 +8,7 @@ import type { Expr } from '../nft/ruleset.ts';
 
 export const OF_BRIDGE = 'from a pod to everybody of its bridge';
 
-/** The packets that are for it. */
+/** Matches packets to the broadcast address. */
 export function toBroadcast(base: Address, family: Family): Expr[][] {
   return family === 'ip' ? [addressInNetwork({ family, base, prefix: 32 }, 'daddr')] : [];
 }

@@ -1,4 +1,6 @@
-/** Collects what the classes of one family need in the kernel; what two of them share is there once. */
+/**
+ * Collects the kernel objects that the classes of one family need. Objects that several classes share are made once.
+ */
 import type { Family } from '../model/address.ts';
 import { fitsRule } from '../nft/limits.ts';
 import type { Chain, NftRule, NftSet, SetSpec } from '../nft/ruleset.ts';
@@ -7,14 +9,17 @@ import { deny } from './denied.ts';
 import type { Group, NamedGroup } from './group.ts';
 import { hashedName } from './names.ts';
 
-/** Where rules are made: for which pods, in which chain, with what else they need. */
+/** Where rules are made: the class of pods, the chain, and the builder that collects the sets that they look up. */
 export interface RulePlace {
   readonly podClass: PodClass;
   readonly chain: string;
   readonly builder: Builder;
 }
 
-/** A rule that the kernel refuses would take everybody's with it: nobody makes one, and if somebody did, it denies. */
+/**
+ * The kernel refuses a whole batch for one rule that is too large. The compiler never makes one; if it does by mistake,
+ * this rule takes its place and denies.
+ */
 function closed({ name }: Chain): Chain {
   const drop: NftRule = { exprs: [deny()], comment: 'a rule is too long for the kernel' };
   return { name, rules: [drop] };
@@ -25,12 +30,12 @@ export class Builder {
   readonly chains = new Map<string, Chain>();
   readonly sets = new Map<string, NftSet>();
   readonly groups = new Map<string, NamedGroup>();
-  /** What is made now is of NetworkPolicies. */
+  /** Whether the groups that are added now belong to NetworkPolicies. */
   isForTenant = false;
-  /** Groups that only those need: their namespace has to have room for the members. */
+  /** Groups that only NetworkPolicies need: the quota of their namespace has to have room for the members. */
   readonly ofTenant = new Set<string>();
 
-  /** Whether the node hears what its pods are told by DNS: else no address has a name. */
+  /** Whether the node reads the DNS answers to its pods. If not, no address has a name. */
   readonly hearsAnswers: boolean;
 
   constructor(family: Family, hearsAnswers = false) {
@@ -42,7 +47,7 @@ export class Builder {
     this.chains.set(chain.name, chain.rules.every(({ exprs }) => fitsRule(exprs)) ? chain : closed(chain));
   }
 
-  /** Has all that another builder of the family has made, too. */
+  /** Adds all objects that another builder of the same family has made. */
   include({ chains, sets, groups }: Builder): void {
     for (const chain of chains.values()) this.chains.set(chain.name, chain);
     for (const set of sets.values()) this.addSet(set);
@@ -53,35 +58,35 @@ export class Builder {
     this.sets.set(set.name, set);
   }
 
-  /** The name, or the name with a number where it is taken: a class has a map for each run that needs one. */
+  /** The name, with a number appended if it is taken: a class has a map for each run that needs one. */
   uniqueSetName(name: string): string {
     let unique = name;
     for (let n = 2; this.sets.has(unique); n++) unique = `${name}-${n}`;
     return unique;
   }
 
-  /** The name of the chain with these rules. */
+  /** Adds a chain with these rules, unless it exists, and returns its name. */
   sharedChain(prefix: string, rules: readonly NftRule[]): string {
     const name = hashedName(prefix, JSON.stringify([this.family, rules]));
     this.addChain({ name, rules });
     return name;
   }
 
-  /** The name of the set of networks with these elements. */
+  /** Adds a set of these networks, unless it exists, and returns its name. */
   networkSet(set: Omit<SetSpec, 'name'> & Pick<NftSet, 'elements'>): string {
     const name = hashedName('nets', JSON.stringify([this.family, ...set.elements.keys()]));
     this.addSet({ ...set, name });
     return name;
   }
 
-  /** The name of the interval map with these elements. */
+  /** Adds an interval map of these elements, unless it exists, and returns its name. */
   intervalMap(prefix: string, { key, elements }: Pick<NftSet, 'key' | 'elements'>): string {
     const name = hashedName(prefix, JSON.stringify([this.family, ...elements]));
     this.addSet({ name, key, verdicts: true, interval: true, elements });
     return name;
   }
 
-  /** The name of the set that holds the group's members. */
+  /** Adds a set of the group's members, unless it exists, and returns its name. */
   group(group: Group): string {
     const name = hashedName(group.kind, JSON.stringify(group));
     if (!this.isForTenant) this.ofTenant.delete(name);

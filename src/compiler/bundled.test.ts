@@ -31,13 +31,15 @@ function policy(name: string, labels: object): ClusterEvent {
 
 const gone = ({ type, key }: ClusterEvent) => ({ type, key }) as ClusterEvent;
 
-/** On all pods of the namespace, and one on each, so that each is a class of its own. */
+/**
+ * Policies that select all pods of the namespace, and one more for each pod, so that each pod is in a class of its own.
+ */
 function shop(policies: number, pods: readonly string[]): ClusterEvent[] {
   const ofAll = Array.from({ length: policies }, (_, i) => policy(`p${i}`, {}));
   return [...ofAll, ...pods.flatMap(app => [policy(`of-${app}`, { app }), pod(app)])];
 }
 
-/** Both ways to the rules; how many bundles there are. */
+/** An engine and a `compile` of the same events, which must agree; returns how many bundles there are. */
 function followed() {
   const engine = new Incremental(NODE);
   const state = new ClusterState();

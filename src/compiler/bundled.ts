@@ -1,6 +1,7 @@
 /**
- * Which classes have their small policies in bundles (shares.ts): those of which one edit would make too much again.
- * What is merged is looked up once, however much it is; what is in bundles costs a packet a look-up for each of them.
+ * Decides which classes have their small policies in bundles (shares.ts). Merged policies take one look-up, but an edit
+ * of one compiles all of them again; bundles take a look-up each. So classes are bundled for which an edit would
+ * compile too much.
  */
 import { getOrMake } from '../lib/collections/getormake.ts';
 import { type PodClass, tenantOf } from './classes.ts';
@@ -8,13 +9,16 @@ import { factsOf } from './policyfacts.ts';
 import { className } from './program.ts';
 import { isSmallPolicy } from './shares.ts';
 
-/** In entries: of one class, which is made in one piece, some 15 ms; and of all classes of a namespace together, some 20. */
+/**
+ * In entries: of one class, which is compiled in one piece (some 15 ms), and of all classes of a namespace together
+ * (some 20 ms).
+ */
 const MOST_OF_CLASS = 6_000;
 const MOST_OF_NAMESPACE = 8_000;
 
 export interface Share {
   readonly namespace: string;
-  /** The namespace, and the direction. */
+  /** The namespace and the direction that the class counts for. */
   readonly place: string;
   readonly entries: number;
 }
@@ -22,11 +26,11 @@ export interface Share {
 /** Classes by name. */
 export class BundledClasses {
   readonly #classes = new Map<string, Share>();
-  /** Entries. */
+  /** Entries by place. */
   readonly #places = new Map<string, number>();
   #changed = false;
 
-  /** In place of what the class was. */
+  /** Replaces the class of that name. */
   set(name: string, podClass: PodClass): void {
     this.delete(name);
     const share = shareOf(podClass);
@@ -46,12 +50,12 @@ export class BundledClasses {
     else this.#places.delete(share.place);
   }
 
-  /** Of what the class is; nothing where it has no small policies of a namespace. */
+  /** How much the class counts for which place; undefined for a class without small NetworkPolicies. */
   share(name: string): Share | undefined {
     return this.#classes.get(name);
   }
 
-  /** Whether a class has come, gone or changed since the last call, so that others may have to be bundled. */
+  /** Whether a class has come, gone or changed since the last call, so that other classes may have to be bundled. */
   takeChanged(): boolean {
     const changed = this.#changed;
     this.#changed = false;
@@ -63,13 +67,13 @@ export class BundledClasses {
     return share !== undefined && this.#isBundled(share, 0);
   }
 
-  /** Whether one of these classes would be, if all of them were what they are here. */
+  /** Whether one of these classes would be bundled if all of them were in use. */
   wouldHave(podClass: PodClass, all: readonly PodClass[]): boolean {
     const share = shareOf(podClass);
     return share !== undefined && this.#isBundled(share, this.#moreIn(share.place, all));
   }
 
-  /** How many entries more a place would have by these classes. */
+  /** How many entries more a place would have with these classes in use. */
   #moreIn(place: string, classes: readonly PodClass[]): number {
     let more = 0;
     for (const podClass of classes) {
@@ -80,13 +84,13 @@ export class BundledClasses {
     return more;
   }
 
-  /** Where the place of the class has so many entries more than are counted. */
+  /** Whether the class is bundled if its place has so many more entries than are counted. */
   #isBundled({ place, entries }: Share, more: number): boolean {
     return entries > MOST_OF_CLASS || (this.#places.get(place) ?? 0) + more > MOST_OF_NAMESPACE;
   }
 }
 
-/** A class that was made ready is the one that pods join. */
+/** A class object that was prepared is the same object that pods join later. */
 const shares = new WeakMap<PodClass, Share | 'none'>();
 
 function shareOf(podClass: PodClass): Share | undefined {
@@ -94,7 +98,7 @@ function shareOf(podClass: PodClass): Share | undefined {
   return share === 'none' ? undefined : share;
 }
 
-/** NetworkPolicies are of the namespace of the pods that they select. */
+/** The small NetworkPolicies of a class count for the namespace of the pods that they select. */
 function newShare({ policies, direction }: PodClass): Share | undefined {
   const small = policies.filter(
     policy => policy.tier === 'networkpolicy' && isSmallPolicy(policy, direction),

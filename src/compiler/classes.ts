@@ -13,9 +13,12 @@ export interface PodClass {
   readonly direction: Direction;
   /** The policies that select the pods and affect the direction, in order of precedence within each tier. */
   readonly policies: readonly Policy[];
-  /** What a named port means on these pods; asked only for ingress, where the pods are the destination (N29). */
+  /** The numbers of a named port on these pods. Only ingress needs it, where the pods are the destination (N29). */
   readonly resolve: (port: NamedPort) => readonly PortRange[];
-  /** Of one of the pods; of those that the policies name, the others have the same. */
+  /**
+   * The container ports of one pod of the class. All pods of the class have the same ports of the names that its
+   * policies use.
+   */
   readonly ports: Pod['ports'];
 }
 
@@ -32,7 +35,9 @@ export function classOf(
   return classOfMembers(pod, direction, membersAmong(policies, pod, namespace, direction));
 }
 
-/** What each of these policies is in a class of the pod in a direction, as far as it affects both. */
+/**
+ * What each of these policies is in a class of the pod in a direction; policies that do not affect both are left out.
+ */
 export function membersAmong(
   policies: Iterable<Policy>,
   pod: Pod,
@@ -45,7 +50,7 @@ export function membersAmong(
   });
 }
 
-/** The class of a pod in which these are, in order of precedence; none where nobody is. */
+/** The class of a pod with these policies, in order of precedence; undefined if there are none. */
 export function classOfMembers(
   pod: Pod,
   direction: Direction,
@@ -55,19 +60,19 @@ export function classOfMembers(
 }
 
 /**
- * Those of a class that say something. A NetworkPolicy that awaits its rules only isolates: where another one does so,
- * the class is what it is without it, and none is made anew for each that comes.
+ * Leaves out policies without effect. A NetworkPolicy whose rules are still being prepared only isolates; where another
+ * NetworkPolicy isolates already, the class is the same without it, so that no class is built for each such policy.
  */
 function withoutSilent(policies: readonly Policy[]): readonly Policy[] {
   return policies.some(isolates) ? policies.filter(policy => !awaitsRules(policy)) : policies;
 }
 
-/** By itself, whoever else does. */
+/** Whether the policy alone isolates the pods that it selects. */
 export function isolates(policy: Policy): boolean {
   return policy.tier === 'networkpolicy' && !awaitsRules(policy);
 }
 
-/** It only isolates until its rules are ready. */
+/** Whether the policy only isolates until its rules are prepared. */
 export function awaitsRules({ isolateOnly }: Policy): boolean {
   return isolateOnly === 'rules follow';
 }
@@ -76,7 +81,7 @@ export function subjectSelects({ subject }: Policy, pod: Pod, namespace: Namespa
   return matchSubject(subject, pod, namespace);
 }
 
-/** What a policy is in the class of a pod that it matches so. */
+/** The policy as it is in the class of a pod, by whether it selects the pod. */
 export function memberOf(policy: Policy, match: Match): Policy | undefined {
   if (match === 'no') return undefined;
   return match === 'yes' ? policy : effectIfUncertain(policy);
@@ -88,24 +93,24 @@ export function makeClass(pod: Pod, direction: Direction, policies: readonly Pol
   return { direction, policies, resolve: port => resolvedOn({ ports }, port), ports };
 }
 
-/** Equal for equal classes. It names every policy: what is kept of it is its hash. */
+/** Equal for equal classes. It contains every policy id, so only its hash is kept. */
 export function classKey({ direction, policies, ports }: PodClass): string {
   return JSON.stringify([direction, policies.map(idOf), portsOn({ ports }, policies, direction)]);
 }
 
-/** Of ingress, where the pod is the destination (N29). */
+/** The numbers of named ports; only of ingress, where the pod is the destination (N29). */
 export function portsOn(pod: Pick<Pod, 'ports'>, policies: readonly Policy[], direction: Direction) {
   return direction === 'ingress' ? namedPortsOn(pod, policies) : [];
 }
 
-/** Of the NetworkPolicies among them, which are all of one namespace. */
+/** The namespace of the NetworkPolicies in the list, which all have the same one. */
 export function tenantOf(policies: readonly Policy[]): string | undefined {
   for (const { tier, subject } of policies)
     if (tier === 'networkpolicy' && subject.namespaces.kind === 'name') return subject.namespaces.name;
   return undefined;
 }
 
-/** Which policy it is, and whether it stands for itself or for what it may say. */
+/** The id of the policy, marked where it is what `effectIfUncertain` leaves of the policy. */
 export function idOf({ id, uncertain }: Policy): string {
   return uncertain ? `${id} or not` : id;
 }

@@ -35,7 +35,7 @@ import { buildClass, className, sharesIn } from './program.ts';
 import type { Shares } from './shares.ts';
 import { deniedNetworks, OPEN } from './unknownpods.ts';
 
-/** A local pod in one of its two classes. */
+/** A local pod in its class of one direction. */
 export interface Placement {
   readonly indexedPod: IndexedPod;
   readonly podClass: PodClass;
@@ -44,8 +44,9 @@ export interface Placement {
 }
 
 /**
- * The two tables of node `node`; `unknownPods` says what becomes of addresses that no known pod has, `podLinks` who
- * links the node's pods with it; `hearing` how DNS answers are heard: where they are not, names match nothing.
+ * Compiles the two tables of node `node`. `unknownPods` says whether addresses that no known pod has are denied,
+ * `podLinks` who connects the node's pods, and `dnsQueue` how DNS answers are read; without it, rules by name match
+ * nothing.
  */
 export function compile(
   cluster: Cluster,
@@ -99,7 +100,7 @@ function classify(cluster: Cluster, podIndex: PodIndex) {
       placements.push({ indexedPod, podClass, chain });
     }
   }
-  // In one order whatever the order of the pods, so that shared names come out the same.
+  // Sorted, so that the names of shared objects do not depend on the order of the pods.
   return { classes: new Map([...classes].sort(([a], [b]) => (a < b ? -1 : 1))), placements };
 }
 
@@ -170,7 +171,7 @@ export function remotePodInNetworks(
 }
 
 /**
- * The pod maps of one family, and the sets beside them, also of who is denied: a local pod's address leads to the chain
+ * The pod maps of one family and the sets beside them, also for denied pods: a local pod's address leads to the chain
  * of its class.
  */
 export function podMaps(

@@ -1,4 +1,7 @@
-/** What a rule that counts is in the words of policies: of which policy rule, in which direction, and what it does. */
+/**
+ * Translates a counter of a kernel rule back to policy: which policy rule it belongs to, in which direction, and what
+ * the rule does.
+ */
 import type { Direction } from '../model/policy.ts';
 import type { RuleCount } from '../nft/rulecount.ts';
 import type { NftVerdict } from '../nft/ruleset.ts';
@@ -8,15 +11,18 @@ import { isCounted } from './rulecounters.ts';
 
 type CountedAction = 'accept' | 'drop' | 'pass';
 
-/** Rules of the same policies that do the same: the kernel has them several times, by family, port and class. */
+/**
+ * Kernel rules of the same policy rules with the same action count as one: there is one for each family, port and
+ * class.
+ */
 export interface CountedRule {
   readonly direction: Direction;
   readonly action: CountedAction;
-  /** As the kernel's comments have it: `shop/web ingress[0]`; empty where no policy decided. */
+  /** As in the comment of the kernel's rule: `shop/web ingress[0]`; empty where no policy decided. */
   readonly source: string;
 }
 
-/** What is counted, where the rule is one of policy's. */
+/** The policy rule that a kernel rule counts for; undefined if it is not a rule of policy. */
 export function countedRule({ chain, comment, verdict }: RuleCount): CountedRule | undefined {
   const direction = isCounted(chain) ? directionOf(chain, comment, verdict) : undefined;
   return direction && { direction, action: actionOf(verdict), source: comment };
@@ -33,7 +39,7 @@ const PREFIXES: Readonly<Record<string, Direction>> = {
   to: 'egress',
 };
 
-/** A chain that counts for the elements of a map is of both directions: its rule says which it is about. */
+/** Chains that count for the elements of a map serve both directions: the comment of the rule says which one. */
 function directionOf(chain: string, comment: string, verdict: NftVerdict): Direction | undefined {
   const known = PREFIXES[chain.slice(0, chain.indexOf('-'))];
   if (known !== undefined) return known;
@@ -41,7 +47,7 @@ function directionOf(chain: string, comment: string, verdict: NftVerdict): Direc
   return /^\S+ ingress\[/.test(comment) ? 'ingress' : 'egress';
 }
 
-/** Egress that is allowed goes on to `ingress`; what goes on elsewhere is for the next tier. */
+/** Egress that is allowed goes on to `ingress`; a goto to another chain passes to the next tier. */
 function actionOf(verdict: NftVerdict): CountedAction {
   if (isDenial(verdict)) return 'drop';
   return verdict.kind === 'goto' && verdict.chain !== INGRESS_CHAIN ? 'pass' : 'accept';

@@ -51,7 +51,7 @@ test('every denial of both families leads to a chain of denials, and nothing els
   for (const [family, table] of tables(ruleset())) {
     const all = verdicts(table);
     const others = all.filter(([name, { kind }]) => kind === 'drop' && !isDenialChain(name));
-    // What the node itself would say is nobody's attempt.
+    // Errors that the node itself would send are not attempts to connect.
     expect(others.filter(([name]) => name !== 'own-errors')).toEqual([]);
     expect(all.filter(([, verdict]) => isDenial(verdict as never)).length, family).toBeGreaterThan(10);
     for (const name of [DENIED_CHAIN, LIMITED_CHAIN, LINK_CHAIN])
@@ -98,7 +98,7 @@ test('who sends from an address that is not its own is limited by its link, and 
 test('whoever is over the limit of its source is handed over in no case, however full the sets are', () => {
   for (const [, { chains }] of tables(withDenialLimits(ruleset(), LOW))) {
     const { exprs } = chains.get(LIMITED_CHAIN)!.rules.find(({ exprs }) => exprs.some(isOver))!;
-    // Nothing that a full set breaks off stands between the limit and the end.
+    // Between the limit and the verdict there is no expression that a full set would make fail.
     const [last] = exprs.slice(exprs.findIndex(isOver) + 1);
     if (last?.kind !== 'verdict' || last.verdict.kind !== 'goto') throw new Error('no end');
     const often = chains.get(last.verdict.chain)!;

@@ -2,9 +2,9 @@
  * Where every denial of a table ends, whichever hook, class or map it comes from:
  *
  *     chain denied {
- *       counter ip saddr @denied-silent drop                    all of them; who came too often is left out for a second
- *       iifkind "veth" goto denied-limited                      pods of this node
- *       limit rate over 25/second burst 100 packets goto denied-over    all others
+ *       counter ip saddr @denied-silent drop               all denied packets; a silenced source is not reported
+ *       iifkind "veth" goto denied-limited                 pods of this node
+ *       limit rate over 25/second burst 100 packets goto denied-over      all others
  *       goto denied-limited
  *     }
  *     chain denied-limited {
@@ -12,15 +12,17 @@
  *       update @denied-by-source { ip saddr limit rate over 2/second burst 20 packets } goto denied-often
  *       counter log prefix "sluice denied " group 4711 snaplen 128 drop
  *     }
- *     chain denied-often { update @denied-silent { ip saddr } drop; drop }                   its source: left out for a second
- *     chain denied-over  { update @denied-silent { ip saddr timeout 200ms } drop; drop }     all: for a moment
- *     chain denied-link { … }                                   the same by interface, of those whose address says nothing
+ *     chain denied-often { update @denied-silent { ip saddr } drop; drop }         silences the source for a second
+ *     chain denied-over { update @denied-silent { ip saddr timeout 200ms } drop; drop }    for a moment
+ *     chain denied-link { … }                       the same by interface, for source addresses that may be forged
  *
- * A source has a limit of its own, and whoever is over it pays one look-up for each further packet: a flood of one
- * address hides nothing that another is denied, and costs the node next to nothing. Who sends from an address that is not
- * its own is known by its link: of those a limit for each address would be none. Addresses from outside of the node say
- * what they like: all of them together have half of the limit, and the pods of this node keep the other. What switches
- * naming on or off, or sets other limits, is these chains alone. They never let anything pass, whoever listens.
+ * Each source has a limit of its own, and each further packet of a source over its limit costs one look-up: a flood
+ * from one address does not keep denials of other addresses from being reported, and costs the node little. A sender
+ * that forges its address is known by its link, because a limit for each address would not limit it. Senders outside
+ * the node can forge any address: together they get half of the limit, and the pods of this node keep the other half.
+ *
+ * Switching the reports on or off, or changing the limits, changes these chains alone. No packet passes them, whether
+ * or not a program reads the reports.
  */
 
 import type { Rate } from '../lib/fairness/rates.ts';
@@ -41,37 +43,39 @@ import { nodeLinksIn, podLinkMatches } from './linkmatches.ts';
 export const DENIED_CHAIN = 'denied';
 const OVER_CHAIN = 'denied-over';
 const OFTEN_CHAIN = 'denied-often';
-/** Of a source that may be believed, or has its share. */
+/** Where denied packets are reported whose source address is trusted, or whose group has a limit of its own. */
 export const LIMITED_CHAIN = 'denied-limited';
-/** Of those whose source address says nothing of who sent it. */
+/** Where denied packets are reported whose source address may be forged: they are limited by interface. */
 export const LINK_CHAIN = 'denied-link';
 
-/** The group of nfnetlink_log, and what each packet comes under: for `ulogd` and others too (docs/drops.md). */
+/**
+ * The nfnetlink_log group and the log prefix of denied packets, which `ulogd` and others can read too (docs/drops.md).
+ */
 export const DENIED_GROUP = 4711;
 export const DENIED_PREFIX = 'sluice denied ';
 export const LINK_PREFIX = 'sluice denied link ';
 
-/** Of a packet: IPv6 with some extension headers, and the ports behind them. */
+/** How many bytes of a packet are copied: enough for IPv6 with some extension headers and the ports behind them. */
 export const DENIED_HEAD_BYTES = 128;
 
-/** What a denial leads to. */
+/** The verdict of every rule that denies. */
 export const DENY: NftVerdict = { kind: 'goto', chain: DENIED_CHAIN };
 
 export function deny(): Expr {
   return { kind: 'verdict', verdict: DENY };
 }
 
-/** For a packet that comes by a link at which its source address cannot be, or that is not told by its source. */
+/** Denies a packet whose source address does not fit its link, or says nothing about the sender. */
 export function denyLink(): Expr {
   return { kind: 'verdict', verdict: { kind: 'goto', chain: LINK_CHAIN } };
 }
 
-/** Whether what has this verdict is denied. */
+/** Whether a packet with this verdict is denied. */
 export function isDenial(verdict: NftVerdict | undefined): boolean {
   return verdict?.kind === 'drop' || (verdict?.kind === 'goto' && isDenialChain(verdict.chain));
 }
 
-/** Whether all that comes to the chain is denied. */
+/** Whether every packet that reaches the chain is denied. */
 export function isDenialChain(name: string): boolean {
   return CHAINS.has(name);
 }
@@ -84,13 +88,16 @@ const CHAINS: ReadonlySet<string> = new Set([
   LINK_CHAIN,
 ]);
 
-/** How many denied packets are handed over to be named. */
+/** The rates at which denied packets are reported. */
 export interface DenialLimits {
   readonly perSource: Rate;
   readonly inAll: Rate;
 }
 
-/** Without limits nothing is handed over. `fromPods` are the matches of the links of this node's pods. */
+/**
+ * The chains that deny. Without limits they report nothing. `fromPods` are the matches of the links of this node's
+ * pods.
+ */
 export function deniedChains(
   family: Family,
   limits?: DenialLimits,
@@ -114,7 +121,7 @@ export function deniedChains(
 
 const COUNTED: Expr = { kind: 'counter' };
 
-/** Of whoever is outside of the node an address says little: there may be as many as somebody forges. */
+/** Packets from outside the node share one limit, because a sender can forge as many source addresses as it likes. */
 function shared(family: Family, { inAll }: DenialLimits, fromPods: readonly (readonly Expr[])[]): NftRule[] {
   const onwards = verdict('goto', LIMITED_CHAIN);
   return [
@@ -126,8 +133,9 @@ function shared(family: Family, { inAll }: DenialLimits, fromPods: readonly (rea
 }
 
 /**
- * The limit of all first: of sources there may be many, and a limit is cheaper than an element. That a source is over its
- * own has to be said by a rule that ends there: one that broke off where the silent have no more room would hand it over.
+ * The limit of all comes first: there may be many sources, and a limit is cheaper than an element. The rule that finds
+ * a source over its own limit must end in a verdict: if it broke off because `denied-silent` is full, the packet would
+ * be reported.
  */
 function limitedBySource(family: Family, { perSource, inAll }: DenialLimits): NftRule[] {
   const often = update(SOURCES.by, { over: perSource });
@@ -138,7 +146,10 @@ function limitedBySource(family: Family, { perSource, inAll }: DenialLimits): Nf
   ];
 }
 
-/** The limit of each first: links are few, and a flood of one must come to be silent before it has used up that of all. */
+/**
+ * The limit of each link comes first: links are few, and a flood on one must be silenced before it uses up the limit of
+ * all.
+ */
 function limitedByLink({ perSource, inAll }: DenialLimits): NftRule[] {
   const key = loadLink();
   const often = [key, update(LINKS.by, { over: perSource }), key, update(LINKS.silent)];
@@ -155,7 +166,7 @@ function handedOver(prefix: string): NftRule {
   return { exprs: [COUNTED, log, verdict('drop')] };
 }
 
-/** Of the limit of all, for links, and for all who are outside of the node. */
+/** Of the limit of all, links get a fifth, and senders outside the node get half. */
 const LINKS_PART = 5;
 const OUTSIDE_PART = 2;
 
@@ -163,16 +174,21 @@ function partOf({ perSecond, burst }: Rate, part: number): Rate {
   return { perSecond: Math.ceil(perSecond / part), burst: Math.ceil(burst / part) };
 }
 
-/** As long as the set says, where no time is given. Where there is no room the first of them breaks off. */
+/**
+ * Silences a source: for `timeoutMs`, or for the timeout of the set. If the set is full, the first rule breaks off and
+ * the second one drops.
+ */
 function silentFor(family: Family, timeoutMs?: number): NftRule[] {
   const silence = update(SOURCES.silent, timeoutMs === undefined ? {} : { timeoutMs });
   return [{ exprs: [loadSource(family), silence, verdict('drop')] }, { exprs: [verdict('drop')] }];
 }
 
-/** Who sends nothing for as long has its whole burst again. */
+/** After so long without a packet a source has its whole burst again. */
 const FORGOTTEN_MS = 10_000;
 const SILENT_MS = 1_000;
-/** Shorter than the pause in which TCP sends again: whoever is not flooding has another try. */
+/**
+ * Shorter than TCP's first retransmission time-out, so that a sender that does not flood is reported on its next try.
+ */
 const MOMENT_MS = 200;
 const MOST_SOURCES = 4_096;
 const MOST_LINKS = 1_024;
@@ -185,7 +201,7 @@ interface Sets {
 const SOURCES: Sets = { by: 'denied-by-source', silent: 'denied-silent' };
 const LINKS: Sets = { by: 'denied-by-link', silent: 'denied-silent-links' };
 
-/** They stand whether or not something is handed over, so that switching it is a change of chains alone. */
+/** These sets exist whether or not packets are reported, so that switching the reports changes chains alone. */
 export function deniedSets(family: Family): readonly NftSet[] {
   return SETS[family];
 }
@@ -210,7 +226,7 @@ function setsOf(family: Family): NftSet[] {
   ];
 }
 
-/** The limits of rules that are programmed: nothing but the agent that made them says which they are. */
+/** The limits in rules that were read back: only the agent that made the rules knows them otherwise. */
 export function denialLimitsIn({ tables }: Ruleset): DenialLimits | undefined {
   const exprs =
     tables
@@ -223,7 +239,7 @@ export function denialLimitsIn({ tables }: Ruleset): DenialLimits | undefined {
   return { perSource, inAll: { perSecond: inAll.perSecond, burst: inAll.burst } };
 }
 
-/** The same rules, which hand over what they deny within these limits. */
+/** The same rules, with their reports of denied packets limited by these limits. */
 export function withDenialLimits(ruleset: Ruleset, limits: DenialLimits | undefined): Ruleset {
   if (limits === undefined) return ruleset;
   const fromPods = podLinkMatches(nodeLinksIn(ruleset));

@@ -1,4 +1,7 @@
-/** What the last agent left open by mistake is closed by the next, before it has read anything. */
+/**
+ * Where the last agent allowed unknown pods because it took itself for the node's last one, the next agent denies them
+ * again before it has read the cluster.
+ */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { clusterArbitrary } from '../../test/support/arbitrary/cluster.ts';

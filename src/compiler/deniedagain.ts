@@ -1,6 +1,7 @@
 /**
- * What an agent that took itself for the last one of its node left open (unknownpods.ts), closed again: its mark is there
- * and an agent starts, so that it was not. Made from the rules alone, for the cluster may take long to be read.
+ * An agent that ends because Sluice is being removed allows unknown pods (unknownpods.ts) and leaves a mark
+ * (removedmark.ts). If an agent starts and finds the mark, Sluice was not removed: unknown pods are denied again. This
+ * uses the rules alone, because reading the cluster may take long.
  */
 
 import { byName } from '../lib/text/byname.ts';
@@ -14,7 +15,7 @@ import { INGRESS_CHAIN } from './program.ts';
 import { withoutMark } from './removedmark.ts';
 import { type AskedIn, allowingUnknownPods, unknownRules } from './unknownpods.ts';
 
-/** Without the mark, for somebody changes these tables again. */
+/** Denies unknown pods again and takes the mark away, because an agent runs again. */
 export function denyingUnknownPods(ruleset: Ruleset): Ruleset {
   const networks = podNetworksIn(ruleset);
   return mapTables(withoutMark(allowingUnknownPods(ruleset)), (table, family) => {
@@ -34,14 +35,14 @@ function denying(chain: Chain, family: Family, networks: readonly Cidr[]): Chain
   return { ...chain, rules: chain.rules.flatMap(rule => [rule, ...denials(rule)]) };
 }
 
-/** Chains that look addresses up in the pod maps. */
+/** The chains that look addresses up in the pod maps. */
 function placeOf(chain: string): AskedIn | undefined {
   if (chain === INGRESS_CHAIN) return INGRESS_CHAIN;
   if (chain === 'input' || chain === FROM_PODS.input) return 'input';
   return chain === 'forward' || chain === FROM_PODS.forward ? 'forward' : undefined;
 }
 
-/** Which of a packet's addresses a rule looks up in a pod map. */
+/** Which address of a packet a rule looks up in a pod map. */
 function askedBy({ exprs }: NftRule, family: Family): AddressField | undefined {
   const [, lookup, ...others] = exprs;
   if (lookup?.kind !== 'lookup' || !lookup.vmap || others.length > 0) return undefined;

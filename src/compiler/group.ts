@@ -24,13 +24,13 @@ import { clip } from './names.ts';
 export type MemberPeer = Extract<Peer, { kind: 'pods' | 'nodes' }>;
 
 export type Group =
-  /** Addresses of whom any of the peers means. */
+  /** Addresses of pods and nodes that any of the peers selects. */
   | { readonly kind: 'peers'; readonly peers: readonly MemberPeer[] }
   /** Addresses of the pods in the scope that none of the selectors selects. */
   | { readonly kind: 'others'; readonly scope: PodSelector; readonly selectors: readonly PodSelector[] }
   /** `address . protocol . port` of pods that have a container port of a name. */
   | { readonly kind: 'named'; readonly peers: readonly NamedPortPeers[] }
-  /** `pod . address`, of whom answers of DNS told which address under one of these names (namespeers.ts). */
+  /** `pod . address` of each address that a pod received in a DNS answer for one of these names (namespeers.ts). */
   | { readonly kind: 'names'; readonly patterns: readonly string[] };
 
 /** A group under the name that it has in both tables. */
@@ -86,7 +86,7 @@ function memberText(peer: MemberPeer): string {
   return peer.kind === 'pods' ? podSelectorText(peer.selector) : `nodes ${selectorText(peer.selector)}`;
 }
 
-/** Every pod that the group may hold is selected by one of these. */
+/** Every pod that the group may contain is selected by one of these selectors. */
 export function podSelectorsOf(group: Group): readonly PodSelector[] {
   switch (group.kind) {
     case 'peers':
@@ -102,7 +102,10 @@ export function podSelectorsOf(group: Group): readonly PodSelector[] {
   }
 }
 
-/** All that the group asks of labels: a pod of which each of these says what it said is a member as before. */
+/**
+ * All selectors of the group that look at labels. A pod for which none of them changes its answer is a member as
+ * before.
+ */
 export function askedSelectorsOf(group: Group): readonly PodSelector[] {
   switch (group.kind) {
     case 'others':
@@ -114,7 +117,7 @@ export function askedSelectorsOf(group: Group): readonly PodSelector[] {
   }
 }
 
-/** The nodes that the group holds are those that one of these selects. */
+/** The group contains the nodes that one of these selectors selects. */
 export function nodeSelectorsOf(group: Group): readonly LabelSelector[] {
   if (group.kind !== 'peers') return [];
   return group.peers.flatMap(peer => (peer.kind === 'nodes' ? [peer.selector] : []));
@@ -122,7 +125,7 @@ export function nodeSelectorsOf(group: Group): readonly LabelSelector[] {
 
 const NO_KEYS: readonly ElementKey[] = [];
 
-/** What a pod puts into the group's sets: mostly its own list of addresses. */
+/** The elements of a pod in the group's sets: for most groups the pod's own list of addresses. */
 export function podKeys(group: Group, indexedPod: IndexedPod): readonly ElementKey[] {
   const { pod, namespace, addresses } = indexedPod;
   const selects = (selector: PodSelector) => selectsPod(selector, pod, namespace);
@@ -133,7 +136,7 @@ export function podKeys(group: Group, indexedPod: IndexedPod): readonly ElementK
       return selects(group.scope) && !group.selectors.some(selects) ? addresses : NO_KEYS;
     case 'named':
       return namedPortKeys(group.peers, indexedPod);
-    case 'names': // Who is told what is no part of the desired state.
+    case 'names': // Which pod received which answer is not part of the desired state.
       return NO_KEYS;
   }
 }
@@ -141,12 +144,12 @@ export function podKeys(group: Group, indexedPod: IndexedPod): readonly ElementK
 export function groupElements(group: Group, family: Family, podIndex: PodIndex): Elements {
   const elements = new Map<ElementKey, ElementValue>();
   const add = (keys: readonly ElementKey[]) => {
-    // A key begins with its address, so that it tells its family.
+    // A key begins with an address, which gives its family.
     for (const key of keys) if (familyOf(key as Address) === family) elements.set(key, MEMBER);
   };
   for (const selector of podSelectorsOf(group)) {
     for (const indexedPod of podIndex.select(selector)) {
-      // What one of the peers selects is a member of their union.
+      // A pod that one of the peers selects is a member of their union.
       const isMember = group.kind === 'peers';
       add(isMember ? indexedPod.addresses : podKeys(group, indexedPod));
     }
@@ -157,16 +160,17 @@ export function groupElements(group: Group, family: Family, podIndex: PodIndex):
 }
 
 /**
- * Peers that mean nearly all pods, by selectors that only exclude some. A set of all but a few pods would hold nearly all
- * pods, once for each such selector. So the excluded pods are a set, and all pods are another set, which all rules share:
+ * Peers that mean nearly all pods, by selectors that only exclude some. A set of all but a few pods would hold nearly
+ * all pods, once for each such selector. So the excluded pods are a set, and all pods are another set, which all rules
+ * share:
  *
  *     ip saddr @peers-… ip saddr != @others-… accept
  */
 export const EVERY_POD: PodSelector = { namespaces: EVERY_NAMESPACE, pods: EVERYTHING };
 
 /**
- * The pods from which a selector only excludes some (NotIn, DoesNotExist): all pods, or all of one namespace. Undefined for
- * a selector that requires something, and for one of uncertain pods, which are few.
+ * The pods from which a selector only excludes some (NotIn, DoesNotExist): all pods, or all of one namespace. Undefined
+ * for a selector that requires something, and for one of uncertain pods, which are few.
  */
 export function broadScope({ namespaces, pods, certainty }: PodSelector): PodSelector | undefined {
   if (certainty === 'uncertain') return undefined;

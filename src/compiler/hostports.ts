@@ -1,4 +1,4 @@
-/** Ports of the node that lead to its pods, as sets of a table and back. */
+/** Ports of the node that lead to its pods: converted to sets of a table, and read back from them. */
 import { FAMILIES, type Family, familyOf, parseAddress } from '../model/address.ts';
 import { type HostPortMapping, ownerText } from '../model/hostport.ts';
 import type { Protocol } from '../model/policy.ts';
@@ -13,12 +13,12 @@ import {
   type SetSpec,
 } from '../nft/ruleset.ts';
 
-/** Leads from protocol and port to address and port. */
+/** Maps protocol and port to address and port. */
 export const HOST_PORTS = 'host-ports';
-/** Pods that may reach themselves by a port of the node, each beside itself: as source and destination. */
+/** Pods that may reach themselves by a port of the node: the pod's address as source and as destination. */
 export const HAIRPINS = 'hairpins';
 
-/** Of one family. */
+/** The sets of one family. */
 export function hostPortSets(family: Family, mappings: Iterable<HostPortMapping>): NftSet[] {
   const ports = new Map<ElementKey, ElementValue>();
   const hairpins = new Map<ElementKey, ElementValue>();
@@ -34,7 +34,7 @@ export function hostPortSets(family: Family, mappings: Iterable<HostPortMapping>
   ];
 }
 
-/** What a kernel's rules say: our own, or a predecessor's. */
+/** The host ports in programmed rules, of this agent or a predecessor. */
 export function hostPortsIn({ tables }: Ruleset): HostPortMapping[] {
   return FAMILIES.flatMap(family => {
     const spec = hostPortMap(family);
@@ -49,7 +49,7 @@ function mappingsOf({ elements }: NftSet): HostPortMapping[] {
 
 const PROTOCOLS: Readonly<Record<string, Protocol>> = { tcp: 'TCP', udp: 'UDP', sctp: 'SCTP' };
 
-/** None of an element that we would not have made. */
+/** Undefined for an element that this agent would not have made. */
 function mappingOf([key, { data = '', comment = '' }]: readonly [
   ElementKey,
   ElementValue,

@@ -1,4 +1,4 @@
-/** Which pods rules that are programmed isolate: what a predecessor knew of NetworkPolicies that may be gone by now. */
+/** Which pods the programmed rules isolate: what a predecessor knew of NetworkPolicies that may be deleted by now. */
 
 import { getOrMake } from '../lib/collections/getormake.ts';
 import { FAMILIES } from '../model/address.ts';
@@ -9,7 +9,7 @@ import { podMap } from './base.ts';
 import { ISOLATED } from './program.ts';
 import { classChain } from './unknownpods.ts';
 
-/** The directions in which a pod is isolated by NetworkPolicies; by its mark (podmark.ts). */
+/** The directions in which NetworkPolicies isolate a pod, by the pod's mark (podmark.ts). */
 export type IsolatedPods = ReadonlyMap<PodKey, ReadonlySet<Direction>>;
 
 export function isolatedPodsIn({ tables }: Ruleset): IsolatedPods {
@@ -32,7 +32,7 @@ function* podsOf(table: Table, map: string): Generator<PodKey> {
   }
 }
 
-/** By its own last rule, or by that of the tier that it leads to. */
+/** Whether the last rule of the chain isolates, or that of the chain of the tier that it leads to. */
 function isolates({ chains }: Table, name: string): boolean {
   const targets = (chains.get(name)?.rules ?? []).flatMap(({ exprs }) =>
     exprs.flatMap(expr => (expr.kind === 'verdict' && 'chain' in expr.verdict ? [expr.verdict.chain] : [])),

@@ -7,7 +7,7 @@ import { LAYOUT, layoutChange } from './layout.ts';
 
 const OURS = compile(new ClusterState(), 'n1');
 
-/** Ours, as an agent of another layout left it. */
+/** Tables of ours, as an agent of another layout left them. */
 function left(name: string | undefined): Ruleset {
   return mapTables(OURS, table => {
     const chains = new Map(table.chains);

@@ -19,18 +19,21 @@ export function layoutChain(): Chain {
   return { name: `layout-${LAYOUT}`, rules: [] };
 }
 
-/** Whether a chain of this name says of what layout its table is: the sign of a table of ours, in families to come too. */
+/**
+ * Whether a chain of this name states a layout, which marks a table as ours, also in families that later versions may
+ * use.
+ */
 export function isLayout(chain: string): boolean {
   return NAME.test(chain);
 }
 
 export interface LayoutChange {
-  /** Absent where the tables say no number: somebody has deleted the chain. */
+  /** Absent if the tables state no layout: the chain has been deleted from outside. */
   readonly from: number | undefined;
   readonly to: number;
 }
 
-/** From which layout a batch leads to ours; undefined where it makes the table, or leaves its layout. */
+/** The change of layout that a batch makes; undefined if it creates the table or keeps its layout. */
 export function layoutChange(ops: readonly Op[]): LayoutChange | undefined {
   const made = ops.find(op => op.op === 'addChain' && NAME.test(op.chain));
   if (made === undefined || ops.some(op => op.op === 'addTable' && op.family === made.family))

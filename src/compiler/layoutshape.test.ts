@@ -25,7 +25,7 @@ function shapeOf({ chains, sets }: Table): string[] {
   return lines;
 }
 
-/** Without the hash, and what is behind it for people. */
+/** The name without its hash and the readable text behind it. */
 function kindOf(name: string): string {
   return name.replace(/-[0-9A-HJKMNP-TV-Z]{8,}.*?(-ports|-baseline|-networkpolicy|-default)?$/, '-#$1');
 }

@@ -1,4 +1,4 @@
-/** By which links pods of this node send, as rules ask for them: made, and read back. */
+/** The links by which pods of this node send, as matches of rules: made, and read back. */
 import { type Address, addressFromBytes } from '../model/address.ts';
 import type { NodeLinks } from '../model/cluster.ts';
 import { interfaceIs, interfaceKindIs } from '../nft/matchinterface.ts';
@@ -7,7 +7,7 @@ import { OF_BRIDGE } from './broadcasts.ts';
 import { bridgePortsIn, podPortsIn } from './portsets.ts';
 import { tunnelsIn } from './tunnelsin.ts';
 
-/** The chains of what comes by such a link. */
+/** The chains for packets that arrive by such a link. */
 export const FROM_PODS = { forward: 'from-pods', input: 'from-pods-to-node' } as const;
 
 /** One match for each kind of link that leads to pods. */
@@ -19,7 +19,7 @@ export function podLinkMatches({
   return [veth, ...podBridges.map(index => interfaceIs('iif', index))];
 }
 
-/** The links that rules which are programmed tell apart: what manifests cannot say, and only the node's agent knows. */
+/** The links in programmed rules. Manifests do not have them; only the node's agent knows them. */
 export function nodeLinksIn(ruleset: Ruleset): NodeLinks {
   const rules = [...ruleset.tables.values()].flatMap(({ chains }) => chains.get('forward')?.rules ?? []);
   const indices = (op: 'eq' | 'neq') => [
@@ -50,7 +50,7 @@ function leadsFromPods({ exprs }: NftRule): boolean {
   return last?.kind === 'verdict' && last.verdict.kind === 'goto' && last.verdict.chain === FROM_PODS.forward;
 }
 
-/** The interfaces that a rule asks for by their index. */
+/** The interface indices that a rule matches. */
 function indicesOf({ exprs }: NftRule, op: 'eq' | 'neq'): number[] {
   return exprs.flatMap((expr, at) => {
     const compared = exprs[at + 1];

@@ -1,4 +1,4 @@
-/** Which packets the guard drops, walked through the rules of a node. */
+/** Which packets the guard drops, found by walking them through the rules of a node. */
 import { describe, expect, test } from 'vitest';
 import { nodeEvent, shopPod, shopPolicy } from '../../test/support/scenarios/shop.ts';
 import { type Address, familyOf, parseAddress } from '../model/address.ts';

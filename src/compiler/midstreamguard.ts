@@ -1,11 +1,11 @@
 /**
- * What keeps a connection cut that was cut. The kernel takes a TCP packet of no connection that it knows for the
- * first of a new one, whichever end sent it, and so it does with some of SCTP, heartbeats first of all, which both ends
- * send without being asked: what a server sends on a connection that it may not have would make the client's packets its
- * replies. So the end that did not open a connection cannot make one out of the middle:
+ * Keeps a connection cut after it was cut. The kernel takes a TCP packet without a tracked connection for the first of
+ * a new one, whichever end sent it, and likewise some packets of SCTP, such as heartbeats, which both ends send by
+ * themselves. So a packet of a server on a connection that policy denies would open a connection in conntrack to which
+ * the client's packets are replies. Therefore the end that did not open a connection cannot open it in the middle:
  *
- *     client ──▶ server    judged by policy, like the first packet that it may be
- *     client ◀── server    dropped, where policy has a say on what the other end sends or receives
+ *     client ──▶ server   judged by policy, like the first packet, which it may be
+ *     client ◀── server   dropped if policy affects what the other end sends or receives
  *
  * docs/decisions/0005 says what that means for connections that are allowed.
  */
@@ -29,13 +29,13 @@ import { deny } from './denied.ts';
 import { classChain } from './unknownpods.ts';
 
 const GUARD_CHAIN = 'mid-stream';
-/** What we have to say to what the node itself sends. */
+/** The chain for packets that the node itself sends. */
 export const NODE_CHAIN = 'output';
 
-/** The addresses of the local pods that policies affect in a direction: the keys of its map. */
+/** The addresses of the local pods that policies affect in a direction: the keys of its pod map. */
 const SETS: Record<Direction, string> = { egress: 'egress-guard', ingress: 'ingress-guard' };
 
-/** The guard's set for what a direction's pod map holds. */
+/** The guard's set for a direction, with the keys of its pod map. */
 export function guardSet(direction: Direction, { key, elements }: NftSet): NftSet {
   return { name: SETS[direction], key, verdicts: false, interval: false, elements: membersOf(elements) };
 }
@@ -50,12 +50,12 @@ function membersOf(elements: Elements): Elements {
   );
 }
 
-/** All but what opens a connection, of the protocols in which that can be told. */
+/** Matches packets that do not open a connection, of the protocols in which a packet shows that. */
 const NOT_OPENING = [notOpeningTcp, notOpeningSctp] as const;
 
 /**
- * New connections pay this much: a look at the flags, and at the protocol once more. It comes behind the question who
- * sends: what is denied here is limited by its source.
+ * The cost for a new connection is a compare of its flags, and another one of its protocol. The rules come behind the
+ * check of the sender, because denied packets are limited by their source.
  */
 export function toGuard(family: Family): NftRule[] {
   return NOT_OPENING.map(exprs => ({ exprs: [...exprs(family), verdict('jump', GUARD_CHAIN)] }));
@@ -75,7 +75,10 @@ export function guardChain(family: Family): Chain {
   };
 }
 
-/** What a node's own server sends to a pod that may not have connected to it. Node to pod is open otherwise (N43). */
+/**
+ * For a packet of the node's own server to a pod that may not have connected to it. Otherwise the node may always reach
+ * its pods (N43).
+ */
 export function guardOfNode(family: Family): NftRule[] {
   return NOT_OPENING.map(exprs => ({
     exprs: [
@@ -92,7 +95,7 @@ function isGuard(set: string): boolean {
   return set === SETS.egress || set === SETS.ingress;
 }
 
-/** The same without the guard: where live connections are to be left alone. */
+/** The same rules without the guard, for agents that leave open connections alone. */
 export function withoutGuard(ruleset: Ruleset): Ruleset {
   return mapTables(ruleset, withoutMidStreamGuard);
 }
@@ -107,12 +110,12 @@ function withoutMidStreamGuard({ chains, sets }: Table): Table {
 
 const known = new WeakMap<Chain, Chain>();
 
-/** One object for each chain, so that what did not change stays the same. */
+/** Cached for each chain, so that unchanged chains stay the same objects. */
 function unguarded(chain: Chain): Chain {
   return getOrMake(known, chain, () => ({ ...chain, rules: chain.rules.filter(rule => !guards(rule)) }));
 }
 
-/** That leads to the guard's chain, or is the node's own. */
+/** Whether the rule leads to the guard's chain, or is the rule for packets of the node. */
 function guards({ exprs }: NftRule): boolean {
   return exprs.some(
     expr =>

@@ -1,4 +1,7 @@
-/** Who a named port of egress leads to: pods that have a container port of the name, under their own numbers (N30). */
+/**
+ * The pods that a named port of an egress rule leads to: pods with a container port of that name, each with its own
+ * port number (N30).
+ */
 
 import { getOrMake } from '../lib/collections/getormake.ts';
 import {
@@ -24,7 +27,7 @@ export interface NamedPortPeers {
   readonly ports: readonly Pick<NamedPort, 'name' | 'protocol'>[];
 }
 
-/** `10.0.0.1 . tcp . 8080` for every container port of the pod that bears one of the names, each once. */
+/** `10.0.0.1 . tcp . 8080` for every container port of the pod that has one of the names, each once. */
 export function namedPortKeys(
   peers: readonly NamedPortPeers[],
   { pod, namespace, addresses }: IndexedPod,
@@ -53,7 +56,7 @@ function isInNetworks(address: Address, peer: NamedPortPeers): boolean {
   return peer.networks.length > 0 && holds(prepared(peer).ranges[familyOf(address)], addressToInt(address));
 }
 
-/** What is asked for every pod, made once for each object. */
+/** The selectors and names of a group, prepared once, because every pod is matched against them. */
 interface Prepared {
   readonly ranges: Readonly<Record<Family, readonly AddressRange[]>>;
   /** By name; without a protocol, the container's own counts (C27). */

@@ -1,6 +1,6 @@
 /**
- * Egress to named ports: a destination matches if it is a pod among the peers that has the port under that name.
- * Networks and domain names match pods among them; nodes have no container ports (N30, C29).
+ * Named ports in egress rules: a destination matches if it is a pod of the peers and has a port of that name. Networks
+ * and domain names stand for the pods among their addresses; nodes have no container ports (N30, C29).
  */
 import { contentText } from '../lib/text/contenttext.ts';
 import { domainPeersOf, type Peer } from '../model/policy.ts';
@@ -18,7 +18,7 @@ import {
 import type { NamedPortPeers } from './namedportpeers.ts';
 import { asFewGroups, namesMatches } from './peers.ts';
 
-/** Those of the rules that have named ports. */
+/** The matches of those rules that have named ports. */
 export function namedPeerMatches(rules: readonly SourcedRule[], builder: Builder): PeerMatch[] {
   const withNames = rules.flatMap(({ rule: { peers, ports }, label }): RuleOfNames[] => {
     const named = ports === 'any' ? [] : ports.filter((port): port is NamedPort => port.kind === 'named');
@@ -43,7 +43,7 @@ function memberMatches(rules: readonly RuleOfNames[], builder: Builder): PeerMat
   }));
 }
 
-/** What the pod was told by one of the names, where that is a pod with such a port. */
+/** Matches an address that the pod got in an answer for one of the names, if a pod with such a port has it. */
 function domainMatches(rules: readonly RuleOfNames[], builder: Builder): PeerMatch[] {
   return rules.flatMap(({ label, peers, named }) => {
     const labelled = domainPeersOf(peers).map(peer => ({ label, peer }));

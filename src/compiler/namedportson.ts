@@ -1,6 +1,6 @@
 /**
- * What the named ports of policies mean on the pod that is the destination (N29). A policy may name thousands and a pod
- * may have thousands: what it costs is the smaller of both.
+ * The numbers of the named ports of policies on the pod that is the destination (N29). A policy may have thousands of
+ * names and a pod thousands of ports: the cost grows with the smaller number.
  */
 
 import { getOrMake } from '../lib/collections/getormake.ts';
@@ -12,7 +12,7 @@ const NO_RULES: readonly Rule[] = [];
 
 export type ResolvedPort = readonly [NamedPort, readonly PortRange[]];
 
-/** The named ports of the policies' ingress that mean something, in a stable order. */
+/** The named ports in the policies' ingress rules that the pod has, in a stable order. */
 export function namedPortsOn({ ports }: Pick<Pod, 'ports'>, policies: readonly Policy[]): ResolvedPort[] {
   if (ports.length === 0) return [];
   const named = new Map<string, NamedPort>();
@@ -35,7 +35,7 @@ export function resolvedOn(
 
 const rangesByName = new WeakMap<Pod['ports'], ReadonlyMap<string, PortRange[]>>();
 
-/** Of each name the ports in order. */
+/** The port ranges of each name, in order. */
 function byName(ports: Pod['ports']): ReadonlyMap<string, PortRange[]> {
   const known = rangesByName.get(ports);
   if (known !== undefined) return known;
@@ -64,7 +64,7 @@ function thoseOn(ports: Pod['ports'], named: NamedPorts): Iterable<readonly [str
 
 const namedByRules = new WeakMap<readonly Rule[], NamedPorts>();
 
-/** Each named port of the rules once: asked for every pod that a policy selects. */
+/** The distinct named ports of the rules, cached because they are needed for every pod that a policy selects. */
 function namedPortsOf(rules: readonly Rule[]): NamedPorts {
   const known = namedByRules.get(rules);
   if (known !== undefined) return known;

@@ -1,15 +1,17 @@
-/** Names in the kernel: a hash of what the object means, and a path that a person can read. */
+/** Names of kernel objects: a hash of the object's definition, and a readable path. */
 import { hash } from 'node:crypto';
 
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'; // Crockford's base 32: no I, L, O, U
 /**
- * 130 bits. Whoever may write policies may look for two definitions with one name, and 40 bits are found in seconds:
- * a name has to be so long that nobody finds a pair (2^65 tries), because two that share a name share an object.
+ * 130 bits. Somebody who may write policies may search for two definitions with the same name, so that they share an
+ * object. With 40 bits a search takes seconds; with 130 bits it takes 2^65 tries.
  */
 const DIGITS = 26;
 const READABLE_LENGTH = 72;
 
-/** `prefix-HASH` or `prefix-HASH-readable`: the same definition always has the same name, and no two have one. */
+/**
+ * `prefix-HASH` or `prefix-HASH-readable`: equal definitions have equal names, and different ones have different names.
+ */
 export function hashedName(prefix: string, definition: string, readable = ''): string {
   return join(prefix, hashText(definition), readable);
 }
@@ -46,7 +48,7 @@ export function commentOf(sources: readonly string[]): string {
   return commentOfFirst([...new Set(sources)]);
 }
 
-/** The same of sources that are all different, of which these come first, and all that may fit are among them. */
+/** The same for sources that are all different. `sources` are the first of `all`, and as many as may fit. */
 export function commentOfFirst(sources: readonly string[], all = sources.length): string {
   const room = COMMENT_BYTES - ` and ${all} more`.length;
   let text = sources[0] ?? '';
@@ -56,7 +58,7 @@ export function commentOfFirst(sources: readonly string[], all = sources.length)
   return shown < all ? `${clipSource(text, room)} and ${all - shown} more` : clipSource(text);
 }
 
-/** `shop/web ingress[0] dns`: the name gives way, never which of its rules it is, by which its direction is told. */
+/** `shop/web ingress[0] dns`: a name that is too long is cut, but never the rule's path, which gives the direction. */
 function clipSource(source: string, bytes = COMMENT_BYTES): string {
   if (source.length <= bytes) return clip(source);
   const [, name = source, path = ''] = SOURCE.exec(source) ?? [];
@@ -66,7 +68,9 @@ function clipSource(source: string, bytes = COMMENT_BYTES): string {
 /** A policy, and the path of its rule. */
 const SOURCE = /^(\S+)( (?:ingress|egress)\[\d+\])/;
 
-/** Kubernetes names and paths are ASCII; what is not, or would end the comment's quotes, becomes `_`. */
+/**
+ * Kubernetes names and paths are ASCII. Other characters, and those that would end the comment's quotes, become `_`.
+ */
 export function clip(text: string, bytes = COMMENT_BYTES): string {
   return text.replace(/[^ !#-~]/g, '_').slice(0, bytes);
 }

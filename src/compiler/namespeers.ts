@@ -1,13 +1,14 @@
 /**
- * What stands in the tables while a pod of the node has rules by name. Answers of the cluster's resolvers to such a pod
- * wait in a queue for as long as the agent beats, so that the addresses stand before the pod knows them:
+ * The chains and sets of a node that has pods with rules by name. Answers of the cluster's resolvers to such a pod wait
+ * in a queue while the agent sends its heartbeat, so that the addresses are in the sets before the pod gets the answer:
  *
- *     forward ─▶ names-replies ─▶ names-wait ─▶ queue       what is not trusted goes on, not learnt
+ *     forward ─▶ names-replies ─▶ names-wait ─▶ queue      answers that are not trusted go on, and nothing is learnt
  *     output  ─▶ names-local   ─┘
  *     output  ─▶ names-told: control packets of the agent ─▶ an element of a set, or the switch
  *
- * On every node of a cluster whose policies have names, names-replies drops what a pod sends from the port of resolvers
- * as somebody else: of connections that are known too, for whom it is meant for cannot tell.
+ * If any policy of the cluster has rules by name, names-replies on every node drops packets from the port of resolvers
+ * that a pod sends with a forged source address. It does so for tracked connections too, because the receiver cannot
+ * tell such a packet from an answer.
  */
 import { type Address, FAMILIES, type Family, familyOf } from '../model/address.ts';
 import {
@@ -57,21 +58,24 @@ import { denyLink } from './denied.ts';
 import { podLinkMatches } from './linkmatches.ts';
 import type { NodeNetwork } from './podlinks.ts';
 
-/** How answers are heard on this node. */
+/** How this node reads DNS answers. */
 export interface DnsQueue {
   readonly queue: QueueBy;
-  /** The resolvers as pods ask them. */
+  /** The resolvers as pods address them. */
   readonly resolvers: readonly Address[];
-  /** From which they answer, as the node's rules see it: behind a Service it may be another than the pods ask. */
+  /**
+   * The ports from which they answer, as the node's rules see them: behind a Service it may differ from the port that
+   * pods address.
+   */
   readonly ports?: readonly number[];
 }
 
-/** Each once, in one order. */
+/** Each port once, in ascending order. */
 export function resolverPorts(dnsQueue: Pick<DnsQueue, 'ports'> | undefined): number[] {
   return [...new Set(dnsQueue?.ports ?? [DNS_PORT])].sort((a, b) => a - b);
 }
 
-/** As programmed rules hear: the resolvers that they believe, and the ports at which they look. */
+/** As in programmed rules: the resolvers that they trust, and the ports of answers that they look at. */
 export function dnsQueueIn({ tables }: Ruleset, queue: QueueBy): DnsQueue {
   const own = FAMILIES.flatMap(family => tables.get(family) ?? []);
   const resolvers = own.flatMap(({ sets }) => [...(sets.get(RESOLVERS)?.elements.keys() ?? [])]);
@@ -79,14 +83,14 @@ export function dnsQueueIn({ tables }: Ruleset, queue: QueueBy): DnsQueue {
   return { queue, resolvers: resolvers as Address[], ...(ports.length > 0 && { ports }) };
 }
 
-/** The port of a rule of `namesOfForward`. */
+/** The port that a rule of `namesOfForward` matches. */
 function answersFrom({ exprs }: NftRule): number[] {
   const [, compared, last] = exprs;
   const leads = last?.kind === 'verdict' && last.verdict.kind === 'jump' && last.verdict.chain === REPLIES;
   return leads && compared?.kind === 'cmp' ? [Number.parseInt(compared.data, 16)] : [];
 }
 
-/** Whether answers wait by these rules, as they were read back. */
+/** Whether DNS answers wait in a queue by these programmed rules. */
 export function hears({ tables }: Ruleset): boolean {
   return FAMILIES.some(family => (tables.get(family)?.sets.get(ALIVE)?.elements.size ?? 0) > 0);
 }
@@ -100,35 +104,35 @@ const REPLIES = 'names-replies';
 const LOCAL = 'names-local';
 const WAIT = 'names-wait';
 const BUSY_TIMEOUT_MS = 10_000;
-/** NF_IP_PRI_RAW: before conntrack, which is to know nothing of control packets. */
+/** NF_IP_PRI_RAW: before conntrack, which is not to track control packets. */
 const RAW = -300;
 
 /** What base chains do with answers of DNS; undefined in a cluster without rules by name. */
 export interface AnswersOfBase {
-  /** Of resolvers. */
+  /** The ports from which resolvers answer. */
   readonly ports: readonly number[];
-  /** Pods of this node are heard. */
+  /** Whether this node has pods with rules by name, so that it reads their DNS answers. */
   readonly hears: boolean;
 }
 
-/** Ahead of what accepts replies: a compare for each port, for packets of open connections too. */
+/** In front of the rule that accepts replies, so that packets of open connections pay a compare for each port too. */
 export function namesOfForward({ ports }: AnswersOfBase): NftRule[] {
   return ports.map(port => ({ exprs: [...sourcePortIs(port), verdict('jump', REPLIES)] }));
 }
 
-/** Of a resolver on the node itself. */
+/** For answers of a resolver on the node itself. */
 export function namesOfOutput({ ports, hears }: AnswersOfBase): NftRule[] {
   return hears ? ports.map(port => ({ exprs: [...sourcePortIs(port), verdict('jump', LOCAL)] })) : [];
 }
 
-/** Of a node none of whose pods is heard. */
+/** For a node without pods that have rules by name. */
 export function forgedPart(network: NodeNetwork): TablePart {
   return { chains: [{ name: REPLIES, rules: forged(network) }], sets: [] };
 }
 
 /**
- * Whoever sends as the pod's resolver from elsewhere is no resolver: a packet that opens a connection is dropped for
- * the same.
+ * An answer of a resolver that arrives by the link of a pod which does not have its address is forged. Packets that
+ * open a connection are dropped for the same reason elsewhere.
  */
 function forged({ links }: NodeNetwork): NftRule[] {
   return podLinkMatches(links).map(link => ({
@@ -165,7 +169,10 @@ export function namesPart(
   };
 }
 
-/** No `drop` behind the look-up: what no rule took comes out again, and so its sender knows. */
+/**
+ * No rule drops behind the look-up: a control packet that no rule took leaves the chain again, which its sender
+ * notices.
+ */
 function toldRules(): NftRule[] {
   return [{ exprs: [...markIsNot(CONTROL_MARK), verdict('return')] }, { exprs: portsVmap(TOLD) }];
 }
@@ -187,7 +194,9 @@ function notOurs(family: Family): NftRule {
   return { exprs: [...addressIn(family, 'daddr', NAMES_PODS, true), verdict('return')] };
 }
 
-/** C54: it answers a question that was asked of one of the resolvers, whatever that was translated to. */
+/**
+ * C54: matches answers to questions that were sent to one of the resolvers, whatever address that was translated to.
+ */
 function trusted(family: Family): NftRule[] {
   return (['udp', 'tcp'] as const).map(protocol => ({
     exprs: [
@@ -200,7 +209,7 @@ function trusted(family: Family): NftRule[] {
   }));
 }
 
-/** A node-local cache has its questions and answers left out of conntrack; here it is the node itself that sends. */
+/** A node-local DNS cache excludes its queries and answers from conntrack. Their sender is the node itself. */
 function untracked(family: Family): NftRule {
   const exprs = [...ctStateAny(CT_STATE.untracked), ...addressIn(family, 'saddr', RESOLVERS)];
   return { exprs: [...exprs, verdict('goto', WAIT)] };

@@ -1,4 +1,4 @@
-/** Who on this node has rules by name, and the sets that these rules look up. */
+/** The pods of this node that have rules by name, and the sets that these rules look up. */
 
 import { hash } from 'node:crypto';
 import { getOrMake } from '../lib/collections/getormake.ts';
@@ -15,7 +15,7 @@ interface Placement {
   readonly podClass: PodClass;
 }
 
-/** In an order of their own, whatever the order of pods and groups. */
+/** Sorted, so that the result does not depend on the order of pods and groups. */
 export function namesSubjects(placements: Iterable<Placement>, groups: Iterable<NamedGroup>): Subjects {
   const sets = namesSets(groups);
   if (sets.length === 0) return NO_SUBJECTS;
@@ -24,7 +24,7 @@ export function namesSubjects(placements: Iterable<Placement>, groups: Iterable<
   return { pods: pods.sort((a, b) => (a.key < b.key ? -1 : 1)), sets };
 }
 
-/** Of two whose commands are one, which nobody will ever see, the second is told nothing. */
+/** If two sets have the same command, which is most unlikely, the second one gets no elements. */
 function namesSets(groups: Iterable<NamedGroup>): NamesSet[] {
   const byCommand = new Map<number, NamesSet>();
   for (const { name, group } of [...groups].sort((a, b) => (a.name < b.name ? -1 : 1))) {
@@ -36,8 +36,9 @@ function namesSets(groups: Iterable<NamedGroup>): NamesSet[] {
 }
 
 /**
- * A set is the pod's where its rules have every name of it: what it is told there opens nothing more. Found once for
- * all classes with the same policies by name: there may be thousands of names, and hundreds of pods.
+ * A set belongs to a pod if the pod's rules have every name of the set, so that an address that is added for one of
+ * them opens nothing else. Computed once for all classes with the same policies by name: there may be thousands of
+ * names and hundreds of pods.
  */
 function ownSets(sets: readonly NamesSet[]): (podClass: PodClass) => readonly string[] {
   const found = new Map<string, readonly string[]>();

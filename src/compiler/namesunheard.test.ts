@@ -1,4 +1,7 @@
-/** On a kernel that can have nothing wait: rules by name match nothing, and everything else is as without them. */
+/**
+ * On a kernel without packet queues, rules by name match nothing, and all other rules are as they would be without
+ * them.
+ */
 import { expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { decodeObject } from '../inputs/kube/decode/decode.ts';
@@ -57,7 +60,7 @@ function compiled(peer: string, dnsQueue?: typeof DNS_QUEUE): Ruleset {
   return ruleset;
 }
 
-/** What stands in any cluster with rules by name, whatever the kernel: it drops what pods forge. */
+/** Without the rules that drop forged answers, which any cluster with rules by name has, whatever its kernel. */
 function withoutForgeryRules({ tables }: Ruleset) {
   return FAMILIES.map(family => {
     const chains = new Map(tables.get(family)!.chains);
@@ -69,7 +72,7 @@ function withoutForgeryRules({ tables }: Ruleset) {
   });
 }
 
-/** Names of chains are of what they mean. */
+/** Without the hashes, because a chain's name depends on its definition. */
 const textOf = (chain: unknown) => JSON.stringify(chain).replaceAll(/-[0-9A-Z]{26}/g, '');
 
 test('names that nobody hears match nothing, and the rules beside them are what they are without', () => {

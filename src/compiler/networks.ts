@@ -1,4 +1,4 @@
-/** Networks with holes, as disjoint ranges: what an interval set can hold. */
+/** Networks with exceptions, as the disjoint ranges of an interval set. */
 
 import {
   type AddressRange,
@@ -11,12 +11,12 @@ import {
 import type { NetworkPeer } from '../model/policy.ts';
 import { mergeRanges } from '../model/ranges.ts';
 
-/** The union of the peers, each without its exceptions (N20), as ranges in order that neither meet nor touch. */
+/** The union of the peers, each without its exceptions (N20), as sorted ranges that neither overlap nor touch. */
 export function peerRanges(peers: readonly NetworkPeer[]): AddressRange[] {
   return mergeRanges(peers.flatMap(withoutExceptions));
 }
 
-/** One sweep over the exceptions in order: what lies between them is left. */
+/** Walks the sorted exceptions once; the gaps between them are the result. */
 function withoutExceptions({ cidr, except }: NetworkPeer): AddressRange[] {
   const { family, first, last } = cidrRange(cidr);
   if (except.length === 0) return [{ family, first, last }];
@@ -30,7 +30,7 @@ function withoutExceptions({ cidr, except }: NetworkPeer): AddressRange[] {
   return [...left, { family, first: next, last }];
 }
 
-/** Whether one of these ranges, which `peerRanges` made of peers of one family, holds the address. */
+/** Whether one of these ranges, as made by `peerRanges` from peers of one family, contains the address. */
 export function holds(ranges: readonly AddressRange[], address: bigint): boolean {
   let [low, high] = [0, ranges.length];
   while (low < high) {

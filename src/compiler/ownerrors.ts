@@ -1,14 +1,14 @@
 /**
- * Errors of ICMP that the node itself sends. The kernel sends some before any rule has seen the packet that they are
- * about, to whoever that says it is from, with as much of it as there is room for: a pod that may send nothing would have
- * its node carry it to anybody. Nothing at `output` tells by which link it came, so nobody is told
+ * ICMP errors that the node itself sends. The kernel sends some of them before any rule has seen the packet that they
+ * are about. They go to that packet's source address, which may be forged, and quote as much of the packet as fits: a
+ * pod that may send nothing could have its node carry data to any address. At `output` nothing says by which link the
+ * quoted packet arrived, so these errors are sent to no address:
  *
- *     that an option is wrong               read before prerouting (IPv6), or before forward (IPv4)
- *     that a piece did not come in time     kept back before prerouting
- *     that its hops have ended, or that
- *     there is a better way                 before forward: where nothing asks who sends until there
+ *     an option is wrong                       sent before prerouting (IPv6), or before forward (IPv4)
+ *     a fragment did not arrive in time        sent before prerouting
+ *     the hop limit is reached, or redirect    sent before forward, where no earlier rule checks the sender
  *
- * What is said of packets that are too big, or have no way, stays: connections depend on it.
+ * Errors about packets that are too big, or that have no route, stay: connections depend on them.
  */
 import type { Family } from '../model/address.ts';
 import { ICMP_OF } from '../model/ipprotocol.ts';
@@ -22,7 +22,7 @@ const TYPES = {
   ip: { parameter: 12, time: 11, redirect: 5 },
   ip6: { parameter: 4, time: 3, redirect: 137 },
 } as const;
-/** Of time exceeded: of its pieces some did not come. */
+/** The code of time exceeded for packets of which fragments are missing. */
 const REASSEMBLY = 1;
 
 export function toOwnErrors(family: Family): NftRule {
@@ -38,7 +38,7 @@ export function ownErrors(family: Family, network: NodeNetwork): Chain {
   return { name: OWN_ERRORS, rules: [icmpTypeIs(family, parameter), ...late].map(dropped) };
 }
 
-/** At the port of a bridge (podports.ts), or at prerouting (attachedpods.ts). */
+/** By the port of a bridge (podports.ts), or at prerouting (attachedpods.ts). */
 function asksBeforeForward({ links, podLinks }: NodeNetwork): boolean {
   return podLinks === 'ours' || links.podBridges.length > 0;
 }

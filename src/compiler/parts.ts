@@ -1,7 +1,7 @@
 /**
  * Parts of classes that have a chain of their own: a large policy, or a bundle of small ones (shares.ts). All classes
- * share it, and it is made once for as long as its policies stay the same: what they say is neither multiplied by the
- * classes of the pods that they select, nor made again whenever another policy of those pods changes.
+ * share the part, and it is kept as long as its policies stay the same: its rules are neither repeated for each class
+ * nor compiled again when another policy of the same pods changes.
  */
 
 import { getOrMake } from '../lib/collections/getormake.ts';
@@ -16,30 +16,30 @@ import { hashedName } from './names.ts';
 import { factsOf } from './policyfacts.ts';
 import { runningRules } from './run.ts';
 
-/** The chain gives a verdict to all that one of the policies' rules matches, and returns for all else. */
+/** A chain that gives the verdict to packets that a rule of one of the policies matches, and returns for all others. */
 export interface Part {
-  /** Of all that it depends on. */
+  /** A text of everything that the part depends on. */
   readonly key: string;
   /** The chain's name. */
   readonly name: string;
   readonly policies: readonly Policy[];
-  /** The chain, and all that it needs. */
+  /** The chain, and the objects that it needs. */
   readonly made: Builder;
 }
 
-/** Builds classes of one family, with what they share with others. */
+/** Builds classes of one family, and the parts that they share with others. */
 export class ClassBuilder extends Builder {
-  /** Each has chains, sets and groups of its own. */
+  /** The parts that it uses. Each has chains, sets and groups of its own. */
   readonly shared = new Set<Part>();
   readonly #parts: Parts;
 
-  /** `parts` are those that are made already. */
+  /** `parts` are the parts that exist already. */
   constructor(family: Family, hearsAnswers = false, parts = new Parts()) {
     super(family, hearsAnswers);
     this.#parts = parts;
   }
 
-  /** The part of these policies, made unless it is. */
+  /** The part of these policies; compiled unless it exists. */
   part(policies: readonly Policy[], podClass: PodClass, verdict: NftVerdict): Part {
     return wholeOf(this.making(policies, podClass, verdict));
   }
@@ -56,7 +56,7 @@ export class ClassBuilder extends Builder {
   }
 }
 
-/** Those that are in use. */
+/** The parts that are in use. */
 export class Parts {
   readonly #parts = new Map<string, Part>();
 
@@ -81,7 +81,7 @@ export class Parts {
     return this.#parts.size;
   }
 
-  /** Nobody uses it any more. */
+  /** Call when no class uses the part any more. */
   delete(part: Part): void {
     if (this.#parts.get(part.key) === part) this.#parts.delete(part.key);
   }
@@ -89,7 +89,7 @@ export class Parts {
 
 type ResolvedPorts = ReturnType<typeof portsOn>;
 
-/** A policy that was written again is another object. */
+/** An edited policy is another object, and gets another number. */
 function keyOf(
   policies: readonly Policy[],
   { direction }: PodClass,
@@ -102,12 +102,12 @@ function keyOf(
 
 const texts = new WeakMap<readonly Policy[], string>();
 
-/** The builders of both families ask for one list. */
+/** Cached for each list, because the builders of both families use the same one. */
 function numbersOf(policies: readonly Policy[]): string {
   return getOrMake(texts, policies, () => policies.map(policy => factsOf(policy).number).join());
 }
 
-/** The same however its policies are edited. */
+/** The name does not change when its policies are edited. */
 function partName(policies: readonly Policy[], { direction }: PodClass, resolved: ResolvedPorts): string {
   const prefix = direction === 'ingress' ? 'from' : 'to';
   const others = policies.length > 1 ? `-and-${policies.length - 1}-more` : '';

@@ -1,4 +1,4 @@
-/** The peers of a set of rules, as few look-ups as they can be. */
+/** Compiles the peers of a set of rules into as few look-ups as possible. */
 
 import { getOrMake } from '../lib/collections/getormake.ts';
 import { contentText } from '../lib/text/contenttext.ts';
@@ -12,11 +12,11 @@ import { broadScope, type MemberPeer } from './group.ts';
 import { type LabelledPeer, type LabelledPeers, labelsAmong, type PeerMatch } from './labelled.ts';
 import { peerRanges, rangeText } from './networks.ts';
 
-// Look-ups one after another cost 40 ns each; two of them cost little more than one of their union (measured), and
-// share their sets with other rules.
+// A look-up costs 40 ns. Two look-ups cost little more than one of the union (measured), and the two sets can be shared
+// with other rules.
 const MOST_GROUPS = 2;
 
-/** Alternatives for peerLists of which none means any peer. */
+/** Ways to match any of the lists of peers, of which none is 'any'. */
 export function peerMatchesOf(
   peerLists: readonly LabelledPeers[],
   direction: Direction,
@@ -42,7 +42,7 @@ interface SortedPeers {
   readonly names: LabelledPeer<DomainPeer>[];
 }
 
-/** By what they become in the kernel; networks of the builder's family only. */
+/** Sorted by the kind of match that they become; networks of the builder's family only. */
 function sorted(peerLists: readonly LabelledPeers[], { family }: Builder): SortedPeers {
   const found: SortedPeers = { members: [], broad: [], networks: [], names: [] };
   for (const { label, peers } of peerLists) {
@@ -58,7 +58,10 @@ function sorted(peerLists: readonly LabelledPeers[], { family }: Builder): Sorte
   return found;
 }
 
-/** The pod and its peer as a pair: what one pod was told opens nothing for another. Nothing where answers are not heard. */
+/**
+ * Matches the pair of pod and peer: an address that one pod got in an answer is not allowed to another pod. Empty if
+ * the node reads no answers.
+ */
 export function namesMatches(names: readonly LabelledPeer<DomainPeer>[], builder: Builder): PeerMatch[] {
   if (!builder.hearsAnswers) return [];
   const makeSet = (peers: readonly DomainPeer[]) =>
@@ -69,7 +72,7 @@ export function namesMatches(names: readonly LabelledPeer<DomainPeer>[], builder
   }));
 }
 
-/** One match for each scope, of which there are two at most in most classes: all pods, and those of a namespace. */
+/** One match for each scope. Most classes have at most two: all pods, and the pods of a namespace. */
 function broadMatches(
   broad: readonly LabelledPeer<PodSelector>[],
   field: AddressField,
@@ -99,7 +102,7 @@ export function asFewGroups<P extends object>(
 ): { set: string; labels: string[] }[] {
   const distinct = new Map<string, LabelledPeer<P>[]>();
   for (const entry of entries) getOrMake(distinct, contentText(entry.peer), () => []).push(entry);
-  // In the order of their meaning, so that a union has one name whatever the order of its policies.
+  // Sorted by content, so that a union has the same name whatever the order of its policies.
   const groups = [...distinct.entries()].sort(byText).map(([, group]) => group);
   const merged = groups.length > MOST_GROUPS ? [groups.flat()] : groups;
   return merged.map(group => ({
@@ -108,7 +111,7 @@ export function asFewGroups<P extends object>(
   }));
 }
 
-/** Each distinct peer once, by what it means. */
+/** Each distinct peer once, sorted by content. */
 function inOrderOfText<P extends object>(entries: readonly LabelledPeer<P>[]): LabelledPeer<P>[] {
   const distinct = new Map(entries.map(entry => [contentText(entry.peer), entry]));
   return [...distinct.entries()].sort(byText).map(([, entry]) => entry);
@@ -118,13 +121,13 @@ function byText([a]: readonly [string, unknown], [b]: readonly [string, unknown]
   return a < b ? -1 : 1;
 }
 
-// Networks as expressions: a few compares, or one look-up in an interval set.
+// Networks become expressions: a few compares, or one look-up in an interval set.
 
-// Up to 25 compares are cheaper than a look-up in any interval set (measured); no rule of that many is too long for
-// the kernel (compiler/sizes.test.ts).
+// Up to 25 compares are cheaper than a look-up in any interval set (measured), and a rule of that many is not too long
+// for the kernel (compiler/sizes.test.ts).
 const MOST_COMPARES = 25;
 
-/** Alternatives for networks of the builder's family. */
+/** Ways to match the networks of the builder's family. */
 function networkMatches(
   networks: readonly LabelledPeer<NetworkPeer>[],
   field: AddressField,

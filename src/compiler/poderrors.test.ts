@@ -1,4 +1,4 @@
-/** Which packets come to the question whose connection an error is about (N74); the kernel answers it. */
+/** Which packets reach the check of the connection that an error is about (N74). The check itself is the kernel's. */
 import { expect, test } from 'vitest';
 import { type Address, FAMILIES, type Family, parseAddress } from '../model/address.ts';
 import { ClusterState } from '../model/cluster.ts';

@@ -1,15 +1,15 @@
 /**
- * Errors of ICMP that pods send (N74). conntrack calls an error related to a connection by the packet that it quotes, and
- * whoever has NET_RAW quotes what it likes: an error about a neighbour's connection would reach either end of it past
- * every policy, with more than a thousand bytes of the sender's, narrow its path or end it. So a pod's error is about a
- * connection of the pod, or dropped:
+ * ICMP errors that pods send (N74). Conntrack calls an error related to a connection by the packet that it quotes, and
+ * a sender with NET_RAW can quote any packet: an error about a neighbour's connection would reach either end of it past
+ * every policy, carry more than a thousand bytes, and lower its path MTU or end it. So a pod's error is about a
+ * connection of the pod, or is dropped:
  *
  *     from-pods ──▶ opens a connection? ──▶ policy
- *         └─ no ──▶ not-opening ──▶ an error? ──▶ errors ──▶ an end of its connection? accept, else denied
- *                        └─────▶ what else is related: accept; pieces of a packet: denied; all else goes on
+ *               └─ no ──▶ not-opening ──▶ an error? ──▶ errors ──▶ from an end of its connection? accept, else denied
+ *                                     └─────▶ otherwise related: accept; a fragment: denied; all else goes on
  *
- * No rule compares two fields. So the sender's address is put into a set twice, side by side, and looked up beside each
- * end's: it is there exactly if the two are one.
+ * A rule cannot compare two fields. So the sender's address is added to a set twice, side by side, and then looked up
+ * together with each end of the connection: an element matches exactly if the two are the same.
  */
 import { ICMP_ERRORS } from '../model/icmperrors.ts';
 import { addressType, ctStateIsNot, icmpTypesAre, rememberSender, verdict } from '../nft/match.ts';
@@ -20,7 +20,7 @@ import { deny } from './denied.ts';
 
 const CHAINS = { notOpening: 'not-opening', errors: 'errors' } as const;
 
-/** Errors are never in the state `new`, so that what opens a connection pays for one look at its state. */
+/** Errors are never in state `new`, so that a packet which opens a connection pays for one look at its state only. */
 export function toErrors(): NftRule {
   return { exprs: [...ctStateIsNot('new'), verdict('jump', CHAINS.notOpening)] };
 }
@@ -42,8 +42,9 @@ export function errorChains(family: Family): Chain[] {
 }
 
 /**
- * The kernel puts pieces together before our rules, but for what somebody has it not track ahead of that (`notrack` at a
- * priority below -400). A piece of IPv6 need not say what it carries, so that a rule that denies a port would not see it.
+ * The kernel reassembles fragments before our rules, unless a program excludes them from conntrack (`notrack` at a
+ * priority below -400). A fragment of IPv6 need not say which protocol it carries, so that a rule that denies a port
+ * would not match it.
  */
 function unjoined(): NftRule {
   return { exprs: [...isFragment(), deny()], comment: 'a piece of a packet that nobody put together' };
@@ -57,7 +58,7 @@ function ofAnEnd(family: Family): NftRule[] {
   ];
 }
 
-/** Each is looked up by the same packet that puts it in. Where there is no room for one more, its error is dropped. */
+/** The packet that adds an element also looks it up. If the set is full, the error is dropped. */
 export function errorSenders(family: Family): NftSet {
   return {
     name: ERROR_SENDERS,

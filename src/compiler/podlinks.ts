@@ -1,13 +1,13 @@
 /**
- * What comes by a link that leads to pods of this node, before any policy is asked. An address says which pod sends,
- * so it has to be the pod's own (N70); what has none that names a pod (N69), is for everybody (N71), or leads into a
- * tunnel between nodes (N72) is nobody's that policy could judge.
+ * Checks of packets that arrive by a link of a pod of this node, before policy is evaluated. Policy takes the source
+ * address for the pod that sends, so it has to be an address of that pod (N70). Packets without an address of a pod
+ * (N69), for all hosts of a link (N71), or into a tunnel between nodes (N72) cannot be judged by policy.
  *
  *     forward ──▶ by a pod's link? ──▶ from-pods ──▶ the pod maps
- *         └─────▶ as one of our pods, by another link? drop
+ *             └─────▶ from an address of our pods, by another link? drop
  *
- * Which links those are the kernel tells by their kind, so that a pod's first packet meets these rules although nobody
- * has heard of the pod: every veth but the node's own ways out, and bridges, of which the agent says which are of pods.
+ * Rules match these links by their kind, so that they apply to a pod's first packet although the agent has not heard of
+ * the pod: every veth except the node's uplinks, and the bridges that the agent knows to be of pods.
  */
 import { type Address, type Cidr, FAMILIES, type Family, parseCidr } from '../model/address.ts';
 import { broadcastsOf } from '../model/broadcasts.ts';
@@ -26,11 +26,11 @@ import { errorSenders, toErrors } from './poderrors.ts';
 import { NODE_ADDRESSES, tunnelPart, tunnelsFromPods } from './tunnels.ts';
 import { TUNNEL_SETS } from './tunnelsin.ts';
 
-/** What of this node these rules depend on. */
+/** What these rules depend on: the networks, addresses and links of this node. */
 export interface NodeNetwork {
   readonly podCidrs: readonly Cidr[];
   readonly links: Omit<NodeLinks, 'podPorts' | 'bridgePorts'>;
-  /** Who links the node's pods with it. */
+  /** Who connects the node's pods with it. */
   readonly podLinks: PodLinks;
 }
 
@@ -44,7 +44,9 @@ const NEIGHBOURS = 'neighbours';
 
 export const FROM_ELSEWHERE = 'as a pod of this node, from elsewhere';
 
-/** Leads what comes from pods to the chain of the hook, and drops what says that it does and comes by another link. */
+/**
+ * Leads packets of pods to the chain of the hook, and drops packets with a pod's address that arrive by another link.
+ */
 export function sourceRules(family: Family, network: NodeNetwork, hook: 'forward' | 'input'): NftRule[] {
   return [
     ...podLinkMatches(network.links).map(link => ({ exprs: [...link, verdict('goto', FROM_PODS[hook])] })),
@@ -57,7 +59,7 @@ export function sourceRules(family: Family, network: NodeNetwork, hook: 'forward
   ];
 }
 
-/** `judged` are the rules that policy makes of the hook. */
+/** `judged` are the rules of the hook that evaluate policy. */
 export function fromPods(
   family: Family,
   network: NodeNetwork,
@@ -78,30 +80,30 @@ export function fromPods(
 }
 
 /**
- * What comes by a link of our own was asked the same before (attachedpods.ts): to ask the routes is most of what all
- * this costs.
+ * Packets of pods that this agent attaches were checked at prerouting (attachedpods.ts). The check of the route is most
+ * of the cost of these rules.
  */
 function unlessAsked({ podLinks }: NodeNetwork): Expr[] {
   return podLinks === 'ours' ? interfaceGroupIs('iifgroup', LINK_GROUP, true) : [];
 }
 
-/** N69. What the kernel's question for the way back lets through, or cannot ask. */
+/** N69. Packets that the kernel's check of the reverse path accepts, or cannot check. */
 function withoutAddress(family: Family, hook: 'forward' | 'input'): NftRule[] {
   const linkLocal =
     family === 'ip' ? [] : [forged(addressInNetwork(LINK_LOCAL, 'saddr'), 'from a link-local address')];
-  if (hook === 'forward') return linkLocal; // nothing is routed that comes from no address
+  if (hook === 'forward') return linkLocal; // no packet from `::` or 0.0.0.0 is routed
   const none = forged(addressInNetwork(UNSPECIFIED[family], 'saddr'), 'from no address');
   return [...exempt('dhcp', family), ...exempt('listenerReports', family), ...linkLocal, none];
 }
 
-/** N69. Behind the question who sends it: these are limited by the sender's address. */
+/** N69. Behind the check of the sender, because they are limited by the sender's address. */
 function toLinkLocal(family: Family): NftRule[] {
   return family === 'ip' ? [] : [drop(addressInNetwork(LINK_LOCAL, 'daddr'), 'to a link-local address')];
 }
 
 const BROADCAST_AND_MULTICAST = parseCidr('224.0.0.0/3')!;
 
-/** N71. */
+/** N71: packets for all hosts. */
 function forEverybody(family: Family, { podCidrs, links }: NodeNetwork): NftRule[] {
   const many = addressInNetwork(family === 'ip' ? BROADCAST_AND_MULTICAST : MULTICAST, 'daddr');
   const ofPods = broadcastsOf(podCidrs).flatMap(address => toBroadcast(address, family));
@@ -112,18 +114,18 @@ function forEverybody(family: Family, { podCidrs, links }: NodeNetwork): NftRule
   ];
 }
 
-/** What these rules ask that other nodes have a say in; `node` is the one whose rules they are. */
+/** The chains and sets of these rules that depend on other nodes; `node` is the node whose rules they are. */
 export function linkPart(family: Family, nodes: ReadonlyMap<string, Node>, node: string): TablePart {
   const { chains, sets } = tunnelPart(family, [...nodes.values()], nodes.get(node)?.links);
   return { chains, sets: [...sets, errorSenders(family)] };
 }
 
-/** N63: neighbour discovery is never asked for by policy, and never leaves its link. */
+/** N63: neighbour discovery is never judged by policy, and never leaves its link. */
 export function toNeighbours(): NftRule {
   return { exprs: [...neighbourDiscovery(), verdict('goto', NEIGHBOURS)], comment: 'neighbour discovery' };
 }
 
-/** RFC 4861: with fewer than 255 hops left it comes from further away, or pretends to be what it is not. */
+/** RFC 4861: a message with fewer than 255 hops left comes from beyond the link, or is forged. */
 export function neighboursChain({ links }: NodeNetwork): Chain {
   const unlessOfPods = [134, 137].flatMap(type =>
     podLinkMatches(links).map(link =>
@@ -140,7 +142,7 @@ export function neighboursChain({ links }: NodeNetwork): Chain {
   };
 }
 
-/** Its source address says nothing of who sent it. */
+/** For packets whose source address may be forged. */
 function forged(exprs: readonly Expr[], comment: string): NftRule {
   return { exprs: [...exprs, denyLink()], comment };
 }
@@ -149,7 +151,7 @@ function drop(exprs: readonly Expr[], comment: string): NftRule {
   return { exprs: [...exprs, deny()], comment };
 }
 
-/** The addresses of all nodes, as rules that are programmed have them, or all at which tunnels may end. */
+/** The addresses of all nodes in programmed rules, or all addresses at which tunnels may end. */
 export function nodeAddressesIn({ tables }: Ruleset, which: 'listed' | 'tunnel ends' = 'listed'): Address[] {
   const name = which === 'listed' ? NODE_ADDRESSES : TUNNEL_SETS.ends;
   const keys = FAMILIES.flatMap(family => [...(tables.get(family)?.sets.get(name)?.elements.keys() ?? [])]);

@@ -18,8 +18,8 @@ import { rangeText } from './networks.ts';
 const NAME = 'pod-networks';
 
 /**
- * The pod networks of all nodes, as one set that is named by what it holds: it is never changed, but replaced. Undefined
- * where no node has one of the family.
+ * The pod networks of all nodes as one set, named by its content: it is replaced, never changed. Undefined if no node
+ * has a network of the family.
  */
 export function podNetworks(family: Family, nodes: Iterable<Node>): NftSet | undefined {
   const all = [...nodes].flatMap(node => [
@@ -37,7 +37,7 @@ export function podNetworks(family: Family, nodes: Iterable<Node>): NftSet | und
   };
 }
 
-/** As rules that are programmed have them. */
+/** The pod networks of all nodes in programmed rules. */
 export function allPodNetworksIn({ tables }: Ruleset): string[] {
   const sets = [...tables.values()].flatMap(table => [...table.sets.values()]);
   return sets
@@ -45,7 +45,7 @@ export function allPodNetworksIn({ tables }: Ruleset): string[] {
     .flatMap(({ elements }) => [...elements.keys()]);
 }
 
-/** Reads a network, or a range written with both of its ends. */
+/** Reads a network, or a range. */
 function rangeOf(text: string): AddressRange[] {
   const cidr = parseCidr(text);
   if (cidr !== undefined) return [cidrRange(cidr)];

@@ -1,4 +1,6 @@
-/** The node's pod networks, as rules that are programmed have them: what a predecessor knew of a Node that nobody can read. */
+/**
+ * The node's pod networks in programmed rules: what a predecessor knew, for use while the Node object cannot be read.
+ */
 import { addressBits, addressFromBytes, type Cidr, FAMILIES, type Family } from '../model/address.ts';
 import type { NftRule, Ruleset } from '../nft/ruleset.ts';
 import { FROM_ELSEWHERE } from './podlinks.ts';
@@ -10,7 +12,7 @@ export function podNetworksIn({ tables }: Ruleset): Cidr[] {
   });
 }
 
-/** As `addressInNetwork` writes it, at the beginning of the rule. */
+/** Reads the expressions of `addressInNetwork` at the beginning of the rule. */
 function networkOf({ exprs: [loaded, next, last] }: NftRule, family: Family): Cidr | undefined {
   const masked = next?.kind === 'bitwise' ? next : undefined;
   const compared = masked === undefined ? next : last;

@@ -1,19 +1,20 @@
 /**
- * Who may send by which port of a bridge. Rules of IP do not see by which of its ports a packet came, so that a pod could
- * send as its neighbour; frames with a VLAN tag never come to them. So a table of bridges asks first, of what comes by a
- * port that leads to a pod (N70):
+ * Which packets a pod may send by its port of a bridge. Rules of the IP families do not see by which port a packet
+ * came, so a pod could send from its neighbour's address, and they do not see frames with a VLAN tag. So a table of
+ * bridges checks frames that arrive by a port which leads to a pod (N70):
  *
- *     prerouting ──▶ by whom the port leads to: its hardware address, its addresses ──▶ on
- *         └─────────▶ by the port of a pod otherwise: drop
- *     input ──▶ for the node's own address ──▶ on
- *       └─────▶ for everybody, or for the node by an address of one of its ports: on if connection tracking does not
- *               take it, drop otherwise
+ *     prerouting ──▶ from the hardware address and an address of the port's pod ──▶ on
+ *                └─────────▶ from the port of a pod otherwise: drop
+ *     input      ──▶ for the node's own address ──▶ on
+ *                └─────▶ for all hosts, or for the node by the address of one of its ports: on if conntrack does not
+ *                        track it, drop otherwise
  *
- * The kernel puts what is not for the bridge's own address into connection tracking behind `input`, before a rule of IP
- * judges it (br_nf_local_in). Its answers would be established, whatever policy says.
+ * The kernel lets conntrack track frames that are not for the bridge's own address behind `input`, before a rule of the
+ * IP families judges them (br_nf_local_in). Replies to them would be established, whatever the policies are.
  *
- * A port that is not known passes as before, where unknown pods are allowed. A port has its number for itself while the
- * node runs, and is one pod's for as long as it is there: what an agent leaves behind is not wrong for whoever comes next.
+ * Where unknown pods are allowed, a port that is not known passes as before. An interface index is not used again while
+ * the node runs, and a port belongs to one pod as long as it exists: rules that an ended agent leaves behind do not
+ * apply to a later pod.
  */
 import { byName } from '../lib/text/byname.ts';
 import type { BridgePorts, NodeLinks } from '../model/cluster.ts';
@@ -47,12 +48,13 @@ const CHAINS = {
   notForHost: 'not-for-host',
 } as const;
 const NEIGHBOUR = { solicitation: 135, advertisement: 136 } as const;
-/** A listener query (RFC 2710), and a multicast router's advertisement (RFC 4286). */
+/** Multicast listener query (RFC 2710) and multicast router advertisement (RFC 4286). */
 const OF_MULTICAST_ROUTERS = [130, 151] as const;
-// NF_BR_PRI_FILTER_BRIDGED: before br_netfilter (0) hands a packet to the rules of IP, and before the bridge learns from it.
+// NF_BR_PRI_FILTER_BRIDGED: before br_netfilter (0) hands a packet to the rules of the IP families, and before the
+// bridge learns from it.
 const BRIDGE_FILTER = -200;
 
-/** None where nobody knows which ports lead to pods. */
+/** The table of bridges; undefined if the ports that lead to pods are not known. */
 export function podPortsTable(links: NodeLinks | undefined, unknownPods: UnknownPods): Table | undefined {
   const { podPorts, bridgePorts = NOTHING_BESIDE } = links ?? {};
   if (podPorts === undefined) return undefined;
@@ -136,9 +138,9 @@ const CHAINS_OF_PORTS: readonly Chain[] = [
 ];
 
 /**
- * Frames are seen here as they come, and packets of IPv6 behind this hook are put together from their pieces. A piece
- * must not hide what the whole is, nor change it: behind other headers the kernel writes the type of what follows over
- * a byte of the sender's address, of the pod's choice, where that chain is longer than 255 bytes (nf_ct_frag6_reasm).
+ * Frames reach this hook as they arrived; IPv6 fragments are reassembled behind it. A fragment must not hide what the
+ * whole packet is, nor change it: behind other extension headers the kernel writes the type of the next header over a
+ * byte of the source address that the sender can choose, if the headers are longer than 255 bytes (nf_ct_frag6_reasm).
  */
 function ofIp6(): Chain[] {
   const { tcp, udp, icmpv6 } = PROTOCOL_NUMBER;
@@ -167,8 +169,8 @@ function ofIp6(): Chain[] {
 }
 
 /**
- * A pod's link-local addresses, and none: no policy knows whose they are, so that what was sent to one of them from
- * elsewhere would make anything that the pod sends from it an answer (N69).
+ * From a link-local address of the pod, or from `::`. Policy does not know whose these addresses are: a packet that was
+ * sent to one of them from elsewhere would make anything that the pod sends from it a reply (N69).
  */
 function ofLink(): Chain {
   return {
@@ -182,9 +184,10 @@ function ofLink(): Chain {
 }
 
 /**
- * What hosts and the bridge believe beside whose an address is. A host gives up the address that it is about to take where
- * somebody else asks for it from no address (RFC 4862); a bridge that has heard a query sends multicast, by which
- * neighbours are looked for, to those alone who answered one, and no pod hears another's.
+ * ICMPv6 messages that hosts and the bridge trust, beside those about the owner of an address. A host gives up an
+ * address that it is about to take if another host sends a solicitation for it from `::` (RFC 4862). A bridge that has
+ * seen a query sends multicast, which neighbour discovery needs, only to ports that answered one, so that pods would
+ * not find each other.
  */
 function ofIcmpv6(): Chain[] {
   const toAdvertised = verdict('goto', CHAINS.advertised);
@@ -225,25 +228,25 @@ function dropped(comment: string): NftRule {
   return { exprs: [verdict('drop')], comment };
 }
 
-/** Matches veths that are ports of a bridge of pods as far as anybody knows: all that are known to be of no other bridge. */
+/** Matches veths that may be ports of a pods' bridge: all but those that are known to be ports of another bridge. */
 function byPort(): Expr[] {
   return [...interfaceKindIs('veth'), ...interfaceIn('iif', PORT_SETS.others, true)];
 }
 
 /**
- * Behind the ports that are known. It is not known yet of which bridge a new port is: so what comes to another bridge is
- * dropped too, until the agent has read it.
+ * Behind the rules of known ports. The bridge of a new port is not known yet, so that frames to another bridge are
+ * dropped too until the agent has read it.
  */
 function fromUnknownPort(): NftRule {
   return { exprs: [...byPort(), verdict('drop')], comment: 'from a port that nobody knows' };
 }
 
-/** What a pod sends by its bridge to the node comes here too. It goes on after one byte that the kernel has at hand. */
+/** Frames from a pod to the node reach this hook too. They go on after a compare of one byte. */
 function notForHost(): NftRule {
   return { exprs: [...packetTypeIs('host', true), ...byPort(), verdict('goto', CHAINS.notForHost)] };
 }
 
-/** What everybody on the bridge may hear of a pod is in the list of what is accepted before policy. */
+/** Frames that a pod may send to all ports of the bridge are in the list of what is accepted before policy. */
 function ofManyAndOthers(): Chain {
   return {
     name: CHAINS.notForHost,
@@ -252,7 +255,7 @@ function ofManyAndOthers(): Chain {
         exprs: [...packetTypeIs('other'), ...frameIsTo(PORT_SETS.nodeMacs), verdict('drop')],
         comment: 'to another port of the bridge',
       },
-      // Never comes to prerouting, and the bridge would learn from it all the same.
+      // The kernel does not forward these, and they skip prerouting, but the bridge would learn from them.
       { exprs: [...forBridgeItself(), verdict('drop')], comment: 'from a pod to the bridge itself' },
       ...exemptFrames().map(exprs => ({ exprs: [...exprs, verdict('accept')] })),
       dropped('from a pod to everybody'),
@@ -264,7 +267,7 @@ function hook(name: BaseHook['hook']): BaseHook {
   return { hook: name, priority: BRIDGE_FILTER, policy: 'accept' };
 }
 
-/** First, because it is most of what pods send. */
+/** First, because most frames of pods are IPv4. */
 function ofIp(): NftRule {
   return {
     exprs: [...etherTypeIs('ip'), ...senderIn('ip', 'ip saddr', PORT_SETS.senders), verdict('accept')],

@@ -1,4 +1,4 @@
-/** What each class asks of each of its policies: found once of a policy, which many classes have. */
+/** Properties of a policy that each of its classes needs: computed once for each policy. */
 import { hash } from 'node:crypto';
 import { getOrMake } from '../lib/collections/getormake.ts';
 import type { Direction, Policy } from '../model/policy.ts';
@@ -6,7 +6,7 @@ import { countEntriesOf } from '../model/policysize.ts';
 
 export class PolicyFacts {
   readonly policy: Policy;
-  /** No other has it; a policy that was written again is another. */
+  /** Unique for each policy object: an edited policy is another object. */
   readonly number: number;
   readonly entries: Readonly<Record<Direction, number>>;
   #place: Place | undefined;
@@ -18,14 +18,14 @@ export class PolicyFacts {
     this.entries = { ingress: countEntriesOf(ingress), egress: countEntriesOf(egress) };
   }
 
-  /** Where it is among others; of most policies nobody asks. */
+  /** Where the policy comes in the order of bundles. Most policies do not need it. */
   get place(): Place {
     this.#place ??= placeOf(this.policy);
     return this.#place;
   }
 }
 
-/** The first 32 bits of a hash of its subject, and 64 of one of its name. */
+/** The first 32 bits of a hash of the subject, and the first 64 bits of a hash of the name. */
 type Place = readonly [number, number, number];
 
 const known = new WeakMap<Policy, PolicyFacts>();

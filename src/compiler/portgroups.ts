@@ -1,6 +1,6 @@
 /**
- * The rules of a run by their ports: each port with the peers of all rules that name it, and many ports as one look-up,
- * single ports in a hash by protocol and port, ranges in interval maps of each protocol.
+ * Groups the rules of a run by port: each port with the peers of all rules that have it. Many ports become one look-up:
+ * single ports in a hash by protocol and port, ranges in an interval map for each protocol.
  */
 
 import { getOrMake } from '../lib/collections/getormake.ts';
@@ -23,7 +23,7 @@ import type { PodClass } from './classes.ts';
 import { type LabelledPeers, labelsAmong, type SourcedRule } from './labelled.ts';
 import { commentOf } from './names.ts';
 
-/** Destination ports, and who is allowed there by which rule. */
+/** Destination ports, and the peers that the rules allow there. */
 export interface PortGroup<Ports = NumberedPort | 'any'> {
   readonly ports: Ports;
   readonly peerLists: LabelledPeers[];
@@ -33,7 +33,7 @@ export interface PortGroup<Ports = NumberedPort | 'any'> {
 const WIDEST_EXPANDED_RANGE = 64;
 const MOST_EXPANDED = 1_024;
 
-/** In the order in which the rules name them first. Narrow ranges become single ports, while those are few. */
+/** In the order in which the rules first have them. Narrow ranges become single ports if there are few of those. */
 export function portGroupsOf(rules: readonly NumberedRule[]): PortGroup[] {
   const widest = countExpanded(rules) <= MOST_EXPANDED ? WIDEST_EXPANDED_RANGE : 1;
   const groups = new Map<string, PortGroup>();
@@ -44,7 +44,7 @@ export function portGroupsOf(rules: readonly NumberedRule[]): PortGroup[] {
   return [...groups.values()];
 }
 
-/** How many single ports the narrow ranges of the rules are. */
+/** How many single ports the narrow ranges of the rules would become. */
 function countExpanded(rules: readonly NumberedRule[]): number {
   let count = 0;
   for (const { ports } of rules) {
@@ -82,7 +82,7 @@ export function isExact(group: PortGroup): group is PortGroup<PortRange> {
   return ports !== 'any' && ports.kind === 'range' && ports.first === ports.last;
 }
 
-/** More than one port, and not all of a protocol. */
+/** Whether it is more than one port, and not all ports of a protocol. */
 export function isRange(group: PortGroup): group is PortGroup<PortRange> {
   const { ports } = group;
   return ports !== 'any' && ports.kind === 'range' && ports.first < ports.last;
@@ -92,7 +92,7 @@ export function l4(protocol: Protocol): 'tcp' | 'udp' | 'sctp' {
   return protocol.toLowerCase() as 'tcp' | 'udp' | 'sctp';
 }
 
-/** A rule that numbers or no numbers can match; what its named ports match on egress is looked up apart. */
+/** A rule with port numbers, or without ports. Its named ports are compiled separately for egress. */
 export interface NumberedRule {
   readonly label: string;
   readonly peers: 'any' | readonly Peer[];
@@ -113,20 +113,20 @@ export function numberedRules(
   });
 }
 
-/** Whoever names a thousand networks has them of one family: the other one is to cost a look at each. */
+/** For a rule with a thousand networks of one family, finding that it has none of the other family has to be cheap. */
 function isOfOther(family: Family, peer: Peer): boolean {
   return peer.kind === 'network' && peer.cidr.family !== family;
 }
 
-/** Named ports of a destination that we know (ingress) become numbers. */
+/** For ingress the named ports of the destination are known, and become numbers. */
 function numbersOf(port: PortMatch, podClass: PodClass): readonly NumberedPort[] {
   if (port.kind !== 'named') return [port];
   return podClass.direction === 'ingress' ? podClass.resolve(port) : [];
 }
 
 /**
- * The rules that are looked up together: mostly all. A port that several rules name leads to the peers of all of
- * them, so that many ports of many peers beside others of the same ports would be as many pairs.
+ * Splits the rules into groups that are looked up together; mostly one group. A port of several rules leads to the
+ * peers of all of them, so rules with many ports and many peers beside others of the same ports would multiply.
  */
 export function lookedUpTogether(rules: readonly NumberedRule[]): (readonly NumberedRule[])[] {
   if (rules.reduce((sum, rule) => sum + countPairs(rule), 0) <= MOST_PAIRS) return [rules];
@@ -134,12 +134,12 @@ export function lookedUpTogether(rules: readonly NumberedRule[]): (readonly Numb
   return [...(small.length > 0 ? [small] : []), ...large.map(rule => [rule])];
 }
 
-/** Each port may lead to peers of its own, whose chain and groups are made. */
+/** How many ports a piece compiles: each may have peers, and so a chain and groups, of its own. */
 const PORTS_OF_A_PIECE = 64;
 
 type VerdictOf = (peerLists: readonly LabelledPeers[]) => NftVerdict | undefined;
 
-/** `ip protocol . th dport vmap @…-ports`: only tcp, udp and sctp are in it, so ICMP never matches by accident. */
+/** `ip protocol . th dport vmap @…-ports`. The map has elements of tcp, udp and sctp only, so ICMP never matches. */
 export function* exactPortMap(
   groups: readonly PortGroup<PortRange>[],
   { chain, builder }: RulePlace,
@@ -191,10 +191,10 @@ function* portRangeMap(
   return [{ exprs: [...protocolIs(family, l4(protocol)), ...destinationPortVmap(name)] }];
 }
 
-/** The value of an element, made once for all ports that have the same peers by the same rules. */
+/** The value of an element, cached for all ports that have the same peers by the same rules. */
 function valuesBy(verdictOf: VerdictOf): (peerLists: readonly LabelledPeers[]) => ElementValue | undefined {
   const values = new Map<string, ElementValue | undefined>();
-  // The ports of one rule have the same peers, and those may be thousands.
+  // A rule may have thousands of ports, which share its peers.
   const numbers = new Map<string, Map<LabelledPeers['peers'], number>>();
   let next = 0;
   const numberOf = ({ label, peers }: LabelledPeers) =>

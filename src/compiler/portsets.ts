@@ -1,11 +1,11 @@
-/** The sets of the table of bridges (podports.ts): who may send by which port. Made, and read back. */
+/** The sets of the bridge table (podports.ts), which say what may be sent by which port: made, and read back. */
 import { type Address, cidrContains, familyOf } from '../model/address.ts';
 import type { BridgePorts, PodPort } from '../model/cluster.ts';
 import type { Mac } from '../model/mac.ts';
 import { type Elements, type FieldType, MEMBER, type NftSet, type Ruleset } from '../nft/ruleset.ts';
 import { LINK_LOCAL } from './beforepolicy.ts';
 
-/** Each has the ports' indices, or hardware addresses of the node's ends of their links (`nodeMacs`). */
+/** The keys contain indices of ports, or hardware addresses of the node's ends of the pods' links (`nodeMacs`). */
 export const PORT_SETS = {
   ports: 'pod-ports',
   macs: 'pod-macs',
@@ -16,12 +16,15 @@ export const PORT_SETS = {
   nodeMacs: 'port-macs',
 } as const;
 
-/** Who has no address yet asks by IPv6 whether one is taken. By IPv4 it may send two things from none, which have their rules. */
+/**
+ * A pod without an address sends neighbour solicitations from this one, to find out whether an address is in use. For
+ * IPv4 there are rules of their own for the two kinds of packets from 0.0.0.0.
+ */
 const NOBODY = '::' as Address;
-/** What agents before let a port send from. */
+/** Earlier agents had an element with this address for each port. */
 const NOBODY_BEFORE = '0.0.0.0' as Address;
 
-/** The sets of the ports that are known. */
+/** The sets of ports whose pods are known. */
 export function senderSets(ports: readonly PodPort[]): NftSet[] {
   const own = ports.flatMap(({ index, mac, addresses }) =>
     [NOBODY, ...addresses].map(address => ({ address, key: `${index} . ${mac} . ${address}` })),
@@ -48,7 +51,7 @@ export function senderSets(ports: readonly PodPort[]): NftSet[] {
   ];
 }
 
-/** From these a pod sends nothing but what keeps its link going. */
+/** Whether a pod may send only what its link needs from the address. */
 function isOfLink(address: Address): boolean {
   return address === NOBODY || cidrContains(LINK_LOCAL, address);
 }
@@ -66,7 +69,7 @@ function setOf(name: string, key: readonly FieldType[], members: readonly string
   return { name, key, verdicts: false, interval: false, elements };
 }
 
-/** What rules that are programmed know of ports. */
+/** The ports in programmed rules. */
 export function podPortsIn({ tables }: Ruleset): PodPort[] | undefined {
   const sets = tables.get('bridge')?.sets;
   if (sets === undefined) return undefined;
@@ -81,7 +84,7 @@ export function podPortsIn({ tables }: Ruleset): PodPort[] | undefined {
   return [...found.values()].sort((a, b) => a.index - b.index);
 }
 
-/** What they know of ports beside; whose name they do not have is not among them. */
+/** What programmed rules know of other ports; ports whose names they do not contain are left out. */
 export function bridgePortsIn({ tables }: Ruleset): BridgePorts | undefined {
   const sets = tables.get('bridge')?.sets;
   const keys = (name: string) => [...(sets?.get(name)?.elements.keys() ?? [])];

@@ -24,13 +24,13 @@ function set(of: string): NftSet {
   return { name: of, key: ['ipv4_addr'], verdicts: false, interval: false, elements };
 }
 
-/** Leads to a chain. */
+/** A verdict map with one element, which leads to the chain. */
 function mapTo(of: string, chain: string): NftSet {
   const elements = new Map([['10.0.0.1', { verdict: { kind: 'jump', chain } as const }]]);
   return { name: of, key: ['ipv4_addr'], verdicts: true, interval: false, elements };
 }
 
-/** A table whose one base chain has these rules. */
+/** A ruleset of one table, whose one base chain has these rules. */
 function ruleset(
   rules: readonly NftRule[],
   chains: Readonly<Record<string, readonly NftRule[]>>,

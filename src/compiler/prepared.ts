@@ -1,6 +1,7 @@
 /**
- * What is made ready for policies that are to come (live/preparations/preparations.ts): sets of peers that are filled, and chains of
- * classes (live/preparations/preparedclasses.ts). It is programmed, nothing in force leads to it, and what policy demands now has none of it.
+ * Objects that are prepared for later changes: filled peer groups (live/preparations/preparations.ts) and staged chains
+ * (live/preparations/preparedclasses.ts). They are programmed, but no packet reaches them, and they are not part of
+ * what policy needs now.
  */
 import {
   type Chain,
@@ -12,10 +13,10 @@ import {
   type Table,
 } from '../nft/ruleset.ts';
 
-/** What is named after its meaning (names.ts), as all is that classes need. */
+/** Names with a hash (names.ts), which all objects of classes have. */
 const OF_CLASSES = /^[a-z]+-[0-9A-HJKMNP-TV-Z]{26}(-|$)/;
 
-/** `desired`, and what `programmed` has prepared: it changes nothing for any packet. */
+/** `desired` with the prepared objects of `programmed`, which change the verdict of no packet. */
 export function withPrepared(desired: Ruleset, programmed: Ruleset): Ruleset {
   return mapTables(desired, (table, family) => {
     const there = programmed.tables.get(family);
@@ -38,10 +39,10 @@ function preparedIn(table: Table): Table {
   };
 }
 
-/** The names of chains and sets that packets come to. */
+/** The names of the chains and sets that packets reach. */
 function reached({ chains, sets }: Table): ReadonlySet<string> {
   const names = new Set([...chains.values()].flatMap(({ name, hook }) => (hook === undefined ? [] : name)));
-  for (const name of names) // those that are added are looked at, too
+  for (const name of names) // names that are added in the loop are visited too
     for (const other of [...namedByChain(chains.get(name)), ...namedBySet(sets.get(name))]) names.add(other);
   return names;
 }
@@ -56,7 +57,7 @@ function namedBy(expr: Expr): string[] {
 }
 
 function namedBySet(set: NftSet | undefined): string[] {
-  if (!set?.verdicts) return []; // of plain members there may be hundreds of thousands
+  if (!set?.verdicts) return []; // a set of plain members may have hundreds of thousands
   return [...set.elements.values()].flatMap(({ verdict }) => (verdict === undefined ? [] : chainOf(verdict)));
 }
 

@@ -1,6 +1,7 @@
 /**
- * A class as chains. Read from the top they are the API's documentation: the Admin tier by precedence, then
- * NetworkPolicy, which always decides, or where none isolates the pods in this direction, the Baseline tier.
+ * Compiles a class into chains. The rules follow the API's documentation from top to bottom: the Admin tier by
+ * precedence, then NetworkPolicy, which always decides, or the Baseline tier if no NetworkPolicy isolates the pods in
+ * this direction.
  */
 import { getOrMake } from '../lib/collections/getormake.ts';
 import type { Pieces } from '../lib/collections/pieces.ts';
@@ -15,7 +16,7 @@ import type { ClassBuilder, Part } from './parts.ts';
 import { type Run, runRules } from './run.ts';
 import { type Shares, sharesOf } from './shares.ts';
 
-/** Where an egress-allowed packet goes on; ends in a verdict, so that `goto` it never comes back. */
+/** The chain where an allowed egress packet goes on. It ends in a verdict, so a `goto` to it never returns. */
 export const INGRESS_CHAIN = 'ingress';
 
 const classNames = new WeakMap<PodClass, string>();
@@ -32,7 +33,10 @@ function newClassName(podClass: PodClass): string {
   return hashedName(direction === 'ingress' ? 'in' : 'eg', classKey(podClass), policyLabel(first) + others);
 }
 
-/** Adds the class's chains, and all that they refer to, to the builder. `shares` is what its NetworkPolicies share. */
+/**
+ * Adds the class's chains, and all objects that they need, to the builder. `shares` says which of its NetworkPolicies
+ * it shares with other classes.
+ */
 export function buildClass(podClass: PodClass, shares: Shares, name: string, builder: ClassBuilder): void {
   const [admin, next] = tiersOf(podClass, shares);
   const nextName = `${name}-${next?.tier ?? 'default'}`;
@@ -52,18 +56,24 @@ export function buildClass(podClass: PodClass, shares: Shares, name: string, bui
   }
 }
 
-/** Makes ready what the class shares with others, one part after another: `buildClass` finds it made. What is made is no piece. */
+/**
+ * Compiles the parts that the class shares with others, one after the other, so that `buildClass` finds them. Parts
+ * that exist already take no piece.
+ */
 export function* preparing(podClass: PodClass, { parts }: Shares, builder: ClassBuilder): Pieces<void> {
   for (const policies of parts) yield* builder.making(policies, podClass, allow(podClass));
 }
 
-/** NetworkPolicies only ever allow, so that their order does not matter. In the other tiers it does. */
+/**
+ * Which of the class's NetworkPolicies are merged and which are parts. They only allow, so their order does not matter;
+ * in the other tiers it does.
+ */
 export function sharesIn({ policies, direction }: PodClass, isBundled: boolean): Shares {
   const chosen = policies.filter(({ tier }) => tier === 'networkpolicy');
   return sharesOf(chosen, direction, isBundled);
 }
 
-/** Nothing after a rule without a condition is ever asked: a reader need not look for a case where it is. */
+/** Rules behind a rule without a condition are never reached: they are left out for the reader. */
 function untilDecided(rules: readonly NftRule[]): readonly NftRule[] {
   const decides = rules.findIndex(
     ({ exprs: [first] }) => first?.kind === 'verdict' && first.verdict.kind !== 'jump',
@@ -71,13 +81,13 @@ function untilDecided(rules: readonly NftRule[]): readonly NftRule[] {
   return decides < 0 ? rules : rules.slice(0, decides + 1);
 }
 
-/** How the comment of the rule begins that ends the tier of NetworkPolicy. */
+/** The beginning of the comment of the rule that ends the NetworkPolicy tier. */
 export const ISOLATED = 'isolated by ';
 
 interface TierRuns {
   readonly tier: Tier;
   readonly policies: readonly Policy[];
-  /** What has chains of its own. */
+  /** The policies that have chains of their own. */
   readonly parts: Shares['parts'];
   readonly runs: readonly ActionRun[];
 }
@@ -87,7 +97,7 @@ interface ActionRun {
   readonly rules: readonly SourcedRule[];
 }
 
-/** The Admin tier, and the one tier that is asked after it (C5, C7, C8). */
+/** The runs of the Admin tier, and of the one tier that follows it (C5, C7, C8). */
 function tiersOf(podClass: PodClass, shares: Shares): [TierRuns | undefined, TierRuns | undefined] {
   const tier = (tier: Tier) => runsOf(podClass, tier, tier === 'networkpolicy' ? shares : undefined);
   return [tier('admin'), tier('networkpolicy') ?? tier('baseline')];
@@ -111,10 +121,10 @@ function inRuns(rules: readonly SourcedRule[]): ActionRun[] {
   return runs;
 }
 
-/** The rules of a tier that is asked last: it ends in a verdict. */
+/** The rules of the last tier, which end in a verdict. */
 function tierRules(tier: TierRuns, podClass: PodClass, chain: string, builder: ClassBuilder): NftRule[] {
   const allowed = allow(podClass);
-  const rules = actionRules(tier, allowed, podClass, chain, builder); // C9: Baseline's pass is an allow.
+  const rules = actionRules(tier, allowed, podClass, chain, builder); // C9: Baseline's pass allows.
   if (tier.tier === 'baseline') return [...rules, plain(allowed)];
   const isolated = `${ISOLATED}${commentOfPolicies(tier.policies)}`;
   return [
@@ -129,7 +139,7 @@ function jumpTo({ name, policies }: Part): NftRule {
   return { exprs: [{ kind: 'verdict', verdict }], comment: commentOfPolicies(policies) };
 }
 
-/** Of NetworkPolicies, of which no two have one name; a comment has no room for more. */
+/** How many NetworkPolicies are looked at for a comment, which has no room for more names. */
 const MOST_NAMED = 64;
 
 function commentOfPolicies(policies: readonly Policy[]): string {
@@ -162,7 +172,7 @@ function actionRules(
   return runs.flatMap(run => runRules(run, { podClass, chain, builder }));
 }
 
-/** What an allowed packet of the direction does next. */
+/** The verdict for an allowed packet of the direction. */
 function allow({ direction }: PodClass): NftVerdict {
   return direction === 'ingress' ? { kind: 'accept' } : { kind: 'goto', chain: INGRESS_CHAIN };
 }

@@ -1,7 +1,7 @@
 /**
- * The last sign of an agent that ends because Sluice is being removed: nobody changes these tables any more but who takes
- * them away. An empty chain, so that every nft lists it; the next agent's first commit takes it away, as anything that is
- * not desired:
+ * The mark of an agent that ends because Sluice is being removed: from now on no agent changes these tables, and the
+ * removal deletes them. It is an empty chain, so that every nft lists it. If another agent starts, its first commit
+ * deletes the chain, like any object that is not desired:
  *
  *     table ip sluice {
  *       chain agent-removed {

@@ -7,7 +7,7 @@ import type { NftRule, NftVerdict, Ruleset } from '../nft/ruleset.ts';
 import { compile } from './compile.ts';
 import { isCounted, ruleCountersIn, withRuleCounters } from './rulecounters.ts';
 
-/** From everybody, so that an element of the map by port decides. */
+/** Allows all peers, so that the element of the port map decides. */
 const OPEN: Policy = {
   id: 'NetworkPolicy probe/open',
   kind: 'NetworkPolicy',

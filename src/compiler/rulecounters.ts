@@ -1,13 +1,13 @@
 /**
- * Counters of policy: of the rules of classes each that decides counts the packets that it decides, new connections and
- * what is denied, before the verdict is given, and remembers when the last of them came. What is known already never
- * comes to these rules.
+ * Counters of policy rules. In the chains of classes each rule that decides counts the packets that it decides, which
+ * are new connections and denied packets, before it gives its verdict, and may remember when the last one came. Packets
+ * of established connections never reach these rules.
  *
- *     chain from-…  { ip saddr @peers-… counter last accept comment "shop/web ingress[0]" }
- *     map in-…-ports { tcp . 80 : jump count-… }      an element decides for everybody: elements cannot count
+ *     chain from-… { ip saddr @peers-… counter last accept comment "shop/web ingress[0]" }
+ *     map in-…-ports { tcp . 80 : jump count-… }          the element allows all peers, and elements cannot count
  *     chain count-… { counter last accept comment "shop/web ingress[1]" }
  *
- * An engine's rules are changed, and not what compiles them: the names of chains stay what they are without counters.
+ * Counters are added to the rules of an engine, after they are compiled: names of chains do not depend on them.
  */
 
 import { getOrMake } from '../lib/collections/getormake.ts';
@@ -25,7 +25,9 @@ import {
 } from '../nft/ruleset.ts';
 import { hashedName } from './names.ts';
 
-/** What rules keep of the packets that they decide: how many, and, where the kernel can say so, when the last one came. */
+/**
+ * What rules remember of the packets that they decide: their number, and, if the kernel can, when the last one came.
+ */
 export type Kept = 'times' | 'times and last';
 
 const KEPT_BY: Readonly<Record<Kept, readonly Expr[]>> = {
@@ -34,22 +36,22 @@ const KEPT_BY: Readonly<Record<Kept, readonly Expr[]>> = {
 };
 
 const COUNTING = 'count';
-/** Chains of classes, of their tiers, of their peers and of large policies; and what counts for elements. */
+/** Chains of classes, tiers, peers and large policies, and chains that count for elements. */
 const OF_POLICY = /^(in|eg|from|to|count)-[0-9A-HJKMNP-TV-Z]{26}/;
-/** Maps by port of a class, and of ranges. */
+/** Maps by port of a class, and maps of port ranges. */
 const PORT_MAPS = /^((in|eg|from|to)-.*-ports(-\d+)?|ranges-.*)$/;
 
-/** Whether the rules of the chain are counted. */
+/** Whether the rules of the chain have counters. */
 export function isCounted(chain: string): boolean {
   return OF_POLICY.test(chain);
 }
 
-/** The same rules, which count. What did not change stays the same object. */
+/** The same rules with counters. What did not change stays the same object. */
 export function withRuleCounters(ruleset: Ruleset, kept: Kept): Ruleset {
   return mapTables(ruleset, (table, family) => (family === 'bridge' ? table : countedTable(table, kept)));
 }
 
-/** What rules that are programmed keep; undefined where they do not count. */
+/** What programmed rules remember; undefined if they do not count. */
 export function ruleCountersIn({ tables }: Ruleset): Kept | undefined {
   const kinds = new Set<Expr['kind']>();
   for (const { chains } of tables.values())
@@ -86,14 +88,14 @@ function countedRule(rule: NftRule, kept: Kept): NftRule {
   return { ...rule, exprs: [...rule.exprs.slice(0, -1), ...KEPT_BY[kept], end] };
 }
 
-/** A jump comes back where nothing behind it decides. */
+/** A jump returns if no rule of its chain decides, so it does not decide itself. */
 function decides({ kind }: NftVerdict): boolean {
   return kind !== 'jump' && kind !== 'return';
 }
 
 interface CountedMap {
   readonly map: NftSet;
-  /** The chains that its elements lead to now. */
+  /** The chains to which its elements lead now. */
   readonly counting: readonly Chain[];
 }
 

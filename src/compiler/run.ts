@@ -1,6 +1,6 @@
 /**
- * A run: rules that follow one another in precedence and have the same action, so that their order does not
- * matter. It becomes one look-up by port, and one for each group of peers that is allowed on any port.
+ * A run: rules that follow one another in precedence and have the same action, so that their order does not matter. It
+ * is compiled into one look-up by port, and one for each group of peers that is allowed on any port.
  */
 import { type Pieces, wholeOf } from '../lib/collections/pieces.ts';
 import { destinationPort, protocolIs } from '../nft/match.ts';
@@ -25,7 +25,7 @@ import {
 } from './portgroups.ts';
 
 export interface Run {
-  /** What happens to a packet that a rule of the run matches. */
+  /** The verdict for a packet that a rule of the run matches. */
   readonly verdict: NftVerdict;
   /** Up to so many single ports are compared one by one; more are looked up in a map. */
   readonly mostCompares: number;
@@ -35,12 +35,12 @@ export interface Run {
 /** Up to so many ranges are compared one by one, 19 ns each; an interval map of ten costs 173 ns (measured). */
 const MOST_RANGES = 9;
 
-/** Kernel rules that give the run's verdict to what its rules match, and let everything else fall through. */
+/** Kernel rules that give the run's verdict to packets that its rules match. Other packets go on behind them. */
 export function runRules(run: Run, place: RulePlace): NftRule[] {
   return wholeOf(runningRules(run, place));
 }
 
-/** The same, in pieces: a policy may have a thousand rules. */
+/** The same, in pieces, because a policy may have a thousand rules. */
 export function* runningRules(run: Run, place: RulePlace): Pieces<NftRule[]> {
   const rules = numberedRules(run.rules, place.podClass, place.builder.family);
   const unconditional = rules.filter(({ ports, peers }) => ports === 'any' && peers === 'any');
@@ -67,7 +67,10 @@ function* rulesByPort(rules: readonly NumberedRule[], run: Run, place: RulePlace
   ];
 }
 
-/** What happens to a packet on these ports: the run's verdict, or a look at its peers first; undefined: nothing. */
+/**
+ * The verdict for a packet to these ports: that of the run, or a jump to a chain that looks at its peers first;
+ * undefined if no rule matches.
+ */
 function verdictFor(
   peerLists: readonly LabelledPeers[],
   run: Run,
@@ -79,13 +82,13 @@ function verdictFor(
   return { kind: 'jump', chain: peerChain(peerMatches, run, podClass, builder) };
 }
 
-/** A chain that gives the verdict to the peers, shared by all ports and classes that mean the same. */
+/** A chain that gives the verdict to the peers. All ports and classes with the same peers share it. */
 function peerChain(peerMatches: PeerMatch[], run: Run, { direction }: PodClass, builder: Builder): string {
   const rules = peerMatches.map(({ match, labels }) => ruleOf(match, run.verdict, labels));
   return builder.sharedChain(direction === 'ingress' ? 'from' : 'to', rules);
 }
 
-/** All ports of a protocol, a wide range, or any port at all. */
+/** For all ports of a protocol, a wide range, or any port. */
 function portRules({ ports, peerLists }: PortGroup, run: Run, { podClass, builder }: RulePlace): NftRule[] {
   const match = portMatch(ports, builder);
   if (peerLists.some(({ peers }) => peers === 'any'))
@@ -105,7 +108,10 @@ function portMatch(ports: PortGroup['ports'], { family }: Builder): Expr[] {
   return ports.kind === 'protocol' ? protocol : [...destinationPort(ports.first, ports.last), ...protocol];
 }
 
-/** Egress: the destination pod says what the name means, so its address and port are looked up together (N30). */
+/**
+ * Egress: the destination pod decides which number the name means, so its address and port are looked up together
+ * (N30).
+ */
 function namedPortRules(run: Run, { podClass, builder }: RulePlace): NftRule[] {
   if (podClass.direction === 'ingress') return [];
   return namedPeerMatches(run.rules, builder).map(({ match, labels }) => ruleOf(match, run.verdict, labels));

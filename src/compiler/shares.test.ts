@@ -4,7 +4,7 @@ import { decodeObject } from '../inputs/kube/decode/decode.ts';
 import type { Policy } from '../model/policy.ts';
 import { sharesOf } from './shares.ts';
 
-/** Four entries for each rule. */
+/** A policy of so many rules, with four entries each. */
 function policy(name: string, rules: number, labels: object = {}): Policy {
   const rule = (i: number) => ({ from: [{ ipBlock: { cidr: `10.0.${i}.0/24` } }], ports: [{ port: 1 + i }] });
   const spec = {

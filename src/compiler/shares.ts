@@ -1,33 +1,33 @@
 /**
- * What of a class is compiled for it alone, and what once for all classes that have it: in a namespace whose pods are in
- * many classes, the rules of its policies are not multiplied by them.
+ * Decides which policies of a class are compiled for it alone, and which once for all classes that have them: in a
+ * namespace whose pods are in many classes, the rules of its policies are not repeated in each class.
  *
  *     all small policies together ────────────────────────────────▶ merged: into few look-ups, in the class's own chain
- *     where an edit would make too much again (bundled.ts):
- *     in bundles, by subject and name ────────────────────────────▶ a part each
- *     a large policy ─────────────────────────────────────────────▶ a part by itself
+ *     where an edit would compile too much again (bundled.ts):
+ *         in bundles, by subject and name ────────────────────────▶ a part for each bundle
+ *     each large policy ──────────────────────────────────────────▶ a part of its own
  *
- * A bundle is what has one prefix of a hash: another policy that comes, goes or grows changes the bundle that it is in,
- * and no other. Policies of one subject are in all classes that one of them is in, so that the subject is hashed first.
+ * The policies of a bundle have the same prefix of a hash: a policy that comes, goes or grows changes its own bundle
+ * and no other. The hash begins with the subject, because policies with the same subject are in the same classes.
  */
 import type { Direction, Policy } from '../model/policy.ts';
 import { factsOf, type PolicyFacts } from './policyfacts.ts';
 
-/** In entries, as the budget counts them: what has more stands by itself. */
+/** In entries, as the budget counts them: a larger policy has a chain of its own. */
 const LARGE = 256;
 /**
- * Of a bundle, in entries: a power of two, for some 8 to 16 look-ups where a class has much. What is in one bundle with a policy
- * that few classes have is made for each of these, so that it is to be little.
+ * The size of a bundle in entries, a power of two: a class with much has some 8 to 16 look-ups. A bundle is compiled
+ * for each set of classes that have all of its policies, so it is kept small.
  */
 const BUNDLE = { least: 64, most: 1_024, perClass: 8 };
 
 export interface Shares {
-  /** In the order that they came in. */
+  /** In the order in which they were given. */
   readonly merged: readonly Policy[];
   readonly parts: readonly (readonly Policy[])[];
 }
 
-/** Whether it is merged or bundled with others in this direction. */
+/** Whether the policy is merged or bundled with others in this direction. */
 export function isSmallPolicy(policy: Policy, direction: Direction): boolean {
   return isSmall(factsOf(policy), direction);
 }
@@ -36,7 +36,7 @@ function isSmall({ entries }: PolicyFacts, direction: Direction): boolean {
   return entries[direction] <= LARGE;
 }
 
-/** Of policies of one tier of which no rule comes before another. */
+/** For policies of one tier whose order does not matter. */
 export function sharesOf(policies: readonly Policy[], direction: Direction, isBundled: boolean): Shares {
   const [small, large] = [newBundle(), newBundle()];
   for (const policy of policies) {
@@ -59,7 +59,7 @@ function bundlesOf(small: Bundle, direction: Direction): Bundle[] {
   return bundles;
 }
 
-/** In the order that they came in. */
+/** In the order in which they were given. */
 interface Bundle {
   readonly members: PolicyFacts[];
   entries: number;
@@ -85,10 +85,13 @@ function mostOfBundle(entries: number): number {
   return Math.min(Math.max(power, BUNDLE.least), BUNDLE.most);
 }
 
-/** Bits of a place that are looked at together: a class has thousands of policies, and some ten bundles. */
+/** How many bits of a place are looked at together: a class has thousands of policies, and some ten bundles. */
 const DIGIT = { bits: 5, values: 32 };
 
-/** In two where the places first differ, and each of these again, until each is no more than a bundle. */
+/**
+ * Splits the bundle in two where the places first differ, and each half again, until none is larger than a bundle may
+ * be.
+ */
 function split(bundle: Bundle, splitting: Splitting): void {
   const { direction, most, bundles } = splitting;
   const from = bundle.entries <= most ? undefined : firstDifferent(bundle.members);
@@ -105,7 +108,10 @@ function split(bundle: Bundle, splitting: Splitting): void {
   for (const half of new Set(halves)) if (half.members.length > 0) split(half, splitting);
 }
 
-/** Of digits that have so many entries each: halves, quarters and so on, as far as they are no more than a bundle. */
+/**
+ * Splits the digits, which have so many entries each, into halves, quarters and so on, until none is larger than a
+ * bundle may be.
+ */
 function halvesOf(entries: readonly number[], most: number): Bundle[] {
   const all = entries.reduce((sum, each) => sum + each, 0);
   if (all <= most || entries.length === 1) return new Array<Bundle>(entries.length).fill(newBundle());
@@ -113,7 +119,7 @@ function halvesOf(entries: readonly number[], most: number): Bundle[] {
   return [...halvesOf(entries.slice(0, middle), most), ...halvesOf(entries.slice(middle), most)];
 }
 
-/** The first bit by which places differ, counted from the last one of its word; nothing where they are all one. */
+/** The first bit in which places differ, counted from the last one of its word; undefined if all places are equal. */
 function firstDifferent(members: readonly PolicyFacts[]): { word: number; bit: number } | undefined {
   const first = members[0]!.place;
   for (let word = 0; word < first.length; word++) {

@@ -1,23 +1,23 @@
 /**
- * What would lead a pod's packets into a tunnel between nodes (N72). A node delivers what it unwraps as it would another
- * node's packets, to any pod from any address that the sender wrote, so that one open tunnel is the end of all policy.
- * It is closed at the node of the pod that sends, and again at the node where the tunnel ends:
+ * Denies packets of pods that would enter a tunnel between nodes (N72). A node delivers a packet that it unwraps like
+ * one of another node: to any pod, from any source address that the sender wrote. So one open tunnel would bypass all
+ * policy. Such packets are denied at the node of the sending pod, and again at the node where the tunnel ends:
  *
  *     from-pods           to a tunnel's port or protocol ──▶ to-tunnels
- *                           to an address of a node; or to a tunnel of this node's own, out of the pod networks: denied
+ *                         to an address of a node; or to a tunnel of this node's own, out of the pod networks: denied
  *     from-pods-to-node   to a tunnel's port or protocol: denied
- *     input               no TCP ──▶ tunnels-here
- *                           to a tunnel's port or protocol, from a pod network and no node: denied
- *     forward             no TCP ──▶ tunnels-through
- *                           to a tunnel's port or protocol, from a pod network, to an address of a node: denied
- *                           by a port of this node or the address of a Service, from anybody, to a tunnel of this node's
- *                           own: denied at an address of a node, and out of the pod networks. This node's own address
- *                           would hide who sends, and the address of the node before may hide the pod's already
+ *     input    no TCP ──▶ tunnels-here      to a tunnel's port or protocol, from a pod network and no node: denied
+ *     forward  no TCP ──▶ tunnels-through   to a tunnel's port or protocol, from a pod network, to an address of a
+ *                                           node: denied
+ *                                           by a port of this node or the address of a Service, from any source, to
+ *                                           a tunnel of this node's own: denied at an address of a node, and out of
+ *                                           the pod networks. The node's own address would hide the sender, and the
+ *                                           address of the node before may hide the pod's already
  *
- * A node has addresses that no status lists. In the pod networks the node that has one denies what is sent there; where
- * packets leave the pod networks the way out is often masqueraded, and the receiver takes the pod for its node, so that
- * the sender's node has to deny them. What pods send to one another's addresses goes on: a set of the addresses of all
- * pods, which would tell them from nodes at once, would cost every node a commit for every pod of the cluster.
+ * A node has addresses that its status does not list. In the pod networks, the node that has the address denies the
+ * packet. Outside the pod networks, packets are often masqueraded on their way, and the receiver takes the pod for its
+ * node; so the sender's node has to deny them. Packets between pods' addresses pass: a set of all pods' addresses,
+ * which would tell them from nodes at once, would cost every node a commit for every pod of the cluster.
  */
 import { type Family, familyOf } from '../model/address.ts';
 import type { Node, NodeLinks } from '../model/cluster.ts';
@@ -44,7 +44,7 @@ export const NODE_ADDRESSES = 'node-addresses';
 
 type Links = Pick<NodeLinks, 'tunnels' | 'podTunnels'>;
 
-/** Leads what a pod sends elsewhere to the chain, and denies what it sends to its own node. */
+/** Leads packets that a pod sends elsewhere to the chain, and denies those that it sends to its own node. */
 export function tunnelsFromPods(family: Family, hook: 'forward' | 'input', links: Links): NftRule[] {
   if (links.podTunnels === 'allow') return [];
   return hook === 'input'
@@ -52,14 +52,17 @@ export function tunnelsFromPods(family: Family, hook: 'forward' | 'input', links
     : intoTunnels(family).map(exprs => ({ exprs: [...exprs, verdict('jump', TUNNEL_CHAINS.from)] }));
 }
 
-/** Asks what comes to the node or goes through it, by whatever link. Most of that is TCP, which pays one compare. */
+/**
+ * Checks packets to the node or through it, whatever link they arrive by. Most of them are TCP, which costs one
+ * compare.
+ */
 export function tunnelsOfAnybody(family: Family, place: 'here' | 'through', links: Links): NftRule[] {
   if (links.podTunnels === 'allow') return [];
   const isNotTcp = protocolNumberIs(family, PROTOCOL_NUMBER.tcp, true);
   return [{ exprs: [...isNotTcp, verdict('jump', TUNNEL_CHAINS[place])] }];
 }
 
-/** A compare is a tenth of a look-up. */
+/** Compares: each costs a tenth of a look-up. */
 function intoTunnels(family: Family): Expr[][] {
   return [
     [...protocolIs(family, 'udp'), ...destinationPortIn(TUNNEL_SETS.ports)],
@@ -70,7 +73,7 @@ function intoTunnels(family: Family): Expr[][] {
 const INTO_TUNNEL = 'from a pod into a tunnel of nodes';
 const BY_SERVICE = 'by a Service into a tunnel of nodes';
 
-/** The chains, and the sets that they ask; `links` are those of the node whose rules these are. */
+/** The chains, and the sets that they look up; `links` are those of the node whose rules these are. */
 export function tunnelPart(family: Family, nodes: readonly Node[], links: Links = {}): TablePart {
   const networks = podNetworks(family, nodes);
   const { ports = [], protocols = [] } = links.tunnels ?? {};
@@ -97,7 +100,7 @@ function tunnelChains(family: Family, networks: NftSet | undefined, protocols: r
   const isUdp = protocolIs(family, 'udp');
   const toOwnPort = destinationPortIn(TUNNEL_SETS.ownPorts);
   const ofOwnKind = [[...isUdp, ...toOwnPort], ...protocols.map(number => protocolNumberIs(family, number))];
-  // Most of what passes by is not translated, which costs less to ask than the port.
+  // Most packets are not translated, and checking that costs less than a compare of the port.
   const byService = [...isUdp, ...isTranslated(), ...toOwnPort];
   const ofPods = networks === undefined ? [] : intoTunnels(family);
   const fromNetworks = networks === undefined ? [] : addressIn(family, 'saddr', networks.name);

@@ -1,4 +1,4 @@
-/** What rules that are programmed know of the node's tunnels; and what the chains and sets are called that ask for them. */
+/** The node's tunnels in programmed rules, and the names of the chains and sets that match them. */
 import type { NodeLinks, Tunnels } from '../model/cluster.ts';
 import type { NftRule, Ruleset } from '../nft/ruleset.ts';
 
@@ -14,7 +14,7 @@ export const TUNNEL_SETS = {
 } as const;
 export const OUT_OF_NETWORKS = 'from a pod into a tunnel, out of the pod networks';
 
-/** Nothing where there are no such rules at all. */
+/** Undefined if there are no such rules. */
 export function tunnelsIn({ tables }: Ruleset): Pick<NodeLinks, 'tunnels' | 'podTunnels'> {
   const table = tables.get('ip') ?? tables.get('ip6');
   const ports = table?.sets.get(TUNNEL_SETS.ownPorts);
@@ -30,7 +30,7 @@ export function tunnelsIn({ tables }: Ruleset): Pick<NodeLinks, 'tunnels' | 'pod
   };
 }
 
-/** The protocol that a rule compares, unless it is the one of ports. */
+/** The protocol that a rule compares, unless it is UDP, which has ports. */
 function protocolOf({ exprs }: NftRule): number[] {
   if (exprs.some(expr => expr.kind === 'lookup' && expr.set === TUNNEL_SETS.ownPorts)) return [];
   const compared = exprs.find(expr => expr.kind === 'cmp');

@@ -1,10 +1,10 @@
 /**
- * Unknown pods: addresses of a node's pod networks that no pod has, as far as anybody has told us. A pod that has
- * just started is one until it is known, and where they are denied it can neither send nor receive before its rules
- * are in force, whether the agent lives or not.
+ * Unknown pods: addresses of a node's pod networks that no known pod has. A pod that has just started is unknown until
+ * the agent has heard of it. Where unknown pods are denied, it can neither send nor receive before its rules are in
+ * force, whether or not an agent runs.
  *
- * The deny comes behind the pod maps, which then know every local pod: one that has a class leads to it, any other
- * to what is allowed. So it costs one compare where no map knows the address, and nothing where one does.
+ * The deny rule comes behind the pod maps, which then contain every local pod: a pod with a class leads to its chain,
+ * any other pod to what allows it. So it costs one compare if no map has the address, and nothing otherwise.
  */
 
 import type { Cidr, Family } from '../model/address.ts';
@@ -29,13 +29,13 @@ export function deniedNetworks({ nodes }: Cluster, node: string, unknownPods: Un
   return unknownPods === 'deny' ? podCidrsOf(nodes.get(node)) : [];
 }
 
-/** What an element of a pod map says of a known pod that no policy affects in the direction. */
+/** The verdict in a pod map for a known pod that no policy affects in the direction. */
 export const OPEN: Record<Direction, NftVerdict> = {
   egress: { kind: 'goto', chain: INGRESS_CHAIN },
   ingress: { kind: 'accept' },
 };
 
-/** The chain of the class that an element of a pod map leads to; none where the pod is open. */
+/** The chain of the class to which an element of a pod map leads; undefined for a pod that no policy affects. */
 export function classChain({ verdict }: ElementValue): string | undefined {
   return verdict !== undefined && 'chain' in verdict && verdict.chain !== INGRESS_CHAIN
     ? verdict.chain
@@ -45,9 +45,9 @@ export function classChain({ verdict }: ElementValue): string | undefined {
 export type AskedIn = 'forward' | 'input' | typeof INGRESS_CHAIN;
 
 /**
- * Drops what unknown pods send or are sent. An address of the node itself, as a bridge has one in the pod network, is
- * no pod's: what it sends to itself comes in by loopback, and what pods send to it is not forwarded. Packets of the
- * node to its pods pass none of these chains: they stay open (N43).
+ * Drops packets from and to unknown pods. An address of the node itself in the pod network, such as a bridge's, belongs
+ * to no pod: its packets to itself arrive by loopback, and packets of pods to it are not forwarded. Packets of the node
+ * to its pods pass none of these chains: they are always allowed (N43).
  */
 export function unknownRules(
   family: Family,
@@ -73,7 +73,7 @@ const COMMENTS: Record<AddressField, string> = {
   daddr: 'to an address of the pod network that no known pod has',
 };
 
-/** What becomes of unknown pods by the rules that are programmed. */
+/** Whether programmed rules deny or allow unknown pods. */
 export function unknownPodsIn({ tables }: Ruleset): UnknownPods {
   const denies = [...tables.values()].some(({ chains }) =>
     chains.get('forward')?.rules.some(({ comment }) => comment === COMMENTS.saddr),
@@ -81,7 +81,7 @@ export function unknownPodsIn({ tables }: Ruleset): UnknownPods {
   return denies ? 'deny' : 'allow';
 }
 
-/** The same without what denies unknown pods; everything about pods that are known stays. */
+/** The same rules without those that deny unknown pods; rules of known pods stay. */
 export function allowingUnknownPods(ruleset: Ruleset): Ruleset {
   const denies = ({ comment }: NftRule) => comment === COMMENTS.saddr || comment === COMMENTS.daddr;
   return mapChains(ruleset, chain =>

@@ -1,4 +1,4 @@
-/** The classes of local pods that are in use, with what they need in the kernel. */
+/** The classes of local pods that are in use, and the kernel objects that they need. */
 
 import { getOrMake } from '../../lib/collections/getormake.ts';
 import type { Pieces } from '../../lib/collections/pieces.ts';
@@ -28,7 +28,7 @@ interface LiveClass {
   podClass: PodClass;
   readonly pods: Set<PodKey>;
   builders: readonly ClassBuilder[];
-  /** As it was built. */
+  /** Whether its small policies were bundled when it was built. */
   isBundled: boolean;
 }
 
@@ -51,9 +51,9 @@ export class LiveClasses {
   /** How many classes use each part. */
   readonly #uses = new Map<Part, number>();
   readonly #hearsAnswers: boolean;
-  /** As of the last flush. */
+  /** The objects that were staged in the last flush. */
   #ahead: Staged = NOTHING_STAGED;
-  /** By namespace, where classes are what they were when they were counted. */
+  /** Entries by namespace; undefined when a class has changed since they were counted. */
   #entries: ReadonlyMap<string, number> | undefined;
 
   constructor(groups: LiveGroups, hearsAnswers: boolean) {
@@ -62,7 +62,10 @@ export class LiveClasses {
     this.#hearsAnswers = hearsAnswers;
   }
 
-  /** The pod is in the class; a class that is new, or whose policies changed, is built. Answers it as all its pods have it. */
+  /**
+   * Puts the pod into the class, and builds the class if it is new or its policies have changed. Returns the class as
+   * all of its pods share it.
+   */
   *join(name: string, podClass: PodClass, pod: PodKey): Pieces<PodClass> {
     const live = getOrMake(
       this.#classes,
@@ -74,19 +77,22 @@ export class LiveClasses {
     if (live.builders.length > 0 && samePolicies(live.podClass, podClass)) return live.podClass;
     live.podClass = podClass;
     this.#bundled.set(name, podClass);
-    // What it is made ready for is known only when all have joined that do.
+    // Whether the class has to be bundled is known only when all of its pods have joined.
     const isBundled = this.#prepared.isBundled(name, podClass) ?? this.#bundled.has(name);
     yield* this.#rebuild(name, live, isBundled);
     return podClass;
   }
 
-  /** Pods are in it, with these very policies. */
+  /** Whether a pod is in the class with exactly these policy objects. */
   has(podClass: PodClass): boolean {
     const live = this.#classes.get(className(podClass));
     return live !== undefined && live.builders.length > 0 && samePolicies(live.podClass, podClass);
   }
 
-  /** Builds the classes again that are in bundles by what others of their namespace have become, or no longer are. */
+  /**
+   * Builds classes again that have to be bundled now, or no longer have to, because other classes of their namespace
+   * have changed.
+   */
   *settle(): Pieces<void> {
     if (!this.#bundled.takeChanged()) return;
     for (const [name, live] of this.#classes) {
@@ -105,7 +111,7 @@ export class LiveClasses {
     for (const builder of live.builders) this.#release(builder, tenantOf(live.podClass.policies));
   }
 
-  /** Puts what has changed of what classes need, and of what goes ahead for prepared classes, into the tables. */
+  /** Puts changed objects of classes, and staged objects of prepared classes, into the tables. */
   flushInto(tables: LiveTables): void {
     const before = this.#ahead;
     this.#ahead = this.#aheadNow();
@@ -133,7 +139,7 @@ export class LiveClasses {
     });
   }
 
-  /** There is an object of that name that no pod's class needs yet. */
+  /** Whether the object of this name is staged: no pod's class needs it yet. */
   isStaged(family: Family, name: string): boolean {
     const { chains, sets } = this.#ahead[family];
     return chains.has(name) || sets.has(name);
@@ -143,12 +149,12 @@ export class LiveClasses {
     return FAMILIES.some(family => this.#ahead[family].chains.size > 0);
   }
 
-  /** How many parts are kept: those that classes use, or that are prepared for them. */
+  /** How many parts are kept: those that classes use or that are prepared. */
   get madeParts(): number {
     return this.#parts.size;
   }
 
-  /** The policies of the classes, and of the parts of classes, that need a chain or set of that name. */
+  /** The policies of the classes and parts that need a chain or set of this name. */
   policiesBehind(family: Family, name: string): PolicyId[] {
     const needsIt = (builder: Builder) => builder.family === family && needs(builder, name);
     const classes = [...this.#classes.values()].filter(({ builders }) => builders.some(needsIt));
@@ -160,7 +166,7 @@ export class LiveClasses {
     return [...new Set(policies.flat().map(({ id }) => id))];
   }
 
-  /** The NetworkPolicies of a namespace that its classes have. */
+  /** The NetworkPolicies in the classes of a namespace. */
   tenantPolicies(namespace: string): Set<PolicyId> {
     const classes = [...this.#classes.values()].map(({ podClass }) => podClass.policies);
     const its = classes.filter(policies => tenantOf(policies) === namespace).flat();
@@ -182,8 +188,8 @@ export class LiveClasses {
   }
 
   /**
-   * Makes what a class needs, and puts it nowhere: it is found made until it is forgotten as often. Pods join these classes
-   * together.
+   * Builds the objects of a class without adding them to the tables. They are kept until `forget` was called as often.
+   * `all` are the classes that pods join together.
    */
   *prepare(podClass: PodClass, all: readonly PodClass[] = [podClass]): Pieces<readonly ClassBuilder[]> {
     const name = className(podClass);
@@ -195,8 +201,8 @@ export class LiveClasses {
   }
 
   /**
-   * What it needs may be in the tables from now on, before pods join it (preparedclasses.ts). Answers how much more that is, as
-   * `elementsWorth`: nothing where its names are in force.
+   * Allows the class's objects to be in the tables before pods join it (preparedclasses.ts). Returns how many objects
+   * that adds, measured by `elementsWorth`; 0 if its names are in use.
    */
   stage(podClass: PodClass): number {
     const sent = this.#prepared.send(className(podClass), podClass);
@@ -205,20 +211,20 @@ export class LiveClasses {
     return sent.filter(isNew).reduce((sum, builder) => sum + elementsWorth(builder), 0);
   }
 
-  /** Prepared, and not to come any more. */
+  /** Drops a prepared class that is no longer needed. */
   forget(podClass: PodClass): void {
     this.#deleteUnused(this.#prepared.forget(className(podClass), podClass));
   }
 
-  /** Of parts, those stay that classes use, or that are prepared for others. */
+  /** Deletes the parts that no class uses and that are not prepared for one. */
   #deleteUnused(builders: Iterable<ClassBuilder>): void {
     for (const part of partsOf(builders))
       if (!this.#uses.has(part) && !this.#prepared.has(part)) this.#parts.delete(part);
   }
 
   /**
-   * How many entries of small policies the pods of a namespace have in their classes together: so many would be made anew
-   * where a change makes a class of each of them.
+   * How many entries of small policies the classes of a namespace have, counted for each pod: a change that gives each
+   * pod a class of its own has to compile so many.
    */
   entriesIn(namespace: string): number {
     this.#entries ??= this.#countEntries();
@@ -234,7 +240,7 @@ export class LiveClasses {
     return counted;
   }
 
-  /** About how many members the sets have that are merged of several peers, in the family of which they have the most. */
+  /** About how many members the sets have that merge several peers, in the family in which they have most. */
   countMerged(podClass: PodClass): number {
     const builders = this.#classes.get(className(podClass))?.builders ?? [];
     return Math.max(0, ...builders.map(builder => this.#merged.count(builder)));
@@ -305,7 +311,10 @@ function needs({ chains, sets, groups }: Builder, name: string): boolean {
   return chains.has(name) || sets.has(name) || groups.has(name);
 }
 
-/** Objects of the kernel by name with the number of their users; one that is made again equal stays the same object. */
+/**
+ * Kernel objects by name, with the number of their users. An object that is built again and is equal stays the same
+ * JavaScript object.
+ */
 export class UsedObjects<T extends { readonly name: string }> {
   readonly #entries = new Map<string, { value: T; uses: number }>();
   readonly #equal: (a: T, b: T) => boolean;
@@ -334,7 +343,7 @@ export class UsedObjects<T extends { readonly name: string }> {
     return this.#entries.get(name)?.value;
   }
 
-  /** Names of objects that came, went or changed since the last call. */
+  /** The names of objects that came, went or changed since the last call. */
   takeChanged(): ReadonlySet<string> {
     const changed = this.#changed;
     if (changed.size > 0) this.#changed = new Set();

@@ -19,7 +19,7 @@ function pod(i: number, app = `a${i % 10}`): ClusterEvent {
 const namespace = (labels: object): ClusterEvent =>
   decodeObject({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop', labels } }).event!;
 
-/** Each part of the pods is selected by another of them, so that the pods are in as many classes. */
+/** Each policy selects another part of the pods, so that there are as many classes as policies. */
 const policies = Array.from({ length: 10 }, (_, i) =>
   networkPolicy('shop', `x${i}`, {
     podSelector: { matchLabels: { app: `a${i}` } },
@@ -33,7 +33,7 @@ function gone({ type, key }: ClusterEvent): ClusterEvent {
 
 const cluster = [namespace({ team: 't1' }), ...Array.from({ length: 200 }, (_, i) => pod(i)), ...policies];
 
-/** Answers how many events were noted meanwhile, and how many pieces there were. */
+/** Applies the events while a flush is under way. Returns how many were applied, and how many pieces the flush had. */
 function flushBeside(engine: Incremental, events: readonly ClusterEvent[]) {
   const left = [...events];
   const flushing = engine.flushing();

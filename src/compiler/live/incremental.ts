@@ -47,10 +47,10 @@ import { LivePreparations } from './preparations/preparations.ts';
 import { type TimeBudget, UNLIMITED_TIME, workBudget } from './workbudget.ts';
 
 export class Incremental {
-  /** With every event that was noted, also while a flush is under way. */
+  /** The cluster with every event that was applied, also during a flush. */
   readonly #latest = new ClusterState();
   readonly cluster: Cluster = this.#latest;
-  /** What the flush is about: nothing of it changes between two of its pieces. */
+  /** The cluster that the flush in progress compiles: it does not change between two pieces. */
   readonly #state = new ClusterState();
   readonly #node: string;
   readonly #podIndex: PodIndex;
@@ -63,7 +63,7 @@ export class Incremental {
   readonly #preparations: LivePreparations;
   readonly #comingPolicies: PolicyPreparations;
   readonly #unknownPods: UnknownPods;
-  /** Of a node whose pods we link. */
+  /** Only for a node whose pods this agent attaches. */
   readonly #attachedPods: LiveAttachedPods | undefined;
   readonly #remotePods: LiveRemotePods;
   #portsText: string | undefined;
@@ -78,7 +78,7 @@ export class Incremental {
   #late: ClusterEvent[] = [];
   #flushed: Ruleset | undefined;
 
-  /** Without `hearing` names match nothing. */
+  /** Without `dnsQueue`, rules by name match nothing. */
   constructor(
     node: string,
     unknownPods: UnknownPods = 'allow',
@@ -115,7 +115,7 @@ export class Incremental {
     this.#podMaps = this.#makePodMaps();
   }
 
-  /** Who has rules by name, as of the last flush; the same object until that changes. */
+  /** The pods that have rules by name, as of the last flush; the same object until that changes. */
   get namesSubjects(): Subjects {
     return this.#names.subjects;
   }
@@ -152,20 +152,23 @@ export class Incremental {
     return this.#comingPolicies.isReady(change);
   }
 
-  /** The policies of all classes that use the object of this step. */
+  /** The policies of all classes that use the object of this operation. */
   policiesBehind(op: Op): readonly PolicyId[] {
     const name = objectOf(op);
     return name === undefined || op.family === 'bridge' ? [] : this.#classes.policiesBehind(op.family, name);
   }
 
-  /** Nothing in force has need of the object of this step, but what is prepared; without a step, of some object. */
+  /**
+   * Whether no packet reaches the object of this operation, because it is only staged for a later change. Without an
+   * operation: whether any object is staged.
+   */
   isStaged(op?: Op): boolean {
     if (op === undefined) return this.#classes.hasStaged;
     const name = objectOf(op);
     return name !== undefined && op.family !== 'bridge' && this.#classes.isStaged(op.family, name);
   }
 
-  /** Of all that was noted; the same object where nothing has happened since. */
+  /** Flushes all events; the same ruleset object if nothing has changed since the last flush. */
   flush(): Ruleset {
     for (;;) {
       const flushed = wholeOf(this.flushing());
@@ -173,14 +176,17 @@ export class Incremental {
     }
   }
 
-  /** Pods have been left for the next flush: for this one it is as if nothing had been said yet. Or policies are not prepared. */
+  /**
+   * Whether a later flush has something left to do: changes of pods that wait, or policies that are not prepared. The
+   * ruleset is as if those changes had not been made yet.
+   */
   isBehind(): boolean {
     return this.#livePods.isBehind || this.#preparations.isBehind;
   }
 
   /**
-   * The policies that flushes have found no room for since it was asked last, each as it was noted: in `cluster` they have no
-   * rules by now, and isolate what they select.
+   * The policies, as they were applied, that flushes have refused since the last call because the set quota has no
+   * room. In `cluster` they have no rules, and isolate what they select.
    */
   takeRefused(): readonly Policy[] {
     return this.#moves.takeRefused();
@@ -191,12 +197,12 @@ export class Incremental {
   }
 
   /**
-   * In pieces of some milliseconds at most. One at a time, and each to its end. What can wait is left for later flushes
-   * where somebody waits for the next one.
+   * Flushes in pieces of a few milliseconds. Only one flush may run at a time, and it has to be run to its end. While
+   * an event waits for the next flush, work that can wait is left for later flushes.
    */
   *flushing(timeBudget = UNLIMITED_TIME): Pieces<Ruleset> {
     if (this.#flushed !== undefined && isNothing(this.#marked) && !this.isBehind()) return this.#flushed;
-    this.#flushed = undefined; // until the flush has come to its end
+    this.#flushed = undefined; // until the flush has ended
     this.#isFlushing = true;
     try {
       const marked = this.#marked;
@@ -214,7 +220,7 @@ export class Incremental {
 
   *#takeIn(marked: Marks, timeBudget: TimeBudget): Pieces<void> {
     const budget = workBudget(this.#mostAsked, timeBudget, marked.policy.size > 0);
-    const moves = this.#placements.changePolicies(marked.policy); // by these, pods are where they belong
+    const moves = this.#placements.changePolicies(marked.policy); // pods move to their new classes by these
     const pods = yield* this.#livePods.take(marked, budget);
     const renewed = marked.node.has(this.#node) && this.#bases.renew(this.#names.answers);
     if (marked.node.has(this.#node)) this.#renewBridge();
@@ -233,7 +239,7 @@ export class Incremental {
     yield* this.#preparations.advance(budget);
   }
 
-  /** What has no rules now is so for everybody who asks, unless another version has come. */
+  /** A refused policy has no rules for readers of `cluster` either, unless a later version has arrived. */
   #followRefused(policy: Policy): void {
     const isLatest = this.#latest.policies.get(policy.id) === policy;
     const value = withoutRules(policy, 'no room');
@@ -246,7 +252,7 @@ export class Incremental {
       this.#bases.make(this.#names.answers);
   }
 
-  /** Pods come and go by ports of a bridge; the rules of IP know nothing of it. */
+  /** Ports of a bridge change with its pods; they affect the bridge table only. */
   #renewBridge(): void {
     const { links } = this.#state.nodes.get(this.#node) ?? {};
     const text = JSON.stringify([links?.podPorts, links?.bridgePorts]);
@@ -278,7 +284,7 @@ export class Incremental {
   }
 }
 
-/** What events have touched since the last flush. */
+/** The objects that events have changed since the last flush. */
 function emptyMarks() {
   return {
     pod: new Set<PodKey>(),

@@ -1,4 +1,4 @@
-/** How much a flush does, and what waits for others. */
+/** Limits of one flush, and of the sets and reports of denied packets. */
 
 import type { DenialLimits } from '../denied.ts';
 import { SET_QUOTA, type SetQuota } from './groups/setquota.ts';

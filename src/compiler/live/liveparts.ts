@@ -4,7 +4,7 @@ import type { LiveGroups } from './groups/groups.ts';
 import type { LivePlacements } from './placements.ts';
 import type { PodIndex } from './pods/podindex.ts';
 
-/** What all that follows one node works on. */
+/** The parts of an engine of one node that its other parts work on. */
 export interface LiveParts {
   readonly state: ClusterState;
   readonly podIndex: PodIndex;

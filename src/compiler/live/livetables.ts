@@ -1,6 +1,6 @@
 /**
- * The tables of the desired state. Its parts name the chains and sets that have changed since the last flush, so that a
- * flush looks at no others. What did not change stays the same object, up to the whole ruleset.
+ * The tables of the desired state. The engine's parts name the chains and sets that have changed since the last flush,
+ * and only those are looked at. What did not change stays the same object, up to the whole ruleset.
  */
 import type { Family } from '../../model/address.ts';
 import { withChanges } from '../../nft/plan/history.ts';
@@ -18,7 +18,7 @@ const NOTHING: TablePart = { chains: [], sets: [] };
 
 export class LiveTables {
   readonly #changes: Record<Family, Changes> = { ip: noChanges(), ip6: noChanges() };
-  /** The parts that are given as a whole, as of the last call. */
+  /** The parts that are replaced as a whole, as of the last call. */
   readonly #parts: Record<Family, Map<string, TablePart>> = { ip: new Map(), ip6: new Map() };
   #ruleset: Ruleset = {
     tables: new Map([

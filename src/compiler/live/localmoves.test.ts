@@ -1,4 +1,4 @@
-/** Namespaces whose policies mean more pods than there is room for. */
+/** Namespaces whose policies need more set members than the quota has room for. */
 import { describe, expect, test } from 'vitest';
 import { NODE } from '../../../test/support/agent/engine.ts';
 import {
@@ -18,13 +18,19 @@ import { Incremental } from './incremental.ts';
 const CROWD = 100;
 const ROOM: SetQuota = { ofNamespace: 500, ofAll: 5_000 };
 
-/** As one of two values, of which all pods of the crowd have the one: another selector for each of the other. */
+/**
+ * Selects all red pods of the namespace: `app` is `red` or `other`, which no pod has, so each `other` gives another
+ * selector.
+ */
 function crowded(namespace: string, other: string): PodSelector {
   const requirements = [{ key: 'app', operator: 'In' as const, values: ['red', other] }];
   return { namespaces: { kind: 'name', name: namespace }, pods: { requirements } };
 }
 
-/** Rules of these selectors each, at one port each; more than two of them are one set. */
+/**
+ * A policy with a rule for each list of selectors, each for a port of its own; more than two selectors of a rule become
+ * one set.
+ */
 function allowing(name: `${string}/${string}`, rules: readonly (readonly string[])[]): Policy {
   const [namespace = ''] = name.split('/');
   return ingressPolicy(
@@ -38,7 +44,7 @@ function allowing(name: `${string}/${string}`, rules: readonly (readonly string[
   );
 }
 
-/** A policy whose sets are so many, of the whole crowd each. */
+/** A policy that needs so many sets, each of all red pods. */
 const ofSets = (name: `${string}/${string}`, sets: number) =>
   allowing(
     name,
@@ -58,7 +64,10 @@ const pods = namespaces.flatMap(namespace => [
   ...crowd(namespace, CROWD),
 ]);
 
-/** What an engine makes of these events, each list a flush; the policies that had no room in each, and what it holds. */
+/**
+ * Runs an engine on these events, a flush for each list. Returns the policies that each flush refused, and the engine's
+ * state.
+ */
 function played(room: SetQuota, ...flushes: readonly (readonly ClusterEvent[])[]) {
   const engine = new Incremental(NODE, 'allow', 'others', undefined, { room });
   const refused: string[][] = [];

@@ -1,4 +1,4 @@
-/** Puts the pods of this node into the classes where they belong, as far as there is room for what their policies need. */
+/** Puts the pods of this node into their classes, and refuses policies for which the set quota has no room. */
 
 import { getOrMake } from '../../lib/collections/getormake.ts';
 import type { Pieces } from '../../lib/collections/pieces.ts';
@@ -11,24 +11,27 @@ import type { PolicyMoves } from './placements.ts';
 import type { PodIndex } from './pods/podindex.ts';
 
 export interface Moved {
-  /** Some pod was put somewhere. */
+  /** Whether a pod has joined or left a class. */
   readonly moved: boolean;
-  /** Policies that have come to have no rules for want of room, each as it was. */
+  /** Policies that have lost their rules because the quota has no room, each as it was. */
   readonly refused: readonly Policy[];
 }
 
 export class LocalMoves {
   readonly #live: LiveParts;
-  /** Local pods as of the last flush: where unknown ones are denied, the maps know them all. */
+  /** The local pods of the last flush; the pod maps need all of them where unknown pods are denied. */
   readonly #local = new Set<PodKey>();
-  /** Since somebody asked. */
+  /** Policies refused since the last call of `takeRefused`. */
   #refused: Policy[] = [];
 
   constructor(live: LiveParts) {
     this.#live = live;
   }
 
-  /** Of all these pods anything may have changed, and these policies have. */
+  /**
+   * Places these pods, of which anything may have changed, and moves all others that are affected by the changed
+   * policies.
+   */
   *placeAll(pods: ReadonlySet<PodKey>, moves: PolicyMoves): Pieces<Moved> {
     const local = new Set([...pods].filter(key => this.#isLocal(key) || this.#local.has(key)));
     for (const key of local) yield* this.#place(key);
@@ -39,7 +42,7 @@ export class LocalMoves {
     return { moved: moved || local.size > 0 || refused.length > 0, refused };
   }
 
-  /** All that were refused since it was asked last. */
+  /** The policies refused since the last call. */
   takeRefused(): readonly Policy[] {
     const refused = this.#refused;
     this.#refused = [];
@@ -47,8 +50,8 @@ export class LocalMoves {
   }
 
   /**
-   * Where the policies of a namespace need more members than there is room for, some of them isolate what they select and
-   * allow nothing: those that have just changed, else the largest. Answers them.
+   * Where the policies of a namespace need more members than the quota has room for, refuses some of them: they isolate
+   * what they select and allow nothing. Those that have just changed are refused first, else the largest. Returns them.
    */
   *#makeRoom(changed: ReadonlySet<PolicyId>): Pieces<Policy[]> {
     const { state, groups, classes, placements } = this.#live;
@@ -85,7 +88,7 @@ export class LocalMoves {
     yield* placements.place(key, isLocal ? podIndex.indexedPod(key) : undefined);
   }
 
-  /** Moves the local pods to which something happens by changes of policies alone; answers whether there are any. */
+  /** Moves the local pods that are affected by changes of policies alone. Returns whether there are any. */
   *#move(moves: PolicyMoves, placed: ReadonlySet<PodKey>): Pieces<boolean> {
     const { podIndex, placements } = this.#live;
     let moved = false;
@@ -95,18 +98,18 @@ export class LocalMoves {
   }
 }
 
-/** A quarter of what is asked at a time: most of those that are left may have room. */
+/** Refuses a quarter of the excess at a time: most of the policies that are left may then have room. */
 const AT_A_TIME = 1 / 4;
 
 interface Sized {
   readonly policy: Policy;
-  /** How many pods it asks for: no more than a good guess at the members that it needs. */
+  /** How many pods its selectors look at: an estimate of how many members it needs. */
   readonly asks: number;
 }
 
 /**
- * The policies of a namespace that are refused where there is no room for what all of them need: the largest of those that
- * ask for pods and have changed, or of all that ask for pods where none has changed. At least one; none where no policy asks.
+ * The policies of a namespace to refuse where the quota has no room for all: the largest of those that have changed, or
+ * the largest of all if none has changed. Only policies with pod selectors count. Empty if there are none.
  */
 function largestOf(
   policies: readonly Policy[],
@@ -139,7 +142,7 @@ function sized(policies: readonly Policy[], podIndex: PodIndex): Sized[] {
   });
 }
 
-/** Named ports of whoever it may be are those of all pods. */
+/** A rule with named ports needs a set of all pods that have such ports, unless its peers are pods. */
 function selectorsOf({ peers, ports }: Rule): readonly PodSelector[] {
   const hasNames = ports !== 'any' && ports.some(({ kind }) => kind === 'named');
   if (peers === 'any') return hasNames ? [EVERY_POD] : [];

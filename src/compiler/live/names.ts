@@ -13,7 +13,7 @@ const NOTHING: TablePart = { chains: [], sets: [] };
 
 export class LiveNames {
   readonly #dnsQueue: DnsQueue | undefined;
-  /** Policies with rules by name. */
+  /** The policies that have rules by name. */
   readonly #naming = new Set<PolicyId>();
   #subjects: Subjects = NO_SUBJECTS;
   #parts: Record<Family, TablePart> = { ip: NOTHING, ip6: NOTHING };
@@ -22,17 +22,17 @@ export class LiveNames {
     this.#dnsQueue = dnsQueue;
   }
 
-  /** Who has rules by name; the same object until that changes. */
+  /** The pods that have rules by name; the same object until that changes. */
   get subjects(): Subjects {
     return this.#subjects;
   }
 
-  /** Whether a policy of the cluster has rules by name, whoever it selects. */
+  /** Whether a policy of the cluster has rules by name, also one that selects no pod of this node. */
   get isNaming(): boolean {
     return this.#naming.size > 0;
   }
 
-  /** What base chains do for it. */
+  /** What base chains need for rules by name. */
   get answers(): AnswersOfBase | undefined {
     if (!this.isNaming) return undefined;
     return { ports: resolverPorts(this.#dnsQueue), hears: this.#hears };
@@ -46,7 +46,7 @@ export class LiveNames {
     return this.#parts[family];
   }
 
-  /** Whether the cluster has its first rule by name now, or had its last. */
+  /** Returns whether the cluster now has its first policy with rules by name, or has lost its last one. */
   refreshPolicies(ids: Iterable<PolicyId>, { policies }: Pick<Cluster, 'policies'>): boolean {
     const before = this.isNaming;
     for (const id of ids) {
@@ -57,7 +57,7 @@ export class LiveNames {
     return before !== this.isNaming;
   }
 
-  /** `anew`: what it is made of beside pods and groups has changed. Answers whether base chains are others now. */
+  /** `anew`: whether inputs other than pods and groups have changed. Returns whether the base chains have changed. */
   refresh(
     placements: Parameters<typeof namesSubjects>[0],
     groups: Parameters<typeof namesSubjects>[1],

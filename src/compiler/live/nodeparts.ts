@@ -1,4 +1,7 @@
-/** The chains and sets that every node has, whatever policies say; followed event by event, and the same objects until they change. */
+/**
+ * The chains and sets that every node has, whatever its policies are, updated event by event. They stay the same
+ * objects until they change.
+ */
 import { type Cidr, FAMILIES, type Family } from '../../model/address.ts';
 import type { Cluster } from '../../model/cluster.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
@@ -22,7 +25,7 @@ export interface BasesOptions {
   readonly limits?: DenialLimits | undefined;
 }
 
-/** The base chains: they stay the same objects as long as they deny in the same networks. */
+/** The base chains: the same objects as long as the networks in which they deny unknown pods stay the same. */
 export class LiveBases {
   readonly #cluster: Cluster;
   readonly #options: BasesOptions;
@@ -37,7 +40,7 @@ export class LiveBases {
     this.#chains = basesOf([], this.#network, { limits: options.limits });
   }
 
-  /** Where nobody but known pods is let in. */
+  /** The networks in which unknown pods are denied. */
   get denied(): readonly Cidr[] {
     return this.#denied;
   }
@@ -50,7 +53,7 @@ export class LiveBases {
     return this.#chains[family];
   }
 
-  /** The node has changed; answers whether its chains have. */
+  /** Updates the chains after the node has changed. Returns whether they differ. */
   renew(answers: AnswersOfBase | undefined): boolean {
     const { node, unknownPods, podLinks } = this.#options;
     const denied = deniedNetworks(this.#cluster, node, unknownPods);
@@ -68,8 +71,8 @@ export class LiveBases {
 }
 
 /**
- * The chains and sets of what is asked of pods' packets, which hold the addresses and networks of all nodes: the same
- * objects as long as no node comes, goes or changes.
+ * The chains and sets that check packets of pods before policy. They contain the addresses and networks of all nodes,
+ * and stay the same objects as long as no node comes, goes or changes.
  */
 export class LiveLinkPart {
   readonly #cluster: Cluster;
@@ -117,7 +120,7 @@ export class LiveLinkPart {
 
 type ByFamily<T> = Readonly<Record<Family, T>>;
 
-/** What pods need that we attach ourselves. */
+/** The chains and sets that pods need which this agent attaches. */
 export class LiveAttachedPods {
   readonly #cluster: Cluster;
   readonly #node: string;
@@ -133,7 +136,7 @@ export class LiveAttachedPods {
     this.#ports = this.#makePorts();
   }
 
-  /** A node that says what it said before, as nodes do all day, costs a look at its networks. */
+  /** Nodes are updated all the time without a change. Such an update costs a comparison of their networks. */
   refreshNodes(names: Iterable<string>): void {
     let changed = false;
     for (const name of names) changed = this.#noteNetworks(name) || changed;

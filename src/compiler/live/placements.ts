@@ -1,4 +1,4 @@
-/** In which classes the local pods are, kept equal to the cluster one pod and one change of policies at a time. */
+/** The classes that the local pods are in, updated with each pod and each change of policies. */
 
 import { getOrMake } from '../../lib/collections/getormake.ts';
 import type { Pieces } from '../../lib/collections/pieces.ts';
@@ -25,16 +25,16 @@ import type { IndexedPod, KnownPod } from './pods/podindex.ts';
 
 const DIRECTIONS = ['egress', 'ingress'] as const;
 
-/** Pods of which one piece finds out where they will be. */
+/** For how many pods a piece finds the classes that a change would move them to. */
 const MOST_AT_A_TIME = 8;
 
 export class LivePlacements {
   readonly #cluster: Cluster;
   readonly #classes: LiveClasses;
   readonly #subjects = new SelectorIndex<Policy>();
-  /** As they were taken in. */
+  /** The policies as they were applied last. */
   readonly #policies = new Map<PolicyId, Policy>();
-  /** Of those, the ones that await their allowances. */
+  /** Those of them that only isolate until their rules are prepared. */
   readonly #awaiting = new Set<Policy>();
   readonly #placements = new Map<PodKey, readonly Placement[]>();
   #version = 0;
@@ -48,12 +48,12 @@ export class LivePlacements {
     return [...this.#placements.values()].flat();
   }
 
-  /** Another one where pods are in other classes, or may belong into others. */
+  /** Changes whenever a pod has another class, or might have one. */
   get version(): number {
     return this.#version;
   }
 
-  /** Takes in what these policies are now; where each pod belongs is for `place` and `move` to say. */
+  /** Applies the latest versions of these policies. `place` and `move` then move the pods. */
   changePolicies(ids: Iterable<PolicyId>): PolicyMoves {
     return this.#moves([...ids].map(id => this.#changePolicy(id)));
   }
@@ -80,12 +80,12 @@ export class LivePlacements {
     );
   }
 
-  /** As it was taken in. */
+  /** The policy as it was applied last. */
   policy(id: PolicyId): Policy | undefined {
     return this.#policies.get(id);
   }
 
-  /** The classes of these pods that changes of policies are about. */
+  /** The classes of these pods that the changes affect. */
   currentClasses(changes: readonly PolicyChange[], pods: Iterable<IndexedPod>): Set<PodClass> {
     const versions = changes
       .flatMap(({ id, value }) => [this.#policies.get(id), value])
@@ -103,7 +103,7 @@ export class LivePlacements {
     return currentClasses;
   }
 
-  /** The classes that these pods would join by them. */
+  /** The classes that these pods would join after the changes. */
   *targetClasses(changes: readonly PolicyChange[], pods: Iterable<IndexedPod>): Pieces<PodClass[]> {
     const moves = this.#moves(
       changes.map(({ id, value }) => ({ id, before: this.#policies.get(id), after: value })),
@@ -133,12 +133,12 @@ export class LivePlacements {
     return this.#placements.get(pod)?.find(({ podClass }) => podClass.direction === direction)?.podClass;
   }
 
-  /** Puts a pod, of which anything may have changed, where it belongs; out of all classes where it is no local one. */
+  /** Puts a pod, of which anything may have changed, into its classes; a pod that is not local leaves all classes. */
   *place(key: PodKey, indexedPod: IndexedPod | undefined): Pieces<void> {
     yield* this.#put(key, indexedPod === undefined ? [] : this.#placementsOf(indexedPod));
   }
 
-  /** Moves a pod, of which nothing has changed itself; answers whether it had to. */
+  /** Moves a pod that has not changed itself. Returns whether it has another class now. */
   *move(indexedPod: IndexedPod, moves: PolicyMoves): Pieces<boolean> {
     const { pod, namespace } = indexedPod;
     const its = moves.of(pod, namespace);
@@ -154,19 +154,19 @@ export class LivePlacements {
     return this.classesOf(indexedPod).flatMap(podClass => placementIn(indexedPod, podClass));
   }
 
-  /** The classes where it belongs. */
+  /** The classes to which the pod belongs. */
   classesOf({ pod, namespace }: KnownPod): PodClass[] {
     const candidates = [...this.#subjects.candidates(pod, namespace)].sort(comparePolicies);
     return DIRECTIONS.flatMap(direction => classOf(pod, namespace, candidates, direction) ?? []);
   }
 
-  /** Joins come first, so that what both share stays alive. */
+  /** The pod joins its new classes before it leaves others, so that objects that both need are kept. */
   *#put(key: PodKey, placements: readonly Placement[]): Pieces<void> {
     this.#version++;
     const before = this.#placements.get(key) ?? [];
     const after: Placement[] = [];
     for (const placement of placements) {
-      // One object for all pods of the class: they move together.
+      // All pods of a class share one object, so that they move together.
       const podClass = yield* this.#classes.join(placement.chain, placement.podClass, key);
       after.push({ ...placement, podClass });
     }
@@ -190,35 +190,40 @@ export interface PolicyMove {
   readonly after: Policy | undefined;
 }
 
-/** A change that is about a pod, with what the policy is to it now: itself, closed where nobody knows, or nothing. */
+/**
+ * A change that affects a pod, with what the policy is in a class of the pod now: the policy itself, what
+ * `effectIfUncertain` leaves of it, or undefined.
+ */
 interface Move {
   readonly change: PolicyMove;
   readonly member: Policy | undefined;
 }
 
-/** Policies in force that await their allowances (classes.ts), as they are in a class of the pod. */
+/**
+ * The policies in force that only isolate until their rules are prepared (classes.ts), as they are in a class of the
+ * pod.
+ */
 export type Awaiting = (pod: Pod, namespace: Namespace, direction: Direction) => readonly Policy[];
 
-/** What stays of a class, whoever joins it. */
+/** The policies of a class that the changes leave as they are. */
 interface Staying {
   policies(): readonly Policy[];
-  /** One of them isolates, so that those who await allowances say nothing. */
+  /** Whether one of them isolates; then policies whose rules are not prepared yet have no effect. */
   readonly isIsolated: boolean;
-  /** One did, so that those are no part of the class. */
+  /** Whether one of the class's policies isolated before the changes, so that those policies are not in the class. */
   readonly wasIsolated: boolean;
 }
 
 /**
- * What changes of policies make of the classes of the pods that they select. Pods of one class mostly move to one class:
- * it is made once for all of them, so that an edit costs what the classes cost that it reaches, and not pods times
- * policies.
+ * The classes to which pods move when policies change. Pods of one class mostly move to one class, which is made once
+ * for all of them: an edit costs as much as the classes that it affects, and not pods times policies.
  */
 export class PolicyMoves {
   readonly #changes: readonly PolicyMove[];
   readonly #awaiting: Awaiting;
   readonly #staying = new Map<PodClass, Staying>();
   readonly ids: ReadonlySet<PolicyId>;
-  /** By the class that a pod leaves, and what is told of the pod's moves. */
+  /** Classes by the class that a pod leaves and by a key of the pod's moves. */
   readonly #made = new Map<PodClass | Direction, Map<string, PodClass | undefined>>();
 
   constructor(changes: readonly PolicyMove[], awaiting: Awaiting) {
@@ -227,7 +232,7 @@ export class PolicyMoves {
     this.ids = new Set(changes.map(({ id }) => id));
   }
 
-  /** The changes that are about the pod; none where it stays where it is. */
+  /** The changes that affect the pod; empty if it stays in its classes. */
   of(pod: Pod, namespace: Namespace): readonly Move[] {
     const isAbout = (policy: Policy | undefined) =>
       policy !== undefined && subjectSelects(policy, pod, namespace) !== 'no';
@@ -238,7 +243,7 @@ export class PolicyMoves {
     });
   }
 
-  /** The class to which a pod moves from `before`, by its moves. */
+  /** The class to which a pod moves from `before`. */
   classOf(
     { pod, namespace }: KnownPod,
     moves: readonly Move[],
@@ -275,7 +280,10 @@ export class PolicyMoves {
   }
 }
 
-/** Of each class the last one that pods would move to from there: what was made ready of a change is what it makes. */
+/**
+ * For each class the last one to which pods would move from it: preparing a change and applying it then make the same
+ * object.
+ */
 const lastMade = new WeakMap<PodClass, { readonly told: string; readonly made: PodClass | undefined }>();
 
 function madeOf(before: PodClass, told: string, make: () => PodClass | undefined): PodClass | undefined {
@@ -288,7 +296,7 @@ function madeOf(before: PodClass, told: string, make: () => PodClass | undefined
 
 const NOBODY: Staying = { policies: () => [], isIsolated: false, wasIsolated: false };
 
-/** What becomes of which policy: another one for another version. */
+/** Tells apart changes of different policies and of different versions of a policy. */
 function numberOf({ change: { before, after } }: Move): string {
   return after === undefined ? `-${factsOf(before!).number}` : `${factsOf(after).number}`;
 }

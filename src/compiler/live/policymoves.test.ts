@@ -1,4 +1,4 @@
-/** Policies that isolate while what they allow is on its way, beside others of the same pods. */
+/** Policies that only isolate until their rules are prepared, beside other policies of the same pods. */
 import { expect, test } from 'vitest';
 import { flushedEngineOf, NODE } from '../../../test/support/agent/engine.ts';
 import { awaitingAllowances } from '../../../test/support/agent/replay.ts';
@@ -27,7 +27,7 @@ function gone({ id }: Policy): ClusterEvent {
   return { type: 'policy', key: id };
 }
 
-/** The chains to which each pod's address leads, as `compile` has it of these events. */
+/** The chains to which each pod's address leads, which have to be those of `compile`. */
 function chainsAfter(engine: Incremental, events: readonly ClusterEvent[], last: ClusterEvent): string[] {
   engine.apply(last);
   const ruleset = wholeOf(engine.flushing());

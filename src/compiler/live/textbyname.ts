@@ -1,8 +1,10 @@
-/** What objects last said of something: most of them say the same all day. */
+/** The last text of each object, to notice updates that change nothing. */
 export class TextByName {
   readonly #texts = new Map<string, string>();
 
-  /** Answers whether it is another text than the last one of that name; none is an empty one. */
+  /**
+   * Returns whether the text differs from the last one of that name. An object that was not noted has an empty text.
+   */
   note(name: string, text: string): boolean {
     if ((this.#texts.get(name) ?? '') === text) return false;
     if (text === '') this.#texts.delete(name);

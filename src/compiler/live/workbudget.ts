@@ -1,25 +1,25 @@
 /** How much of the work that can wait a flush does. */
 
-/** What the caller of a flush knows of who waits, and of the time. */
+/** What the caller of a flush knows of waiting events and of the time. */
 export interface TimeBudget {
-  /** An event waits for this flush or the next one. Asked again and again, since one may come meanwhile. */
+  /** Whether an event waits for this flush or the next one. It may change during the flush. */
   isAwaited(): boolean;
-  /** Begins a short time for which every event may wait; the answer tells whether it still lasts. */
+  /** Starts a short period in which any event may wait. The returned function says whether it still lasts. */
   moment(): () => boolean;
 }
 
-/** No event waits. */
+/** A budget for callers without waiting events. */
 export const UNLIMITED_TIME: TimeBudget = { isAwaited: () => false, moment: () => () => true };
 
 export interface WorkBudget extends TimeBudget {
-  /** How many groups may be asked about pods, or pods about groups. */
+  /** How many look-ups of groups for pods, or of pods for groups, may be done. */
   most(): number;
 }
 
-/** The share of the work that is done although an event waits, so that events that come without end do not stop it. */
+/** The share of the work that is done although an event waits, so that an endless stream of events does not stop it. */
 const AWAITED = 1 / 8;
 
-/** With `takesPolicies` an event waits for this very flush. */
+/** `takesPolicies`: a change of a policy waits for this flush. */
 export function workBudget(most: number, timeBudget: TimeBudget, takesPolicies: boolean): WorkBudget {
   const isAwaited = () => takesPolicies || timeBudget.isAwaited();
   return {

@@ -1,4 +1,4 @@
-/** Groups of peers that find no room for their members. */
+/** Peer groups for whose members the quota has no room. */
 import { expect, test } from 'vitest';
 import { NODE } from '../../../../test/support/agent/engine.ts';
 import { tenantPod } from '../../../../test/support/agent/tenants.ts';

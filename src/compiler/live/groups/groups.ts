@@ -1,4 +1,4 @@
-/** The peer groups that are in use, kept equal to the cluster one pod and one node at a time. */
+/** The peer groups that are in use, updated with each pod and node that changes. */
 
 import { getOrMake } from '../../../lib/collections/getormake.ts';
 import type { Pieces } from '../../../lib/collections/pieces.ts';
@@ -24,18 +24,20 @@ import { SET_QUOTA, type SetQuota, SetQuotaLedger } from './setquota.ts';
 
 interface LiveGroup {
   readonly named: NamedGroup;
-  /** By the tables whose rules name it. */
+  /** How many rules look it up, by the family of their table. */
   readonly uses: Record<Family, number>;
-  /** Of those, by the namespaces whose NetworkPolicies need it. */
+  /** How many of these rules are of NetworkPolicies, by namespace. */
   readonly tenants: Map<string, number>;
   /** Whether its members are in its sets. Until the quota has room for them, the group must not be programmed. */
   isFilled: boolean;
-  /** What each node puts into the sets. Of pods nobody keeps it: there are very many, and what they were tells it. */
+  /** The elements of each node. Those of pods are not kept: there are very many, and `#known` says what they were. */
   readonly nodes: Map<string, readonly ElementKey[]>;
   readonly sets: Record<Family, LiveSet>;
 }
 
-/** Sets that grow by one member each may all need a larger table for it. */
+/**
+ * When a group's set grows by one member, its table may have to grow: so refreshing a pod yields after so many groups.
+ */
 const GROUPS_OF_A_PIECE = 64;
 const NO_KEYS: readonly ElementKey[] = [];
 
@@ -63,30 +65,31 @@ export class LiveGroups {
     return this.#groups.has(name);
   }
 
-  /** It has a set in the table of that family. */
+  /** Whether it has a set in the table of that family. */
   isIn(family: Family, { name }: NamedGroup): boolean {
     return (this.#groups.get(name)?.uses[family] ?? 0) > 0;
   }
 
-  /** How often a pod or node has joined or left a group that was there. */
+  /** How often a pod or node has joined or left an existing group. */
   get changes(): number {
     return this.#changes;
   }
 
-  /** How many members its set of a family has. */
+  /** How many members its set of one family has. */
   sizeOf({ name }: NamedGroup, family: Family): number {
     return this.#groups.get(name)?.sets[family].size ?? 0;
   }
 
-  /** How many members both of its sets have. */
+  /** How many members its sets of both families have. */
   membersOf({ name }: NamedGroup): number {
     const live = this.#groups.get(name);
     return live === undefined ? 0 : sizeOf(live);
   }
 
   /**
-   * Adds a user in the table of a family; the first user creates the group. Returns how many pods were looked at to fill it:
-   * none where only one namespace's policies need it and that has no room for more members (see `fillWithinQuota`).
+   * Adds a user in the table of a family; the first user creates the group. Returns how many pods were looked at to
+   * fill it: none where only one namespace's policies need it and that has no room for more members (see
+   * `fillWithinQuota`).
    */
   acquire(named: NamedGroup, family: Family, namespace?: string): number {
     const live = getOrMake(this.#groups, named.name, () => newGroup(named));
@@ -106,7 +109,7 @@ export class LiveGroups {
     if (live.uses.ip + live.uses.ip6 === 0) this.#end(live);
   }
 
-  /** How many members the policies of a namespace, and of all, may need. */
+  /** How many more members the policies of a namespace, and of all namespaces, may need. */
   get room(): Pick<SetQuotaLedger, 'roomOf' | 'mayPrepare'> {
     return this.#ledger;
   }
@@ -137,8 +140,8 @@ export class LiveGroups {
   }
 
   /**
-   * Call whenever the index has a pod as another than before, once for each change: what it was tells which groups it is
-   * a member of. Answers how many groups it may have joined or left.
+   * Call whenever the index has a pod as another than before, once for each change: what it was tells which groups it
+   * is a member of. Answers how many groups it may have joined or left.
    */
   *refreshPod(key: PodKey, before: IndexedPod | undefined): Pieces<number> {
     const now = this.#podIndex.indexedPod(key);
@@ -151,7 +154,10 @@ export class LiveGroups {
     return asked;
   }
 
-  /** A pod that has other labels, and is what it was else, touches what mentions them. */
+  /**
+   * The groups that the change may affect. If only labels have changed, these are the groups whose selectors mention a
+   * label that differs.
+   */
   #touchedBy(before: IndexedPod | undefined, now: IndexedPod | undefined): ReadonlySet<LiveGroup> {
     const mentioned =
       before && now && differByLabelsAlone(before, now) && this.#byMention.touchedBy(before, now);
@@ -176,12 +182,12 @@ export class LiveGroups {
     this.#changed.clear();
   }
 
-  /** The groups of names. */
+  /** The groups of peers by name. */
   *names(): Generator<NamedGroup> {
     for (const { named } of this.#groups.values()) if (named.group.kind === 'names') yield named;
   }
 
-  /** Answers how many pods were asked. */
+  /** Fills the group's sets with its members. Returns how many pods were looked at. */
   #fill(live: LiveGroup): number {
     const { group } = live.named;
     live.isFilled = true;
@@ -200,7 +206,7 @@ export class LiveGroups {
     return asked;
   }
 
-  /** Each once. */
+  /** The pods that the group's selectors select, each once. */
   #podsOf(group: Group): Iterable<IndexedPod> {
     const selectors = podSelectorsOf(group);
     const [only] = selectors;
@@ -250,20 +256,22 @@ function sizeOf({ sets }: LiveGroup): number {
   return sets.ip.size + sets.ip6.size;
 }
 
-/** What a pod puts into the group's sets, as it is known. */
+/** The elements of a pod in the group's sets. */
 function keysOf(group: Group, known: IndexedPod | undefined): readonly ElementKey[] {
   return known === undefined ? NO_KEYS : podKeys(group, known);
 }
 
-/** Of a pod that one of the group's selectors selects: in a group of peers it is a member by that. */
+/**
+ * The elements of a pod that one of the group's selectors selects: a group of peers has it as a member for that alone.
+ */
 function keysOfSelected(group: Group, indexedPod: IndexedPod): readonly ElementKey[] {
   return group.kind === 'peers' ? indexedPod.addresses : podKeys(group, indexedPod);
 }
 
-/** One member put `before` into the sets, and puts `keys` into them now. Answers whether these differ. */
+/** Replaces the elements that a member put into the sets. Returns whether they differ. */
 function put({ sets }: LiveGroup, before: readonly ElementKey[], keys: readonly ElementKey[]): boolean {
   if (equalLists(before, keys, (a, b) => a === b)) return false;
-  // What stays comes before what goes, so that it never leaves the set.
+  // Elements are added before others are deleted, so that one that stays never leaves the set.
   for (const key of keys) sets[familyOf(key as Address)].add(key);
   for (const key of before) sets[familyOf(key as Address)].delete(key);
   return true;
@@ -284,10 +292,10 @@ function equalLists<T>(a: readonly T[], b: readonly T[], equal: (a: T, b: T) => 
   return a === b || (a.length === b.length && a.every((one, i) => equal(one, b[i]!)));
 }
 
-/** A group's set of one family as its members come and go. A key begins with its address, so that it tells its family. */
+/** A group's set of one family as its members come and go. A key begins with an address, which gives its family. */
 class LiveSet {
   readonly #members = new MemberHistory();
-  /** How many members more than one put a key in; of nearly all keys, none. */
+  /** How many further members add the same key; nearly all keys have none. */
   readonly #others = new Map<ElementKey, number>();
   #set: NftSet;
 

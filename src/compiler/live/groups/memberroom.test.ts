@@ -32,7 +32,7 @@ test('where all need too many, whoever needs most is beyond, and the others have
   expect(ledger.beyond()).toEqual(['b']);
   expect([ledger.roomOf('a'), ledger.roomOf('b'), ledger.roomOf('c')]).toEqual([20, -10, 10]);
   ledger.join('c', 70, 0);
-  expect(ledger.beyond()).toEqual(['c']); // beyond what one may have
+  expect(ledger.beyond()).toEqual(['c']); // more than one namespace may have
 });
 
 test('what is made ready has no more than there is room for, nor more than others where there is none', () => {
@@ -55,7 +55,7 @@ test('whoever had room keeps it where others come to need more than their share'
   expect(ledger.beyond()).toEqual([]);
   ledger.join('a', 40, 0);
   ledger.join('b', 40, 0);
-  expect(ledger.beyond()).toEqual(['old']); // neither of them needs more than a third
+  expect(ledger.beyond()).toEqual(['old']); // 'a' and 'b' need less than a third each
   ledger.leave('old', 80, 0);
   ledger.join('old', 70, 0);
   expect(ledger.beyond()).toEqual([]);

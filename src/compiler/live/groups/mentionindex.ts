@@ -1,19 +1,22 @@
-/** Finds the selectors that may say something else of a pod whose labels have changed, without a look at the others. */
+/**
+ * Finds the selectors that may select a pod after its labels have changed and did not before, or the other way round,
+ * without looking at all selectors.
+ */
 
 import { MultiMap } from '../../../lib/collections/multimap.ts';
 import type { Namespace, Pod } from '../../../model/cluster.ts';
 import type { Labels, Requirement } from '../../../model/labels.ts';
 import type { PodSelector } from '../../../model/selector.ts';
 
-/** What selectors ask of: a pod's labels, and those of its namespace. */
+/** What selectors look at: a pod's labels, and those of its namespace. */
 export interface LabelledPod {
   readonly pod: Pod;
   readonly namespace: Namespace;
 }
 
 /**
- * Every selector is filed under all that it mentions: each value of a label, and each label that is to be there or not.
- * A pod that is relabelled touches what mentions a label that it lost or got, whether that is asked for or excluded.
+ * Every selector is indexed by all that it mentions: each value of a label, and each label that has to be present or
+ * absent. A relabelled pod affects the selectors that mention a label that it has lost or got.
  */
 export class MentionIndex<T extends object> {
   readonly #filed = new MultiMap<string, T>();
@@ -32,7 +35,10 @@ export class MentionIndex<T extends object> {
     for (const text of mentionsOf(selector)) this.#filed.delete(text, value);
   }
 
-  /** A superset of what selects one of the two and not the other, each once; undefined where not all labels are known. */
+  /**
+   * All selectors that may select exactly one of the two, and perhaps more, each once; undefined if not all labels are
+   * known.
+   */
   touchedBy(before: LabelledPod, now: LabelledPod): ReadonlySet<T> | undefined {
     if (isPartial(before) || isPartial(now)) return undefined;
     const byNamespace = this.#touchedByNamespaces(before.namespace, now.namespace);
@@ -64,7 +70,7 @@ function isPartial({ pod, namespace }: LabelledPod): boolean {
   return pod.partial === true || namespace.partial === true;
 }
 
-/** Whose label it is: of pods of all namespaces, or of one, or of a namespace. */
+/** The scope of a label: of pods in all namespaces, of pods in one namespace, or of a namespace. */
 const ANY_NAMESPACE = 'pod';
 const OF_NAMESPACE = 'namespace';
 
@@ -91,7 +97,7 @@ function textsOf({ key, operator, values }: Requirement): string[] {
   return asksForValue ? values.map(value => `${key}=${value}`) : [key];
 }
 
-/** `key=value` that one of them has and the other has not, and keys that only one of them has. */
+/** The `key=value` texts that only one of the two has, and the keys that only one of them has. */
 function* changesOf(before: Labels, now: Labels): Generator<string> {
   if (before === now) return;
   for (const key of new Set([...Object.keys(before), ...Object.keys(now)])) {

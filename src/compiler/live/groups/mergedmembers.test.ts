@@ -6,7 +6,7 @@ import { MergedMembers } from './mergedmembers.ts';
 
 const MEMBERS = 7;
 
-/** Groups of which each has as many members, that tell how often they are asked. */
+/** Groups with the same number of members each, which count how often they are asked for it. */
 function countedGroups() {
   const counted = { changes: 0, asked: 0, members: MEMBERS, groups: undefined as unknown as LiveGroups };
   counted.groups = {
@@ -21,7 +21,7 @@ function countedGroups() {
   return counted;
 }
 
-/** A part with one set that is merged, and one that is not. */
+/** A part with one merged set and one set of a single peer. */
 function part(n: number) {
   const made = new Builder('ip');
   const namespaces = { kind: 'name', name: `n${n}` } as const;

@@ -1,21 +1,24 @@
-/** How many members the sets of classes have that are merged of several peers: asked of all classes with each change that comes. */
+/**
+ * How many members the sets of classes have that merge several peers. Every change asks this of all classes, so counts
+ * are kept.
+ */
 import type { Builder } from '../../builder.ts';
 import type { NamedGroup } from '../../group.ts';
 import type { ClassBuilder } from '../../parts.ts';
 import type { LiveGroups } from './groups.ts';
 
-/** A count is right enough until the members of all groups have changed so often. */
+/** A count is reused until the members of all groups have changed so many times. */
 const TOLERATED = 1_000;
 
 interface Counted {
   readonly members: number;
-  /** As of so many changes. */
+  /** The number of changes at which it was counted. */
   readonly changes: number;
 }
 
 export class MergedMembers {
   readonly #groups: LiveGroups;
-  /** Parts are what many classes have, and stay while these are made anew. */
+  /** The parts' own counts: many classes share a part, and it stays when a class is built again. */
   readonly #own = new WeakMap<Builder, Counted>();
   readonly #ofClasses = new WeakMap<Builder, Counted>();
 
@@ -23,7 +26,7 @@ export class MergedMembers {
     this.#groups = groups;
   }
 
-  /** Of a class in a family, its parts with it. */
+  /** The merged members of a class in a family, its parts included. */
   count(builder: ClassBuilder): number {
     return this.#known(this.#ofClasses, builder, () => {
       let members = this.#countOwn(builder);
@@ -49,7 +52,7 @@ export class MergedMembers {
   }
 }
 
-/** Of peers that others than one policy may have. */
+/** Whether the group merges the peers of several policies. */
 function isMerged({ group }: NamedGroup): boolean {
   return group.kind === 'peers' ? group.peers.length > 1 : group.kind !== 'names';
 }

@@ -1,4 +1,4 @@
-/** Finds the selectors that may select a pod without a look at all of them. */
+/** Finds the selectors that may select a pod, without looking at all selectors. */
 
 import { MultiMap } from '../../../lib/collections/multimap.ts';
 import type { Namespace, Pod } from '../../../model/cluster.ts';
@@ -6,8 +6,8 @@ import { labelTexts } from '../../../model/labels.ts';
 import type { LabelSelector, PodSelector } from '../../../model/selector.ts';
 
 /**
- * Every selector is filed under the most telling thing that it asks for: labels of the pod, together with the
- * namespace's name where it has one; else labels of the namespace; what asks for none is always a candidate.
+ * Every selector is indexed by its most selective requirement: a label of the pod, together with the namespace's name
+ * if the selector has one; else a label of the namespace. A selector without requirements is always a candidate.
  */
 export class SelectorIndex<T extends object> {
   readonly #filed = new MultiMap<string, T>();
@@ -20,9 +20,9 @@ export class SelectorIndex<T extends object> {
     for (const key of filedUnder(selector)) this.#filed.delete(key, value);
   }
 
-  /** A superset of what selects the pod, or may select it, each once. */
+  /** All selectors that select the pod or might select it, and perhaps more, each once. */
   candidates(pod: Pod, namespace: Namespace): Set<T> {
-    // Labels that are not known are asked for under any name.
+    // Labels that are not known may be those that any selector requires.
     if (pod.partial || namespace.partial) return new Set(this.#filed.values());
     const found = new Set<T>();
     for (const key of askedBy(pod, namespace)) for (const value of this.#filed.get(key)) found.add(value);

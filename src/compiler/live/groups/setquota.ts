@@ -1,14 +1,14 @@
 /**
- * How many members the sets of peers may have that the NetworkPolicies of one namespace need, and those of all namespaces
- * together. A selector of one line may mean every pod of the cluster, and rules that have peers in common are a set for each
- * way in which they are combined: what a policy's text says of it is no bound.
+ * How many set members the NetworkPolicies of one namespace may need, and those of all namespaces together. A policy's
+ * text does not bound them: a selector of one line may select every pod of the cluster, and rules that have peers in
+ * common need a set for each combination of them.
  */
 import { getOrMake } from '../../../lib/collections/getormake.ts';
 
-/** In members of sets, both families together: some 30 bytes of the agent's each, and 94 of the kernel's. */
+/** In members of sets of both families: each takes some 30 bytes in the agent and 94 in the kernel. */
 export interface SetQuota {
   readonly ofNamespace: number;
-  /** Where they are more, a namespace may still have its share of it. */
+  /** The limit for all namespaces together. Beyond it, a namespace may still have an equal share of it. */
   readonly ofAll: number;
 }
 
@@ -23,9 +23,9 @@ interface Tenant {
 export class SetQuotaLedger {
   readonly #room: SetQuota;
   readonly #tenants = new Map<string, Tenant>();
-  /** Of all sets that a namespace needs, each once. */
+  /** The members of all sets that a namespace needs; a set that several namespaces need counts once. */
   #members = 0;
-  /** What each needed when all last had room, and who may need something else by now. */
+  /** What each namespace needed when the quota was last kept, for namespaces whose needs may have changed since. */
   readonly #before = new Map<string, number>();
   readonly #changed = new Set<string>();
 
@@ -33,7 +33,7 @@ export class SetQuotaLedger {
     this.#room = room;
   }
 
-  /** A set that these namespaces need has so many members more. */
+  /** A set that these namespaces need has grown by so many members. */
   grow(more: number, namespaces: ReadonlyMap<string, unknown>): void {
     if (namespaces.size > 0) this.#members += more;
     for (const namespace of namespaces.keys()) {
@@ -42,7 +42,7 @@ export class SetQuotaLedger {
     }
   }
 
-  /** The namespace needs a set of so many members, which no other one needs, or some do. */
+  /** The namespace needs a set with so many members from now on; `others` says how many other namespaces need it. */
   join(namespace: string, members: number, others: number): void {
     const tenant = getOrMake(this.#tenants, namespace, () => ({ sets: 0, members: 0 }));
     tenant.sets++;
@@ -60,15 +60,15 @@ export class SetQuotaLedger {
     if (others === 0) this.#members -= members;
   }
 
-  /** How many members more the namespace may need; below zero where it needs too many. */
+  /** How many members more the namespace may need; negative if it needs too many. */
   roomOf(namespace: string): number {
     const { members = 0 } = this.#tenants.get(namespace) ?? {};
     return Math.min(this.#room.ofNamespace - members, Math.max(this.#roomOfAll, this.#share - members));
   }
 
   /**
-   * Whether a change of its policies may have more made ready than it has, of what all changes have: where all have no room
-   * together, whoever has no more than others.
+   * Whether a change of the namespace's policies may prepare more members than the `ready` ones it has, where `ofAll`
+   * are those of all changes: if the total is exceeded, only a change that has no more than the others.
    */
   mayPrepare(namespace: string, ready: number, ofAll: readonly number[]): boolean {
     const all = ofAll.reduce((sum, each) => sum + each, 0);
@@ -79,14 +79,15 @@ export class SetQuotaLedger {
     return this.#room.ofAll - this.#members;
   }
 
-  /** What each may have, however many all have. */
+  /** An equal share of the total: a namespace may have this much, however many members all namespaces have. */
   get #share(): number {
     return this.#room.ofAll / Math.max(1, this.#tenants.size);
   }
 
   /**
-   * Those that need too many. Where all do together: of those with more than their share whoever has come to need most since
-   * all had room, so that nobody takes it from who had it.
+   * The namespaces that need too many members. If the total is exceeded, these are, of the namespaces with more than an
+   * equal share, those whose needs have grown most since the total was last kept: a namespace cannot take room from
+   * those that had it before.
    */
   beyond(): string[] {
     const needs = (namespace: string) => this.#tenants.get(namespace)?.members ?? 0;
@@ -106,7 +107,7 @@ export class SetQuotaLedger {
     return grown.sort((a, b) => b.more - a.more || b.members - a.members)[0]!.namespace;
   }
 
-  /** All have room. */
+  /** Remembers that every namespace has room now. */
   #remember(): void {
     for (const namespace of this.#changed) {
       const tenant = this.#tenants.get(namespace);

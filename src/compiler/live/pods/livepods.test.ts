@@ -1,4 +1,4 @@
-/** Thousands of pods that are relabelled beside hundreds of selectors that mention their labels. */
+/** Thousands of pods that are relabelled, where hundreds of selectors mention their labels. */
 import { describe, expect, test } from 'vitest';
 import { engineOf, flushedEngineOf, NODE } from '../../../../test/support/agent/engine.ts';
 import {
@@ -25,7 +25,7 @@ function pod(namespace: string, n: number, labels: Labels, node = 'n2'): Cluster
   return podEvent(tenantPod(namespace, n, { labels, node }));
 }
 
-/** Each rule is about another port, so that each selector is a set of its own. */
+/** Each rule is for another port, so that each selector is a set of its own. */
 function rule(n: number, operator: Operator, values: readonly string[]): Rule {
   const requirements = [{ key: 'app', operator, values }];
   const namespaces = { kind: 'name', name: 'tenant' } as const;
@@ -43,7 +43,7 @@ const namespaces = ['tenant', 'neighbour'].map(
   }),
 );
 
-/** The neighbour's policy lets in its own pods of one label. */
+/** A policy of the neighbour namespace that allows its own pods with one label. */
 function neighbourPolicy(): ClusterEvent {
   const [peers] = [{ ...rule(0, 'In', ['web']), peers: [selectorIn('neighbour')] }];
   return policyEvent(ingressPolicy('neighbour/allow', [peers!]));
@@ -66,7 +66,7 @@ function cluster(operator: Operator): ClusterEvent[] {
   ];
 }
 
-/** Of this node's pods and of others the labels change. */
+/** Changes the labels of pods on this node and on others. */
 const relabelled = (app: string) => [
   ...Array.from({ length: PODS }, (_, n) => pod('tenant', n, { app })),
   pod('tenant', PODS, { app }, NODE),
@@ -90,16 +90,16 @@ describe.each<Operator>(['In', 'NotIn'])('%s', operator => {
     const sets = [...flushed.tables.get('ip')!.sets.values()];
     const holders = (address: string) =>
       sets.filter(({ name, elements }) => /^(peers|others)/.test(name) && elements.has(address));
-    expect(holders('10.9.0.2').length).toBe(1); // the neighbour’s
-    expect(holders(`10.6.${PODS >> 8}.${PODS & 255}`).length).toBeGreaterThanOrEqual(SELECTORS); // of this node
+    expect(holders('10.9.0.2').length).toBe(1); // the neighbour's set
+    expect(holders(`10.6.${PODS >> 8}.${PODS & 255}`).length).toBeGreaterThanOrEqual(SELECTORS); // a pod of this node
     const isTaken = ({ key }: ClusterEvent) => {
       const address = [...engine.cluster.pods.get(key as PodKey)!.addresses][0]!;
       const count = holders(address).length;
-      return count > (operator === 'NotIn' && key.startsWith('tenant/') ? 1 : 0); // one set is of all pods
+      return count > (operator === 'NotIn' && key.startsWith('tenant/') ? 1 : 0); // one set contains all pods
     };
     const taken = relabelled('red').filter(isTaken);
     expect(taken.length).toBeLessThan(PODS / 2);
-    assertExactly(flushed, clusterOf([...first, ...taken])); // as if nothing had been said of the others
+    assertExactly(flushed, clusterOf([...first, ...taken])); // as if the other events had not come
     const steps = [elementsOf(before, flushed)];
     before = flushed;
     while (engine.isBehind()) {
@@ -205,7 +205,7 @@ test('a pod that changes again while it waits, goes, or gives its address away i
   assertExactly(engine.flush(), clusterOf([...first, ...history]));
 });
 
-/** Another pod with the address of the `n`th of the tenant. */
+/** Another pod, with the address of the tenant's `n`th pod. */
 function movedTo(namespace: string, name: number, n: number): ClusterEvent {
   const addresses = [parseAddress(`10.6.${n >> 8}.${n & 255}`)!];
   return podEvent(
@@ -221,7 +221,7 @@ test('a pod that has the address of one that is gone has nothing of what that wa
   engine.flush();
   for (const event of relabelled('red')) engine.apply(event);
   expect(holders(engine.flush())).toBe(SELECTORS);
-  // Of the tenant all are gone, one after the other; an address is given to a pod that is not younger.
+  // All pods of the tenant go, one after the other. An address is given to a pod that is not younger.
   for (let n = 0; n < PODS; n++) engine.apply({ type: 'pod', key: `tenant/p${n}` });
   const successor = tenantPod('neighbour', 7, {
     labels: { app: 'other' },
@@ -241,7 +241,10 @@ describe('many namespaces whose pods are selected by one tenant', () => {
   const relabelling = (app: string) =>
     CROWDS.flatMap((_, crowd) => [1, 2, 3].map(n => crowdPod(crowd, n, app)));
 
-  /** Selectors of pods in all namespaces: each pod of one is in as many groups, 21 pods in more than a flush asks. */
+  /**
+   * Selectors of pods in all namespaces: each pod of one namespace is in so many groups that 21 pods exceed what a
+   * flush may look at.
+   */
   function selectingAll(): ClusterEvent {
     const everywhere = { kind: 'labels', selector: { requirements: [] } } as const;
     const all = Array.from({ length: 960 }, (_, n): Rule => {
@@ -262,7 +265,7 @@ describe('many namespaces whose pods are selected by one tenant', () => {
     ...relabelling('blue'),
   ];
 
-  /** Sets of peers that hold it: one of all pods, and the neighbour’s. */
+  /** How many sets of peers contain it: one set of all pods, and the neighbour's. */
   function holding(ruleset: Ruleset): number {
     const sets = [...ruleset.tables.get('ip')!.sets.values()];
     return sets.filter(({ name, elements }) => name.startsWith('peers') && elements.has('10.9.0.2')).length;

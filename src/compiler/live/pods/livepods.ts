@@ -1,16 +1,16 @@
 /**
- * Takes changes of pods in: where they are, and in which groups. A pod of this node that comes, goes, or changes its
- * addresses or ports never waits. Of those of this node that say something else, and of all of other nodes, a flush takes as
- * many as their groups are not too many, of each namespace one in turn:
+ * Applies changes of pods to the pod index and to the peer groups. A pod of this node that comes, goes, or changes its
+ * addresses or ports is applied at once. Pods of this node of which only labels have changed, and pods of other nodes,
+ * may wait: a flush applies as many as its work budget allows, one of each namespace in turn.
  *
  *     come or gone on this node ───────────────▶ index, groups
- *     others ─ by namespace, in turns (WaitingPods) ── while ─▶ index, groups
- *     of this node, then of other nodes               └ then ▶ the next flush: for this one it is as if
- *                                                              nothing had been said of them yet
+ *     others ─ by namespace, in turns (WaitingPods) ── within the budget ─▶ index, groups
+ *     of this node, then of other nodes               └ beyond it ────────▶ the next flush; in this one
+ *                                                                           the pods are as they were
  *
- * One of this node, whose classes are to be there as well (podpreparations.ts), may await its allowances meanwhile.
+ * A pod of this node also needs classes that are prepared (podpreparations.ts); meanwhile it may be isolated only.
  *
- * Whoever relabels thousands of pods that a thousand selectors mention waits for itself, and nobody for it.
+ * So a tenant that relabels thousands of pods which a thousand selectors mention delays its own pods, and no others.
  */
 
 import { getOrMake } from '../../../lib/collections/getormake.ts';
@@ -31,15 +31,16 @@ import type { WorkBudget } from '../workbudget.ts';
 import type { IndexedPod, PodIndex } from './podindex.ts';
 
 /**
- * Groups that a flush may ask about pods of this node, and about those of other nodes, and pods that it may ask for groups
- * that go ahead of policies (preparations.ts): some 10 ms each, and as much of the kernel's.
+ * The work budget of a flush: look-ups of pods of this node in groups, the same of pods of other nodes, and pods that
+ * are looked at to fill groups that policies will need (preparations.ts). Each takes some 10 ms, and as long in the
+ * kernel.
  */
 export const MOST_ASKED = 4_000;
 
-/** Keys that are sorted between two pieces. */
+/** How many keys are sorted between two pieces. */
 const MOST_SORTED = 1_000;
 
-/** What events have touched. */
+/** The objects that events have changed. */
 export interface Touched {
   readonly pod: Iterable<PodKey>;
   readonly namespace: ReadonlySet<string>;
@@ -56,7 +57,7 @@ export class LivePods {
   readonly #waiting = new WaitingPods();
   readonly #relabellings: Relabellings;
 
-  /** Of the pods of `cluster`, as `node` sees them. */
+  /** `cluster` as `node` sees it. */
   constructor(
     cluster: Cluster,
     podIndex: PodIndex,
@@ -72,18 +73,21 @@ export class LivePods {
     this.#relabellings = new Relabellings(cluster, podIndex, node);
   }
 
-  /** Pods wait for the next time. */
+  /** Whether pods wait for a later flush. */
   get isBehind(): boolean {
     return !this.#waitingHere.isEmpty || !this.#waiting.isEmpty;
   }
 
-  /** Each as it has been taken in, or nothing where it has not. */
+  /** The pods that wait, each as it was applied last; undefined for a pod that was not applied before. */
   waiting(): ReadonlyMap<PodKey, IndexedPod | undefined> {
     const keys = [...this.#waitingHere.all(), ...this.#waiting.all(), ...this.#relabellings.behind()];
     return new Map(keys.map(key => [key, this.#podIndex.indexedPod(key)]));
   }
 
-  /** Of those that can wait, as many as there is time for. Answers the pods of which anything may have changed. */
+  /**
+   * Applies the changes, and those that can wait as far as the budget allows. Returns the pods of which anything may
+   * have changed.
+   */
   *take({ pod, namespace, node }: Touched, budget: WorkBudget): Pieces<Set<PodKey>> {
     const changed = new Set<PodKey>();
     const here = yield* this.#sort(pod);
@@ -109,7 +113,7 @@ export class LivePods {
     return changed;
   }
 
-  /** Answers those of this node that cannot wait; the others wait for their turn. */
+  /** Returns the pods of this node that cannot wait; the others are queued. */
   *#sort(keys: Iterable<PodKey>): Pieces<Set<PodKey>> {
     const here = new Set<PodKey>();
     let sorted = 0;
@@ -122,7 +126,7 @@ export class LivePods {
     return here;
   }
 
-  /** Answers the pods of this node that are in one of the namespaces; the others wait for their turn. */
+  /** Returns the pods of this node in these namespaces; pods of other nodes are queued. */
   *#relabel(names: ReadonlySet<string>): Pieces<PodKey[]> {
     for (const name of names) yield* this.#wait(this.#relabellings.begin(name));
     const local = names.size === 0 ? [] : [...this.#podIndex.local()];
@@ -137,7 +141,7 @@ export class LivePods {
     }
   }
 
-  /** Whoever needs classes that are not there yet has another turn. */
+  /** Pods whose classes are not prepared yet stay in the queue. */
   *#takeHere(changed: Set<PodKey>, budget: WorkBudget): Pieces<void> {
     const left: PodKey[] = [];
     let asked = 0;
@@ -165,7 +169,10 @@ export class LivePods {
     }
   }
 
-  /** Answers how many groups were asked. Whoever had one of its addresses is taken with it, and not taken for it. */
+  /**
+   * Returns how many groups were looked up. A pod that gave up one of this pod's addresses is applied first, so that
+   * the address is never taken for the former pod's.
+   */
   *#takePod(key: PodKey, changed: Set<PodKey>, as = this.#cluster.pods.get(key)): Pieces<number> {
     let asked = 0;
     const now = this.#cluster.pods.get(key);
@@ -194,7 +201,7 @@ export class LivePods {
     return asked;
   }
 
-  /** A pod of this node that is where it was, and what it was but for its labels. */
+  /** Whether it is a pod of this node of which only labels have changed. */
   #saysSomethingElse(key: PodKey): boolean {
     const [before, now] = [this.#podIndex.indexedPod(key)?.pod, this.#cluster.pods.get(key)];
     if (before === undefined || now === undefined || !isSelectable(now)) return false;
@@ -202,13 +209,16 @@ export class LivePods {
     return now.node === this.#node && told(before) === told(now);
   }
 
-  /** Or was. */
+  /** Whether the pod is on this node, or was. */
   #isHere(key: PodKey): boolean {
     const nodes = [this.#cluster.pods.get(key)?.node, this.#podIndex.indexedPod(key)?.pod.node];
     return nodes.includes(this.#node);
   }
 
-  /** It is gone, or has lost an address: another pod may have that soon, and nothing of what this one was allowed. */
+  /**
+   * Whether the pod is gone or has lost an address: another pod may get the address soon, and must not inherit what
+   * this pod was allowed.
+   */
   #leaves(key: PodKey): boolean {
     const [before, now] = [this.#podIndex.indexedPod(key), this.#cluster.pods.get(key)];
     if (before === undefined) return false;
@@ -218,22 +228,22 @@ export class LivePods {
 }
 
 interface Relabelling {
-  /** With which pods of other nodes are taken in until it ends. */
+  /** The namespace as pods of other nodes are applied with it until the relabelling ends. */
   readonly target: Namespace;
-  /** As the last flush had it. */
+  /** The namespace as of the last flush. */
   latest: Namespace;
 }
 
 /**
- * Namespaces that are relabelled while they have many pods on other nodes. Each pod is taken in again when it has its
- * turn, and until then its namespace is to it what it was:
+ * Namespaces whose labels changed while they have many pods on other nodes. Each pod is applied again in its turn, and
+ * is selected by the namespace's former labels until then:
  *
- *     relabelled ─▶ its pods wait ─▶ one by one they are taken in, with the labels of this relabelling ─▶ none is left
- *                       ▲                                                                                   │
- *                       └────────────── relabelled again meanwhile: all of them, once more ◀────────────────┘
+ *     relabelled ─▶ its pods wait ─▶ one by one they are applied with the labels of this relabelling ─▶ none is left
+ *                       ▲                                                                                 │
+ *                       └───────────── relabelled again meanwhile: all of them, once more ◀───────────────┘
  *
- * However often it is relabelled, its pods know it by three kinds of labels at most: those from before, those that they are
- * about to have, and the newest, which pods of this node always have.
+ * However often a namespace is relabelled, its pods have it in three versions at most: the former labels, those of the
+ * relabelling in progress, and the newest, which pods of this node always have.
  */
 export class Relabellings {
   readonly #cluster: Cluster;
@@ -247,13 +257,13 @@ export class Relabellings {
     this.#node = node;
   }
 
-  /** The namespace as a pod is to be taken in with it. */
+  /** The namespace with which the pod is to be applied. */
   around({ namespace, node }: Pod): Namespace {
     const target = node === this.#node ? undefined : this.#underWay.get(namespace)?.target;
     return target ?? namespaceOf(this.#cluster, namespace);
   }
 
-  /** A namespace has changed; answers the pods of other nodes that have to wait for a turn by it. */
+  /** A namespace's labels have changed. Returns the pods of other nodes that have to wait for their turn. */
   begin(name: string): Iterable<PodKey> {
     const latest = namespaceOf(this.#cluster, name);
     const underWay = this.#underWay.get(name);
@@ -262,7 +272,10 @@ export class Relabellings {
     return [];
   }
 
-  /** Ends those of which no pod is left; answers the pods that wait for the next one of their namespace. */
+  /**
+   * Ends relabellings for which no pod waits any more. Returns the pods that have to wait for the next relabelling of
+   * their namespace.
+   */
   *end(): Generator<PodKey> {
     for (const [name, { target, latest }] of [...this.#underWay]) {
       if (!this.#isDone(target)) continue;
@@ -271,7 +284,7 @@ export class Relabellings {
     }
   }
 
-  /** Pods of other nodes that know their namespace as it was. */
+  /** Pods of other nodes that were applied with former labels of their namespace. */
   *behind(): Generator<PodKey> {
     for (const { latest } of this.#underWay.values()) yield* this.#othersThan(latest);
   }
@@ -291,19 +304,18 @@ export class Relabellings {
   }
 }
 
-/** Why it waits: it leaves addresses, says something else of itself, or its namespace does. */
+/** Why a pod waits: it gives up addresses, has changed in another way, or its namespace was relabelled. */
 type WaitingKind = 'leaving' | 'changed' | 'relabelled';
 
 const KINDS: readonly WaitingKind[] = ['leaving', 'changed', 'relabelled'];
 
 /**
- * Pods that wait for their turn: of each namespace one after the other, beginning with the namespace whose last turn is
- * longest ago, and of those that had none with the one of which the fewest wait, so that no backlog is anybody's but its
- * own. Of a namespace one in turn of each kind, so that none of them waits without end for others that come and come:
- * first of those that leave addresses.
+ * Pods that wait for their turn. Namespaces take turns: the one whose last turn is longest ago comes first, and of
+ * those that had none the one with the fewest waiting pods, so that a backlog delays its own namespace only. Within a
+ * namespace the three kinds take turns, beginning with pods that give up addresses, so that no kind waits without end.
  */
 class WaitingPods {
-  /** By namespace; none is empty. */
+  /** By namespace; no queue is empty. */
   readonly #queues = new Map<string, Queue>();
   #turn = 0;
 
@@ -331,12 +343,14 @@ class WaitingPods {
     for (const { pods } of this.#queues.values()) for (const kind of KINDS) yield* pods[kind];
   }
 
-  /** In turns, and each out of the queue as it comes; whoever has enough goes on with the next one another time. */
+  /**
+   * Yields pods in turns, and takes each out of its queue. A caller that stops early goes on with the next pod later.
+   */
   *taking(): Generator<PodKey> {
     let queues = [...this.#queues].sort(([, a], [, b]) => a.lastTurn - b.lastTurn || a.size - b.size);
     while (queues.length > 0) {
       for (const [namespace, queue] of queues) {
-        if (queue.size === 0) continue; // others were taken with somebody
+        if (queue.size === 0) continue; // the others of the queue were applied together with a pod of another queue
         queue.lastTurn = ++this.#turn;
         const key = queue.take();
         if (queue.size === 0) this.#queues.delete(namespace);
@@ -352,16 +366,19 @@ class Queue {
   readonly pods = { leaving: new Set<PodKey>(), changed: new Set<PodKey>(), relabelled: new Set<PodKey>() };
   /** How far `take` is in each: a Set keeps the places of what was deleted, and whoever begins anew passes all of them. */
   readonly #ahead: Partial<Record<WaitingKind, SetIterator<PodKey>>> = {};
-  /** The number of its last turn, of all; 0 before the first. */
+  /** The number of its last turn among all turns; 0 before the first. */
   lastTurn = 0;
-  /** How many turns it had. */
+  /** How many turns it has had. */
   #turns = 0;
 
   get size(): number {
     return this.pods.leaving.size + this.pods.changed.size + this.pods.relabelled.size;
   }
 
-  /** Whoever waits already keeps its place, unless it waits for something else now. What it says itself comes before what its namespace says. */
+  /**
+   * A pod that waits already keeps its place, unless it waits for another reason now. A change of the pod takes
+   * precedence over a change of its namespace.
+   */
   add(key: PodKey, kind: WaitingKind): void {
     const { pods } = this;
     if (kind === 'relabelled' && (pods.leaving.has(key) || pods.changed.has(key))) return;

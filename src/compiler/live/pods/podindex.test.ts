@@ -1,4 +1,4 @@
-/** An address that very many pods report: whose it is, and what it costs to tell. */
+/** An address that very many pods report: who owns it, and how much work it takes to find out. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { tenantPod } from '../../../../test/support/agent/tenants.ts';

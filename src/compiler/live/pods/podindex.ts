@@ -1,4 +1,4 @@
-/** The cluster, indexed so that a selector finds its pods without a look at all of them. */
+/** The cluster, indexed so that the pods of a selector are found without looking at all pods. */
 
 import { getOrMake } from '../../../lib/collections/getormake.ts';
 import { MultiMap } from '../../../lib/collections/multimap.ts';
@@ -25,13 +25,13 @@ import {
 } from '../../../model/selector.ts';
 import { TextByName } from '../textbyname.ts';
 
-/** A selectable pod, and its namespace as it was when the pod was taken in. */
+/** A selectable pod, and its namespace as it was when the pod was applied. */
 export interface KnownPod {
   readonly pod: Pod;
   readonly namespace: Namespace;
 }
 
-/** With those of its addresses that no other pod owns by now (N49). */
+/** The pod with the addresses that no other pod owns (N49). */
 export interface IndexedPod extends KnownPod {
   readonly addresses: readonly Address[];
 }
@@ -47,33 +47,33 @@ interface NamespacePods {
   readonly byLabel: MultiMap<string, Pod>;
 }
 
-/** Pods of one namespace that were taken in while it was the same. */
+/** Pods of one namespace that were applied with the same version of it. */
 interface NamespaceVersion {
   readonly namespace: Namespace;
   readonly all: Set<IndexedPod>;
-  /** Those that may have other labels than we know of. */
+  /** Pods that may have labels that are not known. */
   readonly partial: Set<IndexedPod>;
 }
 
-/** Follows a cluster: made from it as it is, and told of every pod that changed since. */
+/** Made from a cluster as it is, and updated with every pod that changes. */
 export class PodIndex {
   readonly #cluster: Cluster;
   readonly #residents = new Map<PodKey, IndexedPod>();
   readonly #namespaces = new Map<string, NamespacePods>();
   /** Those of this node. */
   readonly #local = new Set<IndexedPod>();
-  /** Everyone who reports an address. */
+  /** Every pod that reports an address. */
   readonly #claims = new MultiMap<Address, Pod>();
-  /** Whose those are that more than one reports. */
+  /** The owner of each address that several pods report. */
   readonly #owners = new Map<Address, Pod>();
   readonly #networks = new TextByName();
   readonly #node: string;
 
-  /** As `node` sees who owns which address. */
+  /** Addresses have the owners that `node` sees. */
   constructor(cluster: Cluster, node: string) {
     this.#cluster = cluster;
     this.#node = node;
-    this.#haveOtherNetworks(cluster.nodes.keys()); // from now on
+    this.#haveOtherNetworks(cluster.nodes.keys()); // notes the networks of the nodes, to compare later updates with
     const owners = addressOwners(cluster, node);
     for (const pod of cluster.pods.values()) {
       if (!isSelectable(pod)) continue;
@@ -120,7 +120,7 @@ export class PodIndex {
     return new Map([[pod.key, indexed]]);
   }
 
-  /** Takes in which networks these nodes have now; answers the pods that own other addresses by it. */
+  /** Applies changes of the nodes' pod networks. Returns the pods that own other addresses now. */
   updateNodes(names: Iterable<string>): PodsBefore {
     const changed = new Map<PodKey, IndexedPod | undefined>();
     if (!this.#haveOtherNetworks(names)) return changed;
@@ -134,7 +134,7 @@ export class PodIndex {
     return changed;
   }
 
-  /** Nodes say the same all day. */
+  /** Nodes are updated all the time without a change of their networks. */
   #haveOtherNetworks(names: Iterable<string>): boolean {
     let changed = false;
     for (const name of names)
@@ -146,7 +146,7 @@ export class PodIndex {
     return this.#residents.get(key);
   }
 
-  /** Every selectable pod that a rule with this selector means. */
+  /** Every selectable pod to which a rule with this selector applies. */
   *select(selector: PodSelector): Generator<IndexedPod> {
     for (const [name, { versions, byLabel }] of this.#namespaces)
       for (const version of versions) {
@@ -156,7 +156,7 @@ export class PodIndex {
       }
   }
 
-  /** How many pods and namespaces `select` looks at; no further than to `most`. */
+  /** How many pods and namespaces `select` looks at; stops counting at `most`. */
   countAsked(selector: PodSelector, most: number): number {
     let asked = 0;
     for (const [name, { versions, byLabel }] of this.#namespaces)
@@ -168,13 +168,13 @@ export class PodIndex {
     return asked;
   }
 
-  /** The pod that owns it, as far as changes were taken in. */
+  /** The pod that owns the address, as far as changes were applied. */
   ownerOf(address: Address): Pod | undefined {
     const [first] = this.#claims.get(address);
     return this.#owners.get(address) ?? first;
   }
 
-  /** The selectable pods of a namespace that were taken in while it was another. */
+  /** The selectable pods of a namespace that were applied with another version of it. */
   *inOther(namespace: Namespace): Generator<IndexedPod> {
     for (const version of this.#namespaces.get(namespace.name)?.versions ?? [])
       if (!sameNamespace(version.namespace, namespace)) yield* version.all;
@@ -190,8 +190,9 @@ export class PodIndex {
   }
 
   /**
-   * The pod that was `before` is `after` now, of which either may report the address. Answers who owned it and who does, where they are two.
-   * Whoever owns it is asked about whoever comes, and not all who report it: they may be ten thousand.
+   * The pod `before` has become `after`; either may report the address. Returns the former and the new owner if they
+   * differ. The new owner is found by comparing the owner with the changed pod, and not with all pods that report the
+   * address, which may be ten thousand.
    */
   #reclaim(address: Address, before: Pod | undefined, after: Pod | undefined): readonly Pod[] {
     const owner = this.ownerOf(address);
@@ -208,7 +209,7 @@ export class PodIndex {
     return owner?.key === now?.key ? [] : [owner, now].filter(pod => pod !== undefined);
   }
 
-  /** Where the owner says no less for itself than before, it is the owner. */
+  /** The owner stays the owner if its evidence for the address is as strong as before. */
   #successor(address: Address, before: Pod | undefined, came: Pod | undefined): Pod | undefined {
     if (before === undefined || came === undefined) return undefined;
     return ownsAddressOver(before, came, address, this.#standpoint) ? undefined : came;
@@ -251,7 +252,7 @@ export class PodIndex {
     this.#residents.set(pod.key, indexedPod);
   }
 
-  /** One for all pods to which the namespace is the same. */
+  /** One object for all pods that were applied with equal namespaces. */
   #version(namespace: Namespace): NamespaceVersion {
     const pods = getOrMake(this.#namespaces, namespace.name, emptyNamespace);
     const found =
@@ -283,8 +284,8 @@ export class PodIndex {
   }
 
   /**
-   * The pods of a version that the first `In` requirement leaves, and those that it may; a pod has one value for a key, so
-   * none comes twice.
+   * The pods of a version that the first `In` requirement leaves, and those that it may; a pod has one value for a key,
+   * so none comes twice.
    */
   *#candidates(
     version: NamespaceVersion,
@@ -317,7 +318,7 @@ function removeFrom({ all, partial }: NamespaceVersion, indexedPod: IndexedPod):
   partial.delete(indexedPod);
 }
 
-/** Nearly always with all of the pod's addresses, as the very list that the pod has: there are very many of them. */
+/** Nearly always the pod owns all of its addresses, and then shares its list of them: there are very many pods. */
 function residentOf(pod: Pod, namespace: Namespace, owns: (address: Address) => boolean): IndexedPod {
   const addresses = pod.addresses.every(owns) ? pod.addresses : pod.addresses.filter(owns);
   return { pod, namespace, addresses };
@@ -333,7 +334,7 @@ function countCandidates(
   return first.values.reduce((sum, value) => sum + byLabel.count(`${first.key}=${value}`), partial.size);
 }
 
-/** The label by which pods are looked for; nothing where it has more values than there are pods, as of thousands in each namespace. */
+/** The requirement by which pods are looked up; undefined if it has more values than there are pods. */
 function firstAsked({ requirements }: LabelSelector, pods: number): Requirement | undefined {
   const first = requirements.find(({ operator }) => operator === 'In');
   return first === undefined || first.values.length > pods ? undefined : first;

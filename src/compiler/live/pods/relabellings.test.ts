@@ -1,4 +1,4 @@
-/** Namespaces of hundreds of pods that are relabelled beside hundreds of selectors that mention their labels. */
+/** Namespaces of hundreds of pods that are relabelled, where hundreds of selectors mention their labels. */
 import { expect, test } from 'vitest';
 import { flushedEngineOf, NODE } from '../../../../test/support/agent/engine.ts';
 import {
@@ -19,7 +19,7 @@ import { MOST_ASKED } from './livepods.ts';
 
 const SELECTORS = 240;
 const PODS = 200;
-/** What a flush can have asked of, and the pod with which it had enough. */
+/** How many pods a flush can look up in all groups, and the one that exceeds the budget. */
 const MOST_OF_A_FLUSH = MOST_ASKED / SELECTORS + 1;
 
 function namespace(name: string, team: string): ClusterEvent {
@@ -30,7 +30,7 @@ function pod(name: string, n: number, node = 'n2'): ClusterEvent {
   return podEvent(tenantPod(name, n, { node }));
 }
 
-/** Each selector mentions the label of namespaces, and is a set of its own. */
+/** Each selector mentions a label of namespaces, and is a set of its own. */
 function selectingTeams(): ClusterEvent {
   const rules = Array.from({ length: SELECTORS }, (_, n): Rule => {
     const requirements = [{ key: 'team', operator: 'In' as const, values: ['blue', `x${n}`] }];
@@ -55,7 +55,7 @@ function flushOne(engine: Incremental): Ruleset {
   return wholeOf(engine.flushing());
 }
 
-/** In how many sets of peers it is. */
+/** How many sets of peers contain the address. */
 function holding(ruleset: Ruleset, address: string): number {
   const sets = [...ruleset.tables.get('ip')!.sets.values()];
   return sets.filter(({ name, elements }) => /^peers/.test(name) && elements.has(address)).length;
@@ -67,7 +67,7 @@ test('a flush takes some of the pods of a namespace that is relabelled, those of
   engine.apply(namespace('neighbour', 'red'));
   const flushed = flushOne(engine);
   expect(holding(flushed, `10.6.0.${HERE}`)).toBe(0);
-  expect(holding(flushed, '10.9.0.1')).toBe(0); // who has few goes first
+  expect(holding(flushed, '10.9.0.1')).toBe(0); // the namespace with fewer waiting pods comes first
   const waiting = engine.waitingPods();
   expect(waiting.size).toBeGreaterThanOrEqual(PODS - MOST_OF_A_FLUSH);
   expect(waiting.size).toBeLessThan(PODS);
@@ -127,7 +127,7 @@ test('pods that come and go without end do not keep the others of their namespac
   const last = pod('tenant', PODS - 1).key as PodKey;
   for (let flushes = 0; flushes === 0 || engine.waitingPods().has(last); flushes++) {
     expect(flushes).toBeLessThan((4 * PODS * SELECTORS) / MOST_ASKED);
-    // As many as a flush has room for, and more.
+    // More than a flush has room for.
     for (let n = 201; n < 241; n++)
       engine.apply(flushes % 2 === 0 ? pod('tenant', n) : { type: 'pod', key: `tenant/p${n}` });
     flushOne(engine);

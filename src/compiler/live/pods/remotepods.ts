@@ -19,8 +19,8 @@ export class LiveRemotePods {
   }
 
   /**
-   * Whether some of these pods have come into the networks in which unknown pods are denied, have changed there, or
-   * have left them.
+   * Applies changes of these pods. Returns whether one of them has an address in the networks in which unknown pods are
+   * denied, or had one.
    */
   refresh(keys: Iterable<PodKey>, denied: readonly Cidr[]): boolean {
     let changed = false;

@@ -1,4 +1,4 @@
-/** Classes in the tables before pods are in them. */
+/** Classes that are staged in the tables before pods join them. */
 import { describe, expect, test } from 'vitest';
 import { AWAITED, flushedEngineOf, NODE, readying } from '../../../../test/support/agent/engine.ts';
 import { OWN_CLASSES, ofAll, own, PODS } from '../../../../test/support/agent/ownclasses.ts';
@@ -15,11 +15,11 @@ import { withPrepared } from '../../prepared.ts';
 import type { Incremental } from '../incremental.ts';
 import { type TimeBudget, UNLIMITED_TIME } from '../workbudget.ts';
 
-/** Every namespace is crowded, and every pod has a class of its own. */
+/** Makes every namespace oversized. */
 const LIMITS = { mostEntries: 0 };
 const before = OWN_CLASSES;
 
-/** Flushes until all of it is ready; answers what each flush changed in the tables. */
+/** Flushes until the change is ready. Returns what each flush changed in the tables. */
 function preparing(
   engine: Incremental,
   coming: readonly { value: Policy }[],

@@ -1,4 +1,4 @@
-/** Pods of this node that are relabelled, and are by that in a class whose groups are all new. */
+/** Pods of this node that are relabelled into a class whose groups are all new. */
 import { describe, expect, test } from 'vitest';
 import { flushedEngineOf, NODE } from '../../../../test/support/agent/engine.ts';
 import {
@@ -23,12 +23,12 @@ import { POD_PATIENCE } from './podpreparations.ts';
 const PODS = 200;
 const POLICIES = 4;
 const PORTS = 20;
-/** Of a flush. */
+/** The work budget of a flush. */
 const ROOM = 2 * PODS;
-/** A flush may begin one group more than it has room for, and has some elements by the pod itself. */
+/** A flush may exceed its budget by one group, and by some elements of the pod itself. */
 const MOST_OF_A_FLUSH = ROOM + PODS + 2 * PORTS;
 
-/** All wait for an end. */
+/** Fails a test in which work never ends. */
 const MOST_FLUSHES = 500;
 
 const HERE = 'tenant/p300' as PodKey;
@@ -39,7 +39,7 @@ function pod(n: number, labels: Record<string, string>, node = 'n2'): ClusterEve
 
 const here = (role: string, n = 300) => pod(n, { role }, NODE);
 
-/** Of the pods that are red: those with the same ports are merged, and so are sets of their own for each role. */
+/** A policy for red pods; rules with the same ports are merged, and each role has sets of its own. */
 function allowingRed(role: string, n: number, version = 0): Policy {
   const required = (port: number) => isIn('app', 'red', `${role}-${n}-${port}-${version}`);
   const rules = rulesOfPods('tenant', PORTS, required);
@@ -64,17 +64,17 @@ const first: readonly ClusterEvent[] = [
   policyEvent(ofRole('alone', 'alone', [])),
 ];
 
-/** What its last flush made. */
+/** The ruleset of an engine's last flush. */
 const last = new WeakMap<Incremental, Ruleset>();
 
-/** In which these pods are in force. */
+/** An engine that has these pods in its rules. */
 function engineOf(pods: readonly ClusterEvent[], limits: Partial<Limits> = {}): Incremental {
   const engine = flushedEngineOf([...first, ...pods], { mostAsked: ROOM, ...limits });
   last.set(engine, engine.flush());
   return engine;
 }
 
-/** How many elements of sets are other ones. */
+/** How many elements of sets differ. */
 function elementsOf(before: Ruleset, now: Ruleset): number {
   const counts = plan(before, now).map(op =>
     op.op === 'addElements' ? op.elements.length : op.op === 'delElements' ? op.keys.length : 0,
@@ -82,7 +82,7 @@ function elementsOf(before: Ruleset, now: Ruleset): number {
   return counts.reduce((sum, count) => sum + count, 0);
 }
 
-/** One flush: the rules are those of a cluster that could have been. Answers how many elements are other ones. */
+/** Flushes once. The rules have to be those of a cluster that could have been. Returns how many elements differ. */
 function flushOne(engine: Incremental): number {
   const before = last.get(engine)!;
   const flushed = wholeOf(engine.flushing());
@@ -91,7 +91,7 @@ function flushOne(engine: Incremental): number {
   return elementsOf(before, flushed);
 }
 
-/** Until nothing is left to do. Answers what `see` said after each flush. */
+/** Flushes until nothing is left to do. Returns what `see` returned after each flush. */
 function flushAll<T>(engine: Incremental, see: (elements: number) => T): T[] {
   const seen: T[] = [];
   do seen.push(see(flushOne(engine)));
@@ -101,7 +101,7 @@ function flushAll<T>(engine: Incremental, see: (elements: number) => T): T[] {
   return seen;
 }
 
-/** As what the pod is in force. */
+/** The labels with which the pod is in force. */
 function inForce(engine: Incremental): string {
   const waiting = engine.waitingPods();
   const now = waiting.has(HERE) ? waiting.get(HERE)!.pod : engine.cluster.pods.get(HERE)!;
@@ -191,7 +191,7 @@ test('what asks few pods, is another pod’s class already, or is what it was, i
   beside.apply(here('a'));
   flushOne(beside);
   expect(inForce(beside)).toBe('a');
-  beside.apply(here('b')); // nobody’s any more
+  beside.apply(here('b')); // no pod has this label any more
   flushOne(beside);
   beside.apply(here('a'));
   flushOne(beside);
@@ -222,7 +222,7 @@ test('pods with one new class have it in one flush, and of a namespace one class
 });
 
 describe('while it waits', () => {
-  /** Of which a flush was not enough. */
+  /** An engine for which one flush was not enough. */
   function waitingEngine(): Incremental {
     const engine = engineOf([here('a')]);
     engine.apply(here('b'));

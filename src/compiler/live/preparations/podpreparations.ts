@@ -1,15 +1,16 @@
 /**
- * Pods of this node that say something else, or whose namespace does. By that a pod may be in classes that no other pod is
- * in, whose groups are all new: it is taken in when these are there.
+ * Pods of this node whose labels, or whose namespace's labels, have changed. They may need classes that no other pod is
+ * in and whose groups are all new. So such a pod is applied only when its classes are prepared:
  *
- *     relabelled ─▶ its classes are in use, or made ready, or ask few pods ── yes ─▶ taken in
+ *     relabelled ─▶ its classes are in use, are prepared, or look at few pods ── yes ─▶ applied
  *                      │ no
- *                      ├─▶ it waits as it was; of each namespace, what the first one needs is made ready (preparations.ts)
- *                      └─▶ its patience is at an end ─▶ taken in as one that awaits its allowances ─▶ they are ready: whole
+ *                      ├─▶ it stays as it was, and the classes of the first such pod of each namespace are
+ *                      │   prepared (preparations.ts)
+ *                      └─▶ it has waited too long ─▶ applied isolated only ─▶ its classes are prepared ─▶ applied whole
  *
- * Whoever awaits allowances is isolated by all that selects it, and denied what that denies, and nothing is allowed to it
- * by a policy. That takes no groups but those of denials. So a label is in force after the patience at the latest, and to
- * relabel a pod again and again makes no flush longer than another.
+ * A pod that is isolated only is isolated by every policy that selects it, is denied what these deny, and is allowed
+ * nothing. That needs no groups but those of deny rules. So a label takes effect after the longest wait at the latest,
+ * and relabelling a pod again and again makes no flush longer.
  */
 import { namespaceOfPod, type Pod, type PodKey, sameNamespace } from '../../../model/cluster.ts';
 import { ASKED_AS_ENTRY } from '../../../model/policysize.ts';
@@ -20,31 +21,31 @@ import type { LiveParts } from '../liveparts.ts';
 import type { KnownPod } from '../pods/podindex.ts';
 import { countAskedBy, type LivePreparations, type PreparationRequest } from './preparations.ts';
 
-/** For how many flushes a pod stays what it was: ten in a second. */
+/** For how many flushes a pod stays as it was. There are ten flushes in a second. */
 export interface PodPatience {
-  /** What selects it now isolates it where it was not isolated, or denies more. */
+  /** Where its new policies isolate it in a direction in which it was not isolated, or deny more. */
   readonly isolating: number;
-  /** As for an edit of a policy that allows less. */
+  /** In other cases; as long as for an edit of a policy that allows less. */
   readonly others: number;
 }
 
 export const POD_PATIENCE: PodPatience = { isolating: 10, others: 600 };
 
-/** How a pod is taken in by this flush. */
+/** How a flush applies a pod. */
 interface Admission {
-  /** Nothing where it stays as it is in force. */
+  /** The pod as it is applied; undefined if it stays as it was. */
   readonly as: Pod | undefined;
-  /** For the next flush there is more to be taken in of it. */
+  /** Whether a later flush has to apply it again. */
   readonly waits: boolean;
-  /** About how many pods its new groups ask. */
+  /** About how many pods its new groups look at. */
   readonly asks: number;
 }
 
 interface Waiting {
   readonly since: number;
-  /** The classes that it will be in, and nobody is in now. */
+  /** The classes that it will be in and that have no pod now. */
   missing: readonly PodClass[];
-  /** As it has been taken in meanwhile, without allowances. */
+  /** The pod as it was applied isolated only. */
   closed: KnownPod | undefined;
 }
 
@@ -52,7 +53,7 @@ export class PodPreparations {
   readonly #live: LiveParts;
   readonly #preparations: LivePreparations;
   readonly #patience: PodPatience;
-  /** Who came first is first. */
+  /** In the order in which they began to wait. */
   readonly #waiting = new Map<PodKey, Waiting>();
   #flushes = 0;
 
@@ -62,7 +63,7 @@ export class PodPreparations {
     this.#patience = patience;
   }
 
-  /** A pod that is in force otherwise is to be this, where a flush may ask `most` pods. */
+  /** Decides how a flush with a budget of `most` pods applies a pod of which only labels have changed. */
   admit(next: KnownPod, most: number): Admission {
     const { key } = next.pod;
     const classes = this.#live.placements.classesOf(next);
@@ -75,12 +76,12 @@ export class PodPreparations {
     return { as: this.#meanwhile(next, classes, missing), waits: true, asks: 0 };
   }
 
-  /** It is taken in now whatever it needs, or is gone. */
+  /** Call when the pod is applied whatever it needs, or is gone. */
   forget(key: PodKey): void {
     this.#waiting.delete(key);
   }
 
-  /** A flush has taken in what it can: of those that wait, the first one of each namespace is made ready. */
+  /** Call at the end of a flush: prepares the classes of the first waiting pod of each namespace. */
   prepare(): void {
     this.#flushes++;
     const first = new Map<string, Waiting>();
@@ -88,14 +89,14 @@ export class PodPreparations {
       const namespace = namespaceOfPod(key);
       if (!first.has(namespace)) first.set(namespace, waiting);
     }
-    // What it was may take the room that its classes need: it goes when it awaits its allowances.
+    // A preparation may wait for room that the pod's former classes take; these end when the pod is isolated only.
     const requests = [...first.values()].flatMap(({ missing, closed }) =>
       missing.map(podClass => comingOf(podClass, closed === undefined)),
     );
     this.#preparations.request('pod', requests);
   }
 
-  /** About how many pods are asked for what is neither there nor made ready; no further than to beyond `most`. */
+  /** About how many pods the groups that are neither in use nor prepared look at; stops counting beyond `most`. */
   #asks(missing: readonly PodClass[], most: number): number {
     let asked = 0;
     for (const podClass of missing) {
@@ -108,7 +109,7 @@ export class PodPreparations {
     return asked;
   }
 
-  /** Nothing where it stays as it is. */
+  /** The pod as it is applied while its classes are not prepared; undefined if it stays as it was. */
   #meanwhile(next: KnownPod, classes: readonly PodClass[], missing: readonly PodClass[]): Pod | undefined {
     const { key } = next.pod;
     const { since = this.#flushes, closed } = this.#waiting.get(key) ?? {};
@@ -132,7 +133,7 @@ function isSame(a: KnownPod | undefined, b: KnownPod): boolean {
   return a?.pod === b.pod && sameNamespace(a.namespace, b.namespace);
 }
 
-/** In one direction: where there are NetworkPolicies already, more of them only allow more. */
+/** In one direction: where NetworkPolicies select the pod already, further ones only allow more. */
 function isolatesMore(before: PodClass | undefined, after: PodClass): boolean {
   const known = new Set(before?.policies.map(({ tier, id }) => (tier === 'networkpolicy' ? tier : id)));
   return after.policies.some(({ tier, id }) => !known.has(tier === 'networkpolicy' ? tier : id));

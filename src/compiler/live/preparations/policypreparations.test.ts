@@ -1,4 +1,4 @@
-/** Changes of a namespace in which every pod is in a class of its own, beside policies that select all of them. */
+/** Changes in a namespace in which each pod is in a class of its own, beside policies that select all pods. */
 import { expect, test } from 'vitest';
 import { AWAITED, flushedEngineOf, readying } from '../../../../test/support/agent/engine.ts';
 import {

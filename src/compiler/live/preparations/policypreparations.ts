@@ -1,10 +1,10 @@
 /**
- * Changes of policies that are about to be taken in, made ready before (preparations.ts). What each needs is what the
- * classes need in which the pods of this node will be by it.
+ * Prepares changes of policies before they are applied (preparations.ts): the classes in which the pods of this node
+ * will be after the change, and the groups that these need.
  *
- *     prepare(changes) ─▶ flushes make ready what they need ─▶ isReady ─▶ the change is noted
+ *     want(changes) ─▶ flushes prepare what they need ─▶ isReady ─▶ the change is applied
  *
- * Of a namespace whose classes are much by themselves, changes are made ready together (together.ts).
+ * Changes of an oversized namespace are prepared together (`NamespaceBatch`).
  */
 import {
   DIRECTIONS,
@@ -22,26 +22,28 @@ import type { LiveParts } from '../liveparts.ts';
 import type { IndexedPod } from '../pods/podindex.ts';
 import { countAskedBy, type LivePreparations, type PreparationRequest } from './preparations.ts';
 
-/** Who asks more is many anyway. */
+/** Counting stops here: more is as good as this. */
 const MOST_COUNTED = 20_000;
-/** Entries of small policies, of all pods of a namespace, that the flush may make anew that takes their changes in. */
+/**
+ * Entries of small policies, summed over the pods of a namespace, that one flush may compile again to apply changes.
+ */
 export const MOST_AT_ONCE = 100_000;
 
-/** It has peers of which only the cluster tells how many they are. */
+/** Whether it has peers of which the policy's text does not say how many there are. */
 function asksCluster(policy: Policy | undefined): boolean {
   const isOfCluster = ({ peers }: Rule) =>
     peers !== 'any' && peers.some(({ kind }) => kind === 'pods' || kind === 'nodes');
   return policy !== undefined && !policy.audited && rulesOf(policy).some(isOfCluster);
 }
 
-/** To make its rules takes long by itself. */
+/** Whether compiling its rules alone takes long. */
 function isLarge(policy: Policy | undefined): boolean {
   return (
     policy !== undefined && !policy.audited && DIRECTIONS.some(direction => !isSmallPolicy(policy, direction))
   );
 }
 
-/** Of a oversized namespace. */
+/** The batch of an oversized namespace that is being prepared. */
 interface Next {
   readonly together: NamespaceBatch;
   readonly request: PreparationRequest;
@@ -51,7 +53,7 @@ export class PolicyPreparations {
   readonly #live: LiveParts;
   readonly #preparations: LivePreparations;
   readonly #mostEntries: number;
-  /** By namespace. */
+  /** Batches by namespace. */
   #oversized: ReadonlyMap<string, Next> = new Map();
 
   constructor(live: LiveParts, preparations: LivePreparations, mostEntries: number) {
@@ -60,7 +62,9 @@ export class PolicyPreparations {
     this.#mostEntries = mostEntries;
   }
 
-  /** From now on of these changes, and of no others; of a oversized namespace those that come first are the first. */
+  /**
+   * Prepares these changes from now on, and no others. The changes of an oversized namespace come in the given order.
+   */
   want(changes: readonly PolicyChange[]): void {
     const oversized = new Map<string, Next>();
     const alone: PreparationRequest[] = [];
@@ -75,7 +79,7 @@ export class PolicyPreparations {
     ]);
   }
 
-  /** Of a change that is wanted, or has nothing to prepare. */
+  /** Whether a change that was passed to `want` is prepared, or needs no preparation. */
   isReady(change: PolicyChange): boolean {
     const namespace = namespaceOfPolicy(change.id);
     if (!this.isOversized(namespace))
@@ -84,14 +88,14 @@ export class PolicyPreparations {
     return next !== undefined && isAmong(next.together, change) && this.#preparations.isReady(next.request);
   }
 
-  /** Its pods have so many entries in their classes that changes of its policies are made ready together. */
+  /** Whether the classes of its pods have so many entries that changes of its policies are prepared together. */
   isOversized(namespace: string): boolean {
     return this.#live.classes.entriesIn(namespace) > this.#mostEntries;
   }
 
   /**
-   * About how many pods its groups would ask if none of them were there yet, with those of what it is merged with; no
-   * further than to `MOST_COUNTED`.
+   * About how many pods the groups of the change would look at if none existed, with the groups that it is merged into;
+   * stops counting at `MOST_COUNTED`.
    */
   asks(change: PolicyChange): number {
     if (!this.#isNeeded(change)) return 0;
@@ -141,7 +145,7 @@ export class PolicyPreparations {
     };
   }
 
-  /** Found out once as long as pods are in the classes where they are: it is asked for each of the changes. */
+  /** Computes the value again only when pods have moved to other classes: it is needed for each change. */
   #asLongAsPlaced<T>(find: () => T): () => T {
     let found: { readonly version: number; readonly value: T } | undefined;
     return () => {
@@ -160,24 +164,24 @@ export class PolicyPreparations {
   }
 }
 
-/** As pods will have it: one that is audited is in no class. */
+/** The change as pods see it: an audited policy is in no class. */
 function inForce({ id, value }: PolicyChange): PolicyChange {
   return { id, value: value?.audited ? undefined : value };
 }
 
 /**
- * Changes of a namespace's policies that are made ready as one, and taken in as one: its classes are made once for all of
- * them.
+ * Changes of a namespace's policies that are prepared and applied as one, so that its classes are compiled once for all
+ * of them.
  */
 type NamespaceBatch = ReadonlyMap<PolicyId, Policy | undefined>;
 
-/** In entries, and one for each change: they are taken in by one flush. */
+/** In entries, and one more for each change: one flush applies them. */
 const MOST = 1_000;
 
 /**
- * Those that are next, where `waiting` are left of the namespace, the first ones first. Of those `before` all stay of which
- * no other version has come: such a one waits for the next turn, and whoever edits a policy without end keeps nobody else
- * waiting. The same object where all stay.
+ * The next batch of a namespace with these `waiting` changes, in their order. Changes of the batch `before` stay in it
+ * unless a later version of the policy has come; that one waits for another batch, so that editing a policy again and
+ * again delays no other change. Returns `before` itself if all of it stays.
  */
 export function nextTogether(
   waiting: readonly PolicyChange[],
@@ -191,7 +195,7 @@ export function nextTogether(
   return togetherOf(firstOf(waiting));
 }
 
-/** In that very version. */
+/** Whether the batch has exactly this version of the policy. */
 function isAmong(together: NamespaceBatch, { id, value }: PolicyChange): boolean {
   return together.has(id) && together.get(id) === value;
 }
@@ -204,7 +208,7 @@ function togetherOf(changes: readonly PolicyChange[]): NamespaceBatch {
   return new Map(changes.map(({ id, value }) => [id, value]));
 }
 
-/** The first one in any case. */
+/** As many changes as fit, and at least one. */
 function firstOf(changes: readonly PolicyChange[]): PolicyChange[] {
   let sum = 0;
   return changes.filter(({ value }, at) => {

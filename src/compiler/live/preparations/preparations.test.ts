@@ -1,4 +1,4 @@
-/** Policies of hundreds of groups of hundreds of pods, made ready before they are taken in. */
+/** Policies with hundreds of groups of hundreds of pods, which are prepared before they are applied. */
 import { describe, expect, test } from 'vitest';
 import { AWAITED, flushedEngineOf, NODE, readying } from '../../../../test/support/agent/engine.ts';
 import {
@@ -23,14 +23,14 @@ import { type TimeBudget, UNLIMITED_TIME } from '../workbudget.ts';
 
 const SELECTORS = 240;
 const PODS = 400;
-/** Of each policy that is merged with others. */
+/** The ports of each policy that is merged with others. */
 const MERGED_PORTS = 20;
 
 function pod(n: number, app: string, node = 'n2'): ClusterEvent {
   return podEvent(tenantPod('tenant', n, { labels: { app }, node }));
 }
 
-/** Each selector is a set of its own: of the pods that are red, or have another label of this version. */
+/** Each selector is a set of its own: red pods, or pods with another label of this version. */
 function selecting(name: string, version = 0): Policy {
   const rules = rulesOfPods('tenant', SELECTORS, n => isIn('app', 'red', `${name}-${version}-${n}`));
   return ingressPolicy(`tenant/${name}`, rules);
@@ -45,7 +45,7 @@ const pods = [
 const eventOf = ({ id, value }: PolicyChange): ClusterEvent =>
   value === undefined ? { type: 'policy', key: id } : policyEvent(value);
 
-/** How many members the sets have that are not in the other ruleset. */
+/** How many set members are not in the other ruleset. */
 function newElements(before: Ruleset, { tables }: Ruleset): number {
   const known = before.tables.get('ip')!.sets;
   const made = [...tables.get('ip')!.sets.values()].filter(
@@ -54,7 +54,7 @@ function newElements(before: Ruleset, { tables }: Ruleset): number {
   return made.reduce((sum, { elements }) => sum + elements.size, 0);
 }
 
-/** Flushes until nothing is left to do; answers how many elements the new sets of each had. */
+/** Flushes until nothing is left to do. Returns how many elements the new sets of each flush had. */
 function flushAll(engine: Incremental, before: Ruleset): { counts: number[]; last: Ruleset } {
   const counts: number[] = [];
   let last = before;
@@ -86,7 +86,7 @@ test('a policy that is noted when it is ready makes no elements of its peers any
   engine.prepare([changeOf(policy)]);
   engine.flush();
   const before = wholeOf(engine.flushing());
-  engine.apply(pod(3, 'blue')); // follows meanwhile
+  engine.apply(pod(3, 'blue')); // is applied meanwhile
   engine.apply(policyEvent(policy));
   engine.prepare([]);
   const now = wholeOf(engine.flushing());
@@ -104,7 +104,7 @@ test('another version of what is in force keeps what both need, and what is not 
   engine.prepare([]);
   assertExactly(engine.flush(), clusterOf(events));
   const same = selecting('many');
-  engine.prepare([changeOf(same)]); // of groups that live already nothing is made
+  engine.prepare([changeOf(same)]); // groups that exist already are not filled again
   wholeOf(engine.flushing());
   expect(engine.isPrepared(changeOf(same))).toBe(true);
 });
@@ -132,7 +132,7 @@ test('of two policies each has its turn, however little a flush has room for', (
 });
 
 test('policies of many tenants begin in several flushes, whoever is edited meanwhile', () => {
-  const engine = flushedEngineOf(pods, { mostAsked: 20 * PODS }); // room for a group of each
+  const engine = flushedEngineOf(pods, { mostAsked: 20 * PODS }); // enough for one group of each policy
   const names = (kind: string, count: number) => Array.from({ length: count }, (_, n) => `${kind}-${n}`);
   const [edited, others] = [names('edited', 4), names('other', 8)];
   const kept = others.map(name => selecting(name));
@@ -157,13 +157,13 @@ test('what has no peers in the cluster, or selects no pod here, needs no prepara
   expect([counts, engine.isPrepared(changeOf(nowhere))]).toEqual([[0], true]);
 });
 
-/** Small ones with the same ports, each with selectors of its own: what their pods may be reached by is merged. */
+/** Small policies with the same ports and selectors of their own: their peers are merged into common sets. */
 function merged(name: string, version = 0): Policy {
   const { ingress } = selecting(name, version);
   return ingressPolicy(`tenant/${name}`, ingress!.slice(0, MERGED_PORTS));
 }
 
-/** As the agent does it: in force as soon as it is ready. Answers the most new elements that a flush had. */
+/** Applies the change as soon as it is prepared, as the agent does. Returns the most new elements that a flush had. */
 function takeIn(engine: Incremental, change: PolicyChange): number {
   const flushed = [engine.flush(), ...readying(engine, [change])];
   engine.apply(eventOf(change));
@@ -225,13 +225,13 @@ describe('of policies that are merged', () => {
   });
 });
 
-/** A port each, for a network. */
+/** Many rules, each with a port of its own, for one network. */
 function ofManyRules(version = 0): Policy {
   const rules = Array.from({ length: 1000 }, (_, n) => allowNetwork(n, 1000 + n + (n === 0 ? version : 0)));
   return ingressPolicy('tenant/rules', rules);
 }
 
-/** Of the next flush. */
+/** How many pieces the next flush has. */
 function piecesOf(engine: Incremental, timeBudget = UNLIMITED_TIME): number {
   const flushing = engine.flushing(timeBudget);
   let pieces = 1;

@@ -1,17 +1,16 @@
 /**
- * What is about to happen to pods of this node, and what they will need by it: their classes, which are made in pieces,
- * and the groups of peers of those. A group takes in all of its pods when it begins, and a change may need hundreds of
- * them: they begin before it, some in each flush, while nothing in force leads to them. Whoever changes a policy of a
- * thousand rules or of thousands of members, or relabels a pod that such policies select, waits for itself, and nobody
- * for it.
+ * Prepares what pods of this node will need after a change: their classes, which are compiled in pieces, and the peer
+ * groups of those. Filling a group adds all of its pods at once, and a change may need hundreds of groups: some are
+ * filled in each flush before the change is applied, while no rule in force looks them up. So a change of a policy with
+ * a thousand rules or thousands of members, or of a pod that such policies select, delays itself and no other change.
  *
- *     request(…) ─▶ the classes that pods will be in are made ─▶ each flush begins some groups, of each request one
- *                      in turn, and then puts up chains (preparedclasses.ts) ─▶ isReady ─▶ it is taken in, and finds its classes
- *                      made and its groups full
+ *     request(…) ─▶ the target classes are compiled ─▶ each flush fills some groups, of each request one in turn,
+ *                      and then stages chains (preparedclasses.ts) ─▶ isReady ─▶ the change is applied, and finds
+ *                      its classes compiled and its groups filled
  *
- * What is merged of several policies depends on all of them: where that is something else meanwhile, the classes
- * are made again. What the rules mean never depends on any of it: a change that is taken in without it has its groups in
- * the same flush.
+ * Merged peers depend on all policies of a class: if one of these changes meanwhile, the class is compiled again. The
+ * meaning of the rules never depends on preparations: a change that is applied without one fills its groups in that
+ * flush.
  */
 import type { Pieces } from '../../../lib/collections/pieces.ts';
 import type { Family } from '../../../model/address.ts';
@@ -25,49 +24,49 @@ import type { LiveGroups } from '../groups/groups.ts';
 import type { PodIndex } from '../pods/podindex.ts';
 import type { WorkBudget } from '../workbudget.ts';
 
-/** What the changes may weigh that begin in one flush; a single one may weigh more. */
+/** The weight of the requests that may begin in one flush; a single request may weigh more. */
 const MOST_BEGUN = 3_000;
-/** A group that asks about fewer pods than this costs as if it asked about so many. */
+/** A group counts as if it looked at no fewer pods than this. */
 const LEAST_ASKED = 20;
 
-/** Where the classes of the pods are others each time that it is ready, it goes as it is. */
+/** A request whose classes have changed so often whenever it was ready is not prepared again. */
 const MOST_TRIES = 10;
 
-/** A change of a policy (policypreparations.ts), or that a pod is in another class (podpreparations.ts). */
+/** A change of a policy (policypreparations.ts), or a pod that moves to another class (podpreparations.ts). */
 export interface PreparationRequest {
   readonly of: 'policy' | 'pod';
   readonly key: string;
-  /** Whose room for members it needs; empty where it is nobody's. */
+  /** The namespace whose quota its members count for; empty if there is none. */
   readonly namespace: string;
-  /** It is not ready as long as there is no room. */
+  /** Whether it becomes ready only when the quota has room. */
   readonly waitsForRoom?: boolean;
-  /** Of what it says: where it is another one, it is another request. */
+  /** The version that is prepared: another version is another request. */
   readonly version?: object | undefined;
-  /** In entries: about how long it takes to make its classes. */
+  /** In entries: a measure of how long its classes take to compile. */
   readonly weight: number;
-  /** What its classes depend on, as that is now. */
+  /** The objects that its classes depend on, as they are now. */
   inputs(): ReadonlySet<object>;
-  /** The classes that pods will be in by it. */
+  /** The classes that pods will be in after the change. */
   targetClasses(): Pieces<readonly PodClass[]>;
 }
 
 interface Preparation {
   readonly request: PreparationRequest;
-  /** As it was when it was begun. */
+  /** The inputs as they were when it began. */
   readonly inputs: ReadonlySet<object>;
   readonly targetClasses: readonly PodClass[];
-  /** Groups that live, and do so until the preparation ends. */
+  /** Groups that it uses, so that they are kept until it ends. */
   readonly held: Need[];
   readonly missing: Need[];
-  /** Classes that do not go ahead yet. */
+  /** Classes that are not staged yet. */
   readonly unsent: PodClass[];
-  /** How many members the groups have that it brought to life. */
+  /** How many members the groups have that it has filled. */
   filled: number;
   /** How often it was begun. */
   readonly tries: number;
 }
 
-/** A preparation that a flush has begun, and another one goes on with. */
+/** A preparation whose classes are compiled over several flushes. */
 interface Beginning {
   readonly request: PreparationRequest;
   readonly pieces: Pieces<Preparation>;
@@ -77,12 +76,12 @@ export class LivePreparations {
   readonly #groups: LiveGroups;
   readonly #classes: LiveClasses;
   readonly #stagesPrepared: boolean;
-  /** Those whose last turn is longest ago come first. */
+  /** In the order of their last turns, the oldest first. */
   readonly #preparations = new Map<string, Preparation>();
   #wanted: ReadonlyMap<string, PreparationRequest> = new Map();
-  /** Those whose last turn is longest ago come first. */
+  /** In the order of their last turns, the oldest first. */
   readonly #beginnings = new Map<string, Beginning>();
-  /** No group was filled because somebody waited: once, and not twice in a row. */
+  /** Whether the last flush filled no group because an event was waiting: that is not done twice in a row. */
   #isPassedOver = false;
 
   constructor(groups: LiveGroups, classes: LiveClasses, stagesPrepared: boolean) {
@@ -91,7 +90,7 @@ export class LivePreparations {
     this.#stagesPrepared = stagesPrepared;
   }
 
-  /** From now on, of policies or of pods, these and no others. */
+  /** Prepares these requests for policies, or for pods, from now on, and no others of that kind. */
   request(of: PreparationRequest['of'], requests: Iterable<PreparationRequest>): void {
     const others = [...this.#wanted.values()].filter(request => request.of !== of);
     this.#wanted = new Map([...others, ...requests].map(request => [request.key, request]));
@@ -102,7 +101,7 @@ export class LivePreparations {
     return preparation !== undefined && this.#isOf(preparation, request) && isDone(preparation);
   }
 
-  /** Something is left to do. */
+  /** Whether something is left to prepare. */
   get isBehind(): boolean {
     return (
       this.#wanted.size !== this.#preparations.size ||
@@ -110,7 +109,10 @@ export class LivePreparations {
     );
   }
 
-  /** New groups may ask about as many pods as there is time for; of what takes long a moment's work is done where somebody waits. */
+  /**
+   * Continues the preparations. New groups may look at as many pods as the budget allows; while an event waits, long
+   * work is limited to a moment.
+   */
   *advance(budget: WorkBudget): Pieces<void> {
     yield* this.#beginSome(budget);
     for (const preparation of this.#preparations.values())
@@ -119,7 +121,7 @@ export class LivePreparations {
     if (!this.#isPassedOver) yield* this.#fill(budget);
   }
 
-  /** To make what a change needs takes long by itself: others begin in later flushes. */
+  /** Compiling the classes of a change may take long: other requests then begin in later flushes. */
   *#beginSome({ isAwaited, moment }: WorkBudget): Pieces<void> {
     this.#beginWanted();
     const isBrief = moment();
@@ -131,7 +133,7 @@ export class LivePreparations {
           break;
         }
         if (isAwaited() && !isBrief()) {
-          // What takes hundreds of pieces keeps no other waiting.
+          // A request that takes hundreds of pieces does not keep others waiting.
           this.#beginnings.delete(beginning.request.key);
           this.#beginnings.set(beginning.request.key, beginning);
           return;
@@ -143,7 +145,7 @@ export class LivePreparations {
     }
   }
 
-  /** Whoever edits a policy again and again has a new change, which goes behind those of others. */
+  /** A new version of a policy is a new request, which comes behind all others. */
   #beginWanted(): void {
     for (const [key, { request, pieces }] of this.#beginnings) {
       if (isVersionOf(request, this.#wanted.get(key))) continue;
@@ -162,12 +164,12 @@ export class LivePreparations {
     const { key } = preparation.request;
     const before = this.#preparations.get(key);
     this.#beginnings.delete(key);
-    // What both hold stays alive.
+    // Released after the new one has its groups, so that groups of both are kept.
     if (before !== undefined) this.#end(before);
     this.#preparations.set(key, preparation);
   }
 
-  /** It is about this very version, and what it depends on is what it was. */
+  /** Whether the preparation is for exactly this version, and its inputs have not changed. */
   #isOf({ request, inputs, tries }: Preparation, now: PreparationRequest): boolean {
     if (!isVersionOf(request, now)) return false;
     if (tries >= MOST_TRIES) return true;
@@ -175,7 +177,9 @@ export class LivePreparations {
     return current.size === inputs.size && [...current].every(part => inputs.has(part));
   }
 
-  /** Groups that live already are held from here on: the version before it, which is in force, may go. */
+  /**
+   * Uses the groups that exist already from now on, because the former version of the policy may be deleted meanwhile.
+   */
   *#begin(request: PreparationRequest, before: Preparation | undefined): Pieces<Preparation> {
     const tries = before !== undefined && isVersionOf(before.request, request) ? before.tries + 1 : 1;
     const inputs = request.inputs();
@@ -200,7 +204,7 @@ export class LivePreparations {
     return preparation;
   }
 
-  /** All, or where another request is begun instead, none. */
+  /** Compiles all of the classes; returns none if another version is requested meanwhile. */
   *#build(targetClasses: readonly PodClass[]): Pieces<ClassBuilder[]> {
     const builders: ClassBuilder[] = [];
     const prepared: PodClass[] = [];
@@ -216,7 +220,10 @@ export class LivePreparations {
     }
   }
 
-  /** Of each one group in turn; the next flush goes on with the one whose last turn is longest ago. */
+  /**
+   * Fills one group of each preparation in turn. The next flush goes on with the preparation whose last turn is longest
+   * ago.
+   */
   *#fill(budget: WorkBudget): Pieces<void> {
     let asked = 0;
     for (let behind = [...this.#preparations.values()]; behind.length > 0; ) {
@@ -225,14 +232,14 @@ export class LivePreparations {
         const { request } = preparation;
         asked += this.#goOn(preparation);
         this.#preparations.delete(request.key);
-        this.#preparations.set(request.key, preparation); // behind all others
+        this.#preparations.set(request.key, preparation); // moves it behind all others
         yield;
         if (asked >= budget.most()) return;
       }
     }
   }
 
-  /** A group, or when all are there what goes ahead of a class; answers what it cost, in pods that were asked. */
+  /** Fills a group, or stages a class if all groups are filled. Returns the cost, in pods that were looked at. */
   #goOn(preparation: Preparation): number {
     const need = preparation.missing.pop();
     return need === undefined
@@ -247,7 +254,10 @@ export class LivePreparations {
     return asked;
   }
 
-  /** Where there is no room, whoever takes it in finds that out, unless it waits for room. */
+  /**
+   * If the quota has no room, the preparation counts as done, and the policy is refused when it is applied, unless the
+   * request waits for room.
+   */
   #mayGoOn(preparation: Preparation): boolean {
     const { request, missing, unsent } = preparation;
     if (missing.length === 0 || this.#hasRoom(preparation)) return !isDone(preparation);
@@ -276,24 +286,24 @@ function isVersionOf(request: PreparationRequest, other: PreparationRequest | un
   return other !== undefined && other.version === request.version;
 }
 
-// The groups that classes need which are made and in no table yet.
+// The groups of compiled classes that are in no table yet.
 
-/** A group in the tables that will name it. */
+/** A group, and the table that will look it up. */
 interface Need {
   readonly group: NamedGroup;
   readonly families: readonly Family[];
 }
 
-/** Each once. */
+/** The groups that the classes need, each once. */
 function needsOf(builders: readonly ClassBuilder[]): Need[] {
-  // A part is many classes'.
+  // Many classes share a part.
   const distinct = new Set<Builder>(
     builders.flatMap(builder => [builder, ...[...builder.shared].map(({ made }) => made)]),
   );
   const uses = [...distinct].flatMap(({ family, groups }) =>
     [...groups.values()].map(group => ({ group, family })),
   );
-  const ofPods = uses.filter(({ group }) => group.group.kind !== 'names'); // answers fill those
+  const ofPods = uses.filter(({ group }) => group.group.kind !== 'names'); // groups of names are filled by DNS answers
   const byName = Map.groupBy(ofPods, ({ group }) => group.name).values();
   return [...byName].map(its => ({
     group: its[0]!.group,
@@ -301,7 +311,7 @@ function needsOf(builders: readonly ClassBuilder[]): Need[] {
   }));
 }
 
-/** How many pods and namespaces are looked at for the peers of these rules; no further than to `most`. */
+/** How many pods and namespaces are looked at for the peers of these rules; stops counting at `most`. */
 export function countAskedBy(rules: Iterable<Rule>, podIndex: PodIndex, most: number): number {
   let asked = 0;
   for (const { peers } of rules)

@@ -1,4 +1,4 @@
-/** A change that is made ready again, since some of the classes that it is about are others by now. */
+/** A change that has to be prepared again because some of the classes that it affects have changed meanwhile. */
 import { expect, test } from 'vitest';
 import { flushedEngineOf } from '../../../../test/support/agent/engine.ts';
 import {

@@ -1,4 +1,4 @@
-/** Classes that pods will be in soon: made, put nowhere, and found made when pods join them. */
+/** Classes that pods will join soon. They are compiled, but not in use, and are found here when pods join them. */
 import { getOrMake } from '../../../lib/collections/getormake.ts';
 import type { Family } from '../../../model/address.ts';
 import { chainsEqual, setsEqual } from '../../../nft/plan/equal.ts';
@@ -17,24 +17,24 @@ interface PreparedClass {
 interface Known {
   prepared: PreparedClass;
   uses: number;
-  /** It may be in the tables before pods are in it (aheadOf). */
+  /** Whether it may be staged: in the tables before pods join it. */
   isSent: boolean;
 }
 
 export class PreparedClasses {
-  /** By name: of versions of its policies one each, for changes that are ready beside each other. */
+  /** By name: one for each version of its policies, because several changes may be prepared at once. */
   readonly #classes = new Map<string, Known[]>();
-  /** How many of them have each part. */
+  /** How many of them need each part. */
   readonly #parts = new Map<Part, number>();
   readonly #sentParts = new WeakSet<Part>();
 
-  /** What was made of the class with these very policies. */
+  /** The builders of the class with exactly these policy objects, if it is prepared in that form. */
   madeOf(name: string, podClass: PodClass, isBundled: boolean): readonly ClassBuilder[] | undefined {
     const prepared = this.#of(name, podClass)?.prepared;
     return prepared?.isBundled === isBundled ? prepared.builders : undefined;
   }
 
-  /** How it was made; nothing where it was not. */
+  /** Whether the class was prepared with bundled policies; undefined if it is not prepared. */
   isBundled(name: string, podClass: PodClass): boolean | undefined {
     return this.#of(name, podClass)?.prepared.isBundled;
   }
@@ -44,8 +44,8 @@ export class PreparedClasses {
   }
 
   /**
-   * From now on, in place of what the class was with these policies, until it is forgotten as often as it was added. Answers
-   * what nobody finds any more.
+   * Keeps a class, in place of an earlier one with the same policies, until `forget` was called as often as `add`.
+   * Returns the builders that are no longer kept.
    */
   add(name: string, prepared: PreparedClass): readonly ClassBuilder[] {
     const known = this.#of(name, prepared.podClass);
@@ -59,7 +59,7 @@ export class PreparedClasses {
     return this.#drop(before!);
   }
 
-  /** Answers what nobody finds any more. */
+  /** Returns the builders that are no longer kept. */
   forget(name: string, podClass: PodClass): readonly ClassBuilder[] {
     const known = this.#of(name, podClass);
     if (known === undefined || --known.uses > 0) return [];
@@ -69,7 +69,7 @@ export class PreparedClasses {
     return this.#drop(known.prepared);
   }
 
-  /** It goes ahead from now on; answers what of it never did. */
+  /** Stages the class from now on. Returns its builders that were not staged before. */
   send(name: string, podClass: PodClass): readonly Builder[] {
     const known = this.#of(name, podClass);
     if (known === undefined || known.isSent) return [];
@@ -80,7 +80,7 @@ export class PreparedClasses {
     return [...builders, ...parts.map(({ made }) => made)];
   }
 
-  /** Those that go ahead, the first ones first. */
+  /** The classes that are staged, in the order in which they were staged. */
   sent(): (readonly ClassBuilder[])[] {
     const known = [...this.#classes.values()].flat().filter(({ isSent }) => isSent);
     return known.map(({ prepared }) => prepared.builders);
@@ -109,7 +109,7 @@ interface Named {
   readonly sets: ReadonlyMap<string, NftSet>;
 }
 
-/** What the classes that pods are in need, by name, and the groups that have sets. */
+/** The objects that the classes of pods need, by name, and the groups that have sets. */
 export interface InForce {
   chain(family: Family, name: string): Chain | undefined;
   set(family: Family, name: string): NftSet | undefined;
@@ -124,13 +124,13 @@ export const NOTHING_STAGED: Staged = {
 };
 
 /**
- * Classes that pods will be in soon, in the tables before anything leads to them: the batch in which pods join them finds
- * their chains there, and is no longer for it. They change nothing for any packet.
+ * The objects of staged classes: classes that pods will join soon, added to the tables before any packet reaches them.
+ * The batch in which pods join them then finds their chains there, which keeps it short. They change the verdict of no
+ * packet.
  *
- * A class goes ahead as a whole or not at all. What is there already by one of its names has to be the very same: what is
- * in force is not touched, and nothing that is ahead leads to what may go.
- *
- * Where two of these classes have one name for different things, the first one goes ahead.
+ * A class is staged as a whole or not at all. An existing object of the same name has to be equal, so that no object in
+ * force is changed and no staged object refers to one that may be deleted. If two of these classes have different
+ * objects of one name, the first class is staged.
  */
 export function stagedObjects(classes: Iterable<readonly ClassBuilder[]>, inForce: InForce): Staged {
   const ahead = { ip: new StagedInFamily('ip', inForce), ip6: new StagedInFamily('ip6', inForce) };
@@ -138,7 +138,7 @@ export function stagedObjects(classes: Iterable<readonly ClassBuilder[]>, inForc
   return ahead;
 }
 
-/** How much there is to put up, in elements of sets: a rule is worth five. */
+/** How much there is to add, in elements of sets: a rule counts as five. */
 export function elementsWorth({ chains, sets }: Builder): number {
   const rules = [...chains.values()].reduce((sum, chain) => sum + 1 + chain.rules.length, 0);
   const elements = [...sets.values()].reduce((sum, set) => sum + set.elements.size, 0);
@@ -150,7 +150,7 @@ class StagedInFamily implements Named {
   readonly sets = new Map<string, NftSet>();
   readonly #family: Family;
   readonly #inForce: InForce;
-  /** Of those that many classes have, each is looked at once. */
+  /** The builders that were added; several classes may share one. */
   readonly #added = new Set<Builder>();
   readonly #unfit = new Set<Builder>();
 
@@ -201,7 +201,7 @@ class StagedInFamily implements Named {
   }
 }
 
-/** Or nothing is there. */
+/** Equal, or not there. */
 function isSame<T>(there: T | undefined, wanted: T, equal: (a: T, b: T) => boolean): boolean {
   return there === undefined || equal(there, wanted);
 }
