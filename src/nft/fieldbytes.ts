@@ -1,4 +1,4 @@
-/** How many bytes the fields of a set's key take. */
+/** The size in bytes of the fields of a set's key. */
 import type { FieldType } from './ruleset.ts';
 
 export const FIELD_BYTES: Readonly<Record<FieldType, number>> = {
@@ -13,14 +13,14 @@ export const FIELD_BYTES: Readonly<Record<FieldType, number>> = {
 const REGISTER_BYTES = 4;
 
 /**
- * NFTA_SET_KEY_LEN. An unpadded concatenation is accepted by the kernel and never matches: the fields of a rule's
- * look-up are in registers of four bytes.
+ * NFTA_SET_KEY_LEN. Each field is padded to registers of four bytes. The kernel accepts an unpadded concatenation, but
+ * no look-up of a rule ever matches it.
  */
 export function keyLength(key: readonly FieldType[]): number {
   return key.length === 1 ? FIELD_BYTES[key[0]!] : paddedLength(key);
 }
 
-/** Every field on registers of its own. */
+/** The length with every field padded to whole registers. */
 export function paddedLength(fields: readonly FieldType[]): number {
   return fields.reduce((length, type) => length + paddedBytes(type), 0);
 }

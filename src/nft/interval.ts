@@ -1,16 +1,16 @@
-/** The elements of an interval set as numbers. */
+/** The elements of an interval set as ranges of integers. */
 import { addressToInt, cidrRange, parseAddress, parseCidr } from '../model/address.ts';
 import { PROTOCOL_NUMBER } from '../model/ipprotocol.ts';
 import type { ElementKey, FieldType, NftSet } from './ruleset.ts';
 
-/** Both ends included. */
+/** A range that includes both of its ends. */
 export interface Interval {
   readonly key: ElementKey;
   readonly first: bigint;
   readonly last: bigint;
 }
 
-/** All of a set, by their first values. */
+/** All elements of a set, sorted by their first values. */
 export function intervals({ key: fields, elements }: Pick<NftSet, 'key' | 'elements'>): Interval[] {
   return [...elements.keys()].map(key => parseInterval(fields[0]!, key)).sort(byFirst);
 }

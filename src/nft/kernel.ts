@@ -1,15 +1,18 @@
-/** The two things a ruleset can be put into: the kernel of this network namespace, and a fake as strict as it. */
+/**
+ * The interface of what rulesets are committed to: the kernel of this network namespace, or a fake that is as strict as
+ * the kernel.
+ */
 
 import type { MissingFeature } from './missingfeature.ts';
 import type { Op } from './plan/op.ts';
 import type { ElementKey, QueueBy, Ruleset } from './ruleset.ts';
 
-/** Counts the changes of all nftables of a network namespace, everybody's. */
+/** Counts the changes of all nftables of a network namespace, whoever makes them. */
 export type Generation = number;
 
 export interface Snapshot {
   readonly ruleset: Ruleset;
-  /** The generation at which all of `ruleset` was read. */
+  /** The generation at which the whole ruleset was read. */
   readonly generation: Generation;
 }
 
@@ -24,19 +27,19 @@ export interface Snapshot {
 export type Owner = 'us' | 'another' | 'nobody' | 'everybody';
 
 export interface Kernel {
-  /** What this kernel lacks, and what we do instead; empty for the newest. */
+  /** What this kernel lacks, and what is done instead; empty for a kernel that lacks nothing. */
   readonly missingFeatures: readonly MissingFeature[];
-  /** By which expression packets can wait for us; undefined where they cannot. */
+  /** The expression that queues packets to user space; undefined if the kernel has none. */
   readonly queue?: QueueBy | undefined;
-  /** Our two tables, read back whole and consistent. Throws KernelError. */
+  /** Reads our tables whole and consistent. Throws KernelError. */
   dump(): Promise<Snapshot>;
   generation(): Promise<Generation>;
-  /** Asks the kernel, in microseconds. We own what we have committed to, until `close`. */
+  /** Reads the owner from the kernel, in microseconds. Tables that we have committed to are ours until `close`. */
   owner(): Promise<Owner>;
   /**
-   * Puts one batch into force, whole or not at all. With `expected`, only if nobody changed anything since that
-   * generation: else KernelError with code ERESTART. Answers the generation that the batch made. An empty batch
-   * changes nothing, except that tables without an owner become ours.
+   * Commits one batch, whole or not at all. With `expected`, only if no other program has changed nftables since that
+   * generation: otherwise it throws KernelError with code ERESTART. Returns the generation that the batch made. An
+   * empty batch changes nothing, except that tables without an owner become ours.
    */
   commit(ops: readonly Op[], expected?: Generation): Promise<Generation>;
   close(): void;
@@ -60,9 +63,9 @@ export type KernelErrorCode =
   | (string & {});
 
 /**
- * Why a batch was refused. `op` is the first step that was refused: what it depends on was taken, so that the
- * fault is its own. Of several elements `key` is the first that was refused. Both are absent where the kernel
- * refused the batch as a whole.
+ * Why a batch was refused. `op` is the first operation that was refused. Operations that it depends on were accepted,
+ * so the mistake is in `op` itself. If it has several elements, `key` is the first that was refused. Both are absent if
+ * the kernel refused the batch as a whole.
  */
 export class KernelError extends Error {
   override readonly name = 'KernelError';

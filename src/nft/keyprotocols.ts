@@ -1,4 +1,4 @@
-/** Protocols that keys have by name, those with ports; the others stand there by their numbers. */
+/** The protocols that keys of sets have by name: those with ports. Other protocols are written as numbers. */
 import { PROTOCOL_NUMBER } from '../model/ipprotocol.ts';
 
 const NAMES = ['tcp', 'udp', 'sctp'] as const;

@@ -1,46 +1,46 @@
 /**
- * How much the kernel takes (`linux/netfilter/nf_tables.h`, `net/netfilter/nf_tables_api.c`). What is larger is
- * refused with the whole batch, so whoever makes rules stays below: test/contract/kernel-contract.ts has a case
- * for each, which runs on nf_tables and on the fake kernel.
+ * Size limits of the kernel (`linux/netfilter/nf_tables.h`, `net/netfilter/nf_tables_api.c`). An object that is larger
+ * makes the kernel refuse the whole batch, so the compiler stays below them. test/contract/kernel-contract.ts has a
+ * case for each limit, which runs on nf_tables and on the fake kernel.
  */
 import type { Expr } from './ruleset.ts';
 
-/** Of a table, chain or set, in bytes: NFT_NAME_MAXLEN without the NUL. More is ERANGE. */
+/** The name of a table, chain or set, in bytes: NFT_NAME_MAXLEN without the NUL. A longer one is ERANGE. */
 export const MAX_NAME_BYTES = 255;
 
-/** Of a rule, set or element, in bytes. The kernel takes 253, but nft 1.0.6 lists none that is longer than this. */
+/** The comment of a rule, set or element, in bytes. The kernel accepts 253, but nft 1.0.6 lists no longer one. */
 export const MAX_COMMENT_BYTES = 127;
 
-/** Of what a rule logs packets under, in bytes: NF_LOG_PREFIXLEN without the NUL. More is ERANGE. */
+/** The prefix of a log expression, in bytes: NF_LOG_PREFIXLEN without the NUL. A longer one is ERANGE. */
 export const MAX_PREFIX_BYTES = 127;
 
 /** NFT_RULE_MAXEXPRS; more is EINVAL. */
 export const MAX_EXPRESSIONS = 128;
 
-/** Of all expressions of a rule as the kernel keeps them: `dlen` of struct nft_rule has 12 bits. More is EFBIG. */
+/** All expressions of a rule as the kernel stores them: `dlen` of struct nft_rule has 12 bits. More is EFBIG. */
 export const MAX_RULE_BYTES = 4095;
 
-/** Fields of a set's key: the type of a concatenation is a u32, of which each field takes six bits. */
+/** Fields of a set's key: the type of a concatenation is a u32, with six bits for each field. */
 export const MAX_KEY_FIELDS = 5;
 
-/** Of a set's key: NFT_DATA_VALUE_MAXLEN. More is EINVAL. */
+/** The key of a set: NFT_DATA_VALUE_MAXLEN. More is EINVAL. */
 export const MAX_KEY_BYTES = 64;
 
 /**
- * Elements that a set can be declared to have room for; one more than was declared is ENFILE. A u32, and kernels
- * since 6.14 keep twice the size of an interval set in it.
+ * The declared size of a set: one element more than declared is ENFILE. It is a u32, and kernels since 6.14 store twice
+ * the size of an interval set in it.
  */
 export const MAX_SET_SIZE = 0x7fffffff;
 
-/** Chains on one way through a table, the base chain included: NFT_JUMP_STACK_SIZE. More is EMLINK. */
+/** The depth of chains, the base chain included: NFT_JUMP_STACK_SIZE. More is EMLINK. */
 export const MAX_CHAIN_DEPTH = 16;
 
-/** Whether a rule of these expressions is one that the kernel takes for its size. */
+/** Whether a rule of these expressions is within the kernel's size limits. */
 export function fitsRule(exprs: readonly Expr[]): boolean {
   return exprs.length <= MAX_EXPRESSIONS && ruleBytes(exprs) <= MAX_RULE_BYTES;
 }
 
-/** What a rule of these expressions takes in the kernel. */
+/** The size of a rule of these expressions in the kernel. */
 export function ruleBytes(exprs: readonly Expr[]): number {
   let bytes = 0;
   for (const expr of exprs) bytes += exprBytes(expr);
@@ -51,7 +51,7 @@ export function ruleBytes(exprs: readonly Expr[]): number {
 const SMALL = 16;
 const VERDICT = 32;
 const LOOKUP = 56;
-/** With a limit; an xtables target is no larger. */
+/** With a limit; the queue target of xtables is no larger. */
 const DYNSET = 128;
 /** struct nft_log, struct nft_limit_priv_pkts. */
 const LOG = 32;
@@ -81,7 +81,7 @@ function exprBytes(expr: Expr): number {
   }
 }
 
-/** nft_cmp_select_ops: the fast ones keep a mask beside the value. */
+/** nft_cmp_select_ops: the fast variants store a mask beside the value. */
 function cmpBytes({ op, data, sreg }: Expr & { kind: 'cmp' }): number {
   if (op !== 'eq' && op !== 'neq') return CMP.general;
   if (bytesOf(data) <= 4) return CMP.fast;

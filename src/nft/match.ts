@@ -1,4 +1,4 @@
-/** Builders for the expressions that our rules are made of. One builder, one nft match; each uses registers afresh. */
+/** Builders for the expressions of our rules. One builder makes one match of nft, and each may use any register. */
 
 import type { Rate } from '../lib/fairness/rates.ts';
 import { addressBits, addressBytes, type Cidr } from '../model/address.ts';
@@ -18,7 +18,7 @@ export const CT_STATUS = { dnat: 0x20 } as const;
 /** Bits of the TCP header's flags, lowest first (RFC 9293). */
 export const TCP_FLAGS = { fin: 1, syn: 2, rst: 4, psh: 8, ack: 16 } as const;
 
-/** The register that a single match uses. */
+/** The register that matches of one field use. */
 export const FIRST: Register = 0;
 
 export const addressType = (family: Family): FieldType => (family === 'ip' ? 'ipv4_addr' : 'ipv6_addr');
@@ -28,7 +28,9 @@ export function ctStateAny(bits: number): Expr[] {
   return ctAny('state', bits);
 }
 
-/** `ct status dnat`: the packet was sent to another address or port than it has now, as to that of a Service. */
+/**
+ * `ct status dnat`: the packet was sent to another address or port than it has now, for example to that of a Service.
+ */
 export function isTranslated(): Expr[] {
   return ctAny('status', CT_STATUS.dnat);
 }
@@ -41,7 +43,7 @@ function ctAny(key: 'state' | 'status', bits: number): Expr[] {
   ];
 }
 
-/** RTN_* of `linux/rtnetlink.h`: what an address is to the node. */
+/** RTN_* of `linux/rtnetlink.h`: the type of an address in the node's routing tables. */
 export const ADDRESS_TYPE = {
   unspec: 0,
   unicast: 1,
@@ -72,7 +74,7 @@ export function addressVmap(family: Family, field: AddressField, set: string): E
   return [loadAddress(family, field, FIRST), { kind: 'lookup', set, sreg: FIRST, vmap: true, invert: false }];
 }
 
-/** `ip saddr 10.0.0.0/8`, `ip daddr != 10.1.0.0/16`. A /0 matches without looking: no expression. */
+/** `ip saddr 10.0.0.0/8`, `ip daddr != 10.1.0.0/16`. A /0 matches every packet, so it needs no expression. */
 export function addressInNetwork(cidr: Cidr, field: AddressField, invert = false): Expr[] {
   const bits = addressBits(cidr.family);
   if (cidr.prefix === 0 && !invert) return [];
@@ -95,12 +97,12 @@ export function addressInNetwork(cidr: Cidr, field: AddressField, invert = false
   ];
 }
 
-/** `ip protocol tcp`; in the ip6 table `meta l4proto tcp`, which looks past extension headers. */
+/** `ip protocol tcp`; in the ip6 table `meta l4proto tcp`, which finds the protocol behind extension headers. */
 export function protocolIs(family: Family, protocol: keyof typeof PROTOCOL_NUMBER): Expr[] {
   return protocolNumberIs(family, PROTOCOL_NUMBER[protocol]);
 }
 
-/** `th dport 1000-2000` as two compares (cheaper than the range expression), or one for a single port. */
+/** `th dport 1000-2000` as two compares (cheaper than the range expression), or one compare for a single port. */
 export function destinationPort(first: number, last: number): Expr[] {
   const load = loadDestinationPort(FIRST);
   const compare = (op: CmpOp, port: number): Expr => ({
@@ -134,7 +136,10 @@ export function protocolPortVmap(family: Family, set: string): Expr[] {
   ];
 }
 
-/** `th dport vmap @map`; the protocol was matched before, or anything may be where its port would. */
+/**
+ * `th dport vmap @map`. An earlier match has to check the protocol, because other protocols have no port at that
+ * offset.
+ */
 export function destinationPortVmap(set: string): Expr[] {
   return [loadDestinationPort(FIRST), { kind: 'lookup', set, sreg: FIRST, vmap: true, invert: false }];
 }
@@ -169,17 +174,17 @@ export function redirectByPort(family: Family, map: string): Expr[] {
 
 type ExprOf<Kind extends Expr['kind']> = Extract<Expr, { kind: Kind }>;
 
-/** `limit rate over 20/second burst 40 packets`: goes on for packets that come more often. */
+/** `limit rate over 20/second burst 40 packets`: matches packets that exceed the rate. */
 export function limitOver(rate: Rate): Expr {
   return { kind: 'limit', ...rate, over: true };
 }
 
-/** `ip saddr`, into the register that `inSet` and `update` ask. */
+/** Loads `ip saddr` into the register that `inSet` and `update` use. */
 export function loadSource(family: Family): Expr {
   return loadAddress(family, 'saddr', FIRST);
 }
 
-/** `meta iif`, likewise. */
+/** Loads `meta iif` into the same register. */
 export function loadLink(): Expr {
   return { kind: 'meta', key: 'iif', dreg: FIRST };
 }
@@ -189,7 +194,7 @@ export function inSet(set: string): Expr {
   return { kind: 'lookup', set, sreg: FIRST, vmap: false, invert: false };
 }
 
-/** `update @set { … }`; with `over` goes on where a key comes more often: `limit rate over 5/second …`. */
+/** `update @set { … }`; with `over`, `limit rate over 5/second …`: matches packets whose key exceeds the rate. */
 export function update(set: string, how: Pick<ExprOf<'dynset'>, 'over' | 'timeoutMs'> = {}): Expr {
   return { kind: 'dynset', op: 'update', set, sreg: FIRST, ...how };
 }
@@ -295,12 +300,12 @@ export function littleEndian32(value: number): Hex {
   return toHex([value & 0xff, (value >> 8) & 0xff, (value >> 16) & 0xff, value >>> 24]);
 }
 
-/** The chunk that opens an association (RFC 9260, 3.2). */
+/** The type of the chunk that opens an association (RFC 9260, 3.2). */
 export const SCTP_INIT = 1;
 
 /**
- * `tcp flags & (fin | syn | rst | ack) != syn`: all of TCP but what opens a connection. The flags that ask for
- * explicit congestion notification are left out: a SYN may carry them.
+ * `tcp flags & (fin | syn | rst | ack) != syn`: all TCP packets that do not open a connection. The flags of explicit
+ * congestion notification are masked out, because a SYN may have them.
  */
 export function notOpeningTcp(family: Family): Expr[] {
   const { fin, syn, rst, ack } = TCP_FLAGS;
@@ -312,7 +317,10 @@ export function notOpeningTcp(family: Family): Expr[] {
   ];
 }
 
-/** `sctp … @th,96,8 != 1`: all of SCTP but what begins with an INIT, which opens an association and is alone (RFC 9260, 3.3.2). */
+/**
+ * `sctp … @th,96,8 != 1`: all SCTP packets that do not begin with an INIT, which opens an association and has to be the
+ * only chunk (RFC 9260, 3.3.2).
+ */
 export function notOpeningSctp(family: Family): Expr[] {
   return [
     ...protocolIs(family, 'sctp'),
@@ -321,7 +329,7 @@ export function notOpeningSctp(family: Family): Expr[] {
   ];
 }
 
-/** `ct state != new`. A packet has one state. */
+/** `ct state != new`. A packet has exactly one state. */
 export function ctStateIsNot(state: keyof typeof CT_STATE): Expr[] {
   return [
     { kind: 'ct', key: 'state', dreg: FIRST },
@@ -329,7 +337,7 @@ export function ctStateIsNot(state: keyof typeof CT_STATE): Expr[] {
   ];
 }
 
-/** `icmp code 1`, behind the type. */
+/** `icmp code 1`; the type has to be matched before. */
 export function icmpCodeIs(code: number): Expr[] {
   return [
     { kind: 'payload', base: 'transport', offset: 1, length: 1, dreg: FIRST },
@@ -342,7 +350,7 @@ export function rememberSender(family: Family, set: string): Expr[] {
   return [...beside(family, loadAddress(family, 'saddr', second(family))), update(set)];
 }
 
-/** `ip saddr . ct original ip saddr @set`: of an address that the set has beside itself, whether the two are one. */
+/** `ip saddr . ct original ip saddr @set`: matches if the two addresses are equal and the set has the pair. */
 export function senderIsEnd(family: Family, direction: 'original' | 'reply', set: string): Expr[] {
   const end: Expr = { kind: 'ct', key: `${direction} ${family} saddr`, dreg: second(family) };
   return [...beside(family, end), { kind: 'lookup', set, sreg: FIRST, vmap: false, invert: false }];

@@ -1,10 +1,10 @@
-/** Builders for what our rules ask of answers to a pod's questions, and for those that change a dynamic set. */
+/** Builders for the rules that recognize DNS answers to pods, and for rules that change a dynamic set. */
 import { addressBits } from '../model/address.ts';
 import { PROTOCOL_NUMBER } from '../model/ipprotocol.ts';
 import { bigEndian16, FIRST, littleEndian32, loadAddress, loadPort, toHex } from './match.ts';
 import type { Expr, Family, QueueBy } from './ruleset.ts';
 
-/** `ct direction reply`: the packet answers. IP_CT_DIR_REPLY is 1, in one byte. */
+/** `ct direction reply`: the packet is a reply. IP_CT_DIR_REPLY is 1, in one byte. */
 export function answers(): Expr[] {
   return [
     { kind: 'ct', key: 'direction', dreg: FIRST },
@@ -12,7 +12,7 @@ export function answers(): Expr[] {
   ];
 }
 
-/** `ct original proto-dst 53`; of TCP and UDP, which have to be matched before for nft to read it. */
+/** `ct original proto-dst 53`, for TCP and UDP: the protocol has to be matched before, or nft cannot list the rule. */
 export function askedPort(port: number): Expr[] {
   return [
     { kind: 'ct', key: 'original proto-dst', dreg: FIRST },
@@ -20,7 +20,7 @@ export function askedPort(port: number): Expr[] {
   ];
 }
 
-/** `ct original ip daddr @set`: where the connection was opened to, whatever it was translated to. */
+/** `ct original ip daddr @set`: the address that the connection was opened to, before any translation. */
 export function askedAddressIn(family: Family, set: string): Expr[] {
   return [
     { kind: 'ct', key: `original ${family} daddr`, dreg: FIRST },

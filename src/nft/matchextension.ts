@@ -1,8 +1,8 @@
-/** Builders for what a rule asks of IPv6 between its header and what it carries. */
+/** Builders for matches of IPv6 extension headers. */
 import { FIRST, toHex } from './match.ts';
 import type { Expr } from './ruleset.ts';
 
-/** `ip6 nexthdr 6`: the byte of the header itself, at hand. */
+/** `ip6 nexthdr 6`: the byte of the fixed header, which is cheap to read. */
 export function nextHeaderIs(number: number, invert = false): Expr[] {
   return [
     { kind: 'payload', base: 'network', offset: 6, length: 1, dreg: FIRST },
@@ -12,7 +12,7 @@ export function nextHeaderIs(number: number, invert = false): Expr[] {
 
 export const FRAGMENT = 44;
 
-/** `exthdr frag exists`: a piece of a packet, wherever in the chain of headers it says so. */
+/** `exthdr frag exists`: a fragment, wherever the fragment header is in the chain of extension headers. */
 export function isFragment(): Expr[] {
   return [
     { kind: 'exthdr', type: FRAGMENT, dreg: FIRST },
@@ -20,7 +20,7 @@ export function isFragment(): Expr[] {
   ];
 }
 
-/** RFC 8200, 4.5: not the first piece, by an offset in the header that comes first. */
+/** RFC 8200, 4.5: not the first fragment, by the offset in a fragment header that directly follows the fixed header. */
 export function isLaterFragment(): Expr[] {
   return [
     ...nextHeaderIs(FRAGMENT),

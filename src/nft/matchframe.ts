@@ -1,9 +1,9 @@
-/** Builders for what a rule of a bridge asks of a frame: its type, and who says that he sends it. */
+/** Builders for matches of Ethernet frames in the bridge table: their type, and the sender that they state. */
 import type { Family } from '../model/address.ts';
 import { bigEndian16, FIRST, toHex } from './match.ts';
 import type { Expr } from './ruleset.ts';
 
-/** `linux/if_ether.h`. A frame with a VLAN tag has the type of its tag. */
+/** `linux/if_ether.h`. A frame with a VLAN tag has the type of the tag. */
 export const ETHER_TYPE = { ip: [0x08, 0x00], arp: [0x08, 0x06], ip6: [0x86, 0xdd] } as const;
 
 /** `ether type arp`. */
@@ -14,7 +14,10 @@ export function etherTypeIs(type: keyof typeof ETHER_TYPE): Expr[] {
   ];
 }
 
-/** `ether daddr & ff:ff:ff:ff:ff:f0 == 01:80:c2:00:00:00`: for the bridge itself, which forwards none of them (802.1D). */
+/**
+ * `ether daddr & ff:ff:ff:ff:ff:f0 == 01:80:c2:00:00:00`: addressed to the bridge itself, which never forwards such
+ * frames (802.1D).
+ */
 export function forBridgeItself(): Expr[] {
   return [
     { kind: 'payload', base: 'link', offset: 0, length: 6, dreg: FIRST },
@@ -31,7 +34,10 @@ export function frameIsTo(set: string): Expr[] {
   ];
 }
 
-/** `iif . ether saddr @set`, `iif . arp saddr ether @set`: by whose hardware address a port sends, or says that it does. */
+/**
+ * `iif . ether saddr @set`, `iif . arp saddr ether @set`: the port and the hardware address from which it sends, or
+ * claims to send.
+ */
 export function hardwareSenderIn(claim: 'ether saddr' | 'arp saddr ether', set: string): Expr[] {
   const place = {
     base: claim === 'ether saddr' ? 'link' : 'network',
@@ -54,8 +60,8 @@ export function asksOrAnswers(): Expr[] {
 }
 
 /**
- * What of a frame names its sender beside the hardware address: of ARP, who speaks, and of a probe, whose address it is
- * about; of an advertisement or a solicitation, likewise.
+ * The address that a frame gives as its sender's, beside the hardware address: for ARP the sender, and for an ARP probe
+ * the address that it is about; for a neighbour advertisement or solicitation likewise.
  */
 export type Claim = 'ip saddr' | 'ip6 saddr' | 'arp saddr ip' | 'arp daddr ip' | 'advertised';
 
@@ -79,7 +85,7 @@ export function senderIn(family: Family, claim: Claim, set: string): Expr[] {
   ];
 }
 
-/** `arp saddr ip 0.0.0.0`, `ip6 saddr ::`. */
+/** `arp saddr ip 0.0.0.0`, `ip6 saddr ::`: the sender has no address yet. */
 export function senderIsNobody(type: 'arp' | 'ip6'): Expr[] {
   const length = type === 'arp' ? 4 : 16;
   const place = CLAIMS[type === 'arp' ? 'arp saddr ip' : 'ip6 saddr'];

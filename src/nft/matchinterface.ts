@@ -1,8 +1,8 @@
-/** Builders for what a rule asks of a packet's way: the interfaces that it comes and goes by, and whom its frame was for. */
+/** Builders for matches of a packet's interfaces and routes, and of the receiver of its frame. */
 import { FIRST, littleEndian32, toHex } from './match.ts';
 import type { Expr } from './ruleset.ts';
 
-/** `iif != "lo"`: every network namespace's first interface is its loopback. */
+/** `iif != "lo"`: loopback is the first interface of every network namespace. */
 export function notFromLoopback(): Expr[] {
   return [
     { kind: 'meta', key: 'iif', dreg: FIRST },
@@ -10,7 +10,7 @@ export function notFromLoopback(): Expr[] {
   ];
 }
 
-/** `oif != 0`: it goes on by some interface, and not to the node itself. */
+/** `oif != 0`: the packet leaves by an interface, so it is not for the node itself. */
 export function isForwarded(): Expr[] {
   return [
     { kind: 'meta', key: 'oif', dreg: FIRST },
@@ -26,7 +26,7 @@ export function interfaceGroupIs(key: 'iifgroup' | 'oifgroup', group: number, in
   ];
 }
 
-/** `meta iifkind "veth"`: what made the interface. IFNAMSIZ is 16. */
+/** `meta iifkind "veth"`: the kind of the interface, as text of IFNAMSIZ (16) bytes. */
 export function interfaceKindIs(kind: string): Expr[] {
   return [
     { kind: 'meta', key: 'iifkind', dreg: FIRST },
@@ -42,7 +42,7 @@ export function interfaceIs(key: 'iif' | 'oif', index: number, invert = false): 
   ];
 }
 
-/** `iif @set`, of indices. */
+/** `iif @set`, a set of interface indices. */
 export function interfaceIn(key: 'iif' | 'oif', set: string, invert = false): Expr[] {
   return [
     { kind: 'meta', key, dreg: FIRST },
@@ -50,7 +50,7 @@ export function interfaceIn(key: 'iif' | 'oif', set: string, invert = false): Ex
   ];
 }
 
-/** PACKET_* of `linux/if_packet.h`: whom the frame that a packet came in was for. */
+/** PACKET_* of `linux/if_packet.h`: the receiver of the frame that the packet arrived in. */
 export const PACKET_TYPE = { host: 0, broadcast: 1, multicast: 2, other: 3 } as const;
 
 /** `meta pkttype broadcast`, `meta pkttype != host`. */
@@ -61,7 +61,10 @@ export function packetTypeIs(type: keyof typeof PACKET_TYPE, invert = false): Ex
   ];
 }
 
-/** `fib saddr . iif oif missing`: the node's route to the sender does not lead back to where the packet came from. */
+/**
+ * `fib saddr . iif oif missing`: the node has no route to the source address by the interface at which the packet
+ * arrived.
+ */
 export function noRouteBack(): Expr[] {
   return [
     { kind: 'fib', result: 'exists', flags: ['saddr', 'iif'], dreg: FIRST },

@@ -1,12 +1,12 @@
-/** What newer kernels do and this one does not: found out at the start, and done without. */
+/** A feature of newer kernels that this one lacks. It is detected at the start, and replaced by something else. */
 export interface MissingFeature {
-  /** What is missing, as the kernel's headers name it. */
+  /** The missing feature, by its name in the kernel's headers. */
   readonly lacks: string;
-  /** The first version of Linux that has it. */
+  /** The first version of Linux with the feature. */
   readonly since: string;
   /** What is done instead, and what that costs. */
   readonly instead: string;
-  /** Somebody on the node is worse off for it, not only slower. */
+  /** Whether pods or people notice the difference by more than speed. */
   readonly matters: boolean;
 }
 

@@ -1,14 +1,14 @@
 import type { Family, NftVerdict } from './ruleset.ts';
 
-/** What a rule of ours has counted since it was written. */
+/** The counter of one of our rules, since the rule was added. */
 export interface RuleCount {
   readonly family: Family;
   readonly chain: string;
-  /** One in its table, and never used again there. */
+  /** Unique within its table, and never used again. */
   readonly handle: number;
   readonly comment: string;
   readonly verdict: NftVerdict;
   readonly packets: number;
-  /** How long before it was read a packet came last; absent where none has, or rules do not remember. */
+  /** How long ago the last packet came, when it was read; absent if none came, or if the rule does not remember. */
   readonly lastMsAgo?: number;
 }

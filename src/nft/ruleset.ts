@@ -1,6 +1,6 @@
 /**
- * nftables as data: the actual or the desired state of our tables. Knows nothing of Kubernetes and nothing of
- * bytes on a socket. Expressions are the kernel's own, so that a trace executes what the kernel executes.
+ * nftables as data: the actual or the desired state of our tables. It knows nothing of Kubernetes and nothing of
+ * netlink. Expressions are those of the kernel, so that a trace executes what the kernel executes.
  */
 
 import type { Rate } from '../lib/fairness/rates.ts';
@@ -10,7 +10,7 @@ export type { Family };
 
 export const TABLE_NAME = 'sluice';
 
-/** Of packets by their family, and of frames between the ports of a bridge. */
+/** A table of IP packets, or of frames between the ports of a bridge. */
 export type TableFamily = Family | 'bridge';
 
 export const TABLE_FAMILIES: readonly TableFamily[] = ['ip', 'ip6', 'bridge'];
@@ -33,27 +33,30 @@ export type FieldType =
   | 'inet_service'
   | 'iface_index';
 
-/** A set, a map to verdicts or a map to data, without its elements. */
+/** A set, a verdict map or a data map, without its elements. */
 export interface SetSpec {
   readonly name: string;
-  /** One field, or several that are looked up as a concatenation. Empty: read back, and of a kind that is not ours. */
+  /**
+   * The types of the key's fields: several fields are a concatenation. Empty for a set that was read back and is of a
+   * kind that we do not make.
+   */
   readonly key: readonly FieldType[];
   /** A verdict map: every element has a verdict. */
   readonly verdicts: boolean;
-  /** A map to data: every element has these fields side by side. Never of a verdict map. */
+  /** For a data map: the types of the fields of each element's data. Absent for verdict maps. */
   readonly data?: readonly FieldType[];
-  /** Elements are disjoint, non-adjacent ranges of a single-field key; such a set is never changed, only replaced. */
+  /** Elements are disjoint, non-adjacent ranges of a key with one field. Such a set is replaced, never changed. */
   readonly interval: boolean;
-  /** Packets put elements in and take them out, by rules: a plan makes such a set and never touches its elements. */
+  /** Rules add and delete its elements: a plan creates such a set and never touches its elements. */
   readonly dynamic?: DynamicSet;
   readonly comment?: string;
 }
 
-/** Every element ends by itself. */
+/** The elements of a dynamic set have timeouts. */
 interface DynamicSet {
-  /** Room for so many elements; more are not taken in. */
+  /** Its declared size: further elements are not added. */
   readonly size: number;
-  /** Of elements that a rule puts in without a time of their own. */
+  /** The timeout of elements that a rule adds without one. */
   readonly timeoutMs?: number;
 }
 
@@ -70,28 +73,28 @@ export interface ElementValue {
   readonly data?: ElementKey;
   /** At most 120 bytes. */
   readonly comment?: string;
-  /** Of an element of a dynamic set that was read back: how long it stands unless it is renewed. */
+  /** Only for an element of a dynamic set that was read back: the time until it expires. */
   readonly leftMs?: number;
 }
 
 export type Elements = ReadonlyMap<ElementKey, ElementValue>;
 
-/** The value of every plain member: shared, because there are very many of them. */
+/** The value of every plain member: one shared object, because there are very many members. */
 export const MEMBER: ElementValue = Object.freeze({});
 
-/** Nothing but its key. */
+/** Whether the element has no value beside its key. */
 export function isMember({ verdict, data, comment, leftMs }: ElementValue): boolean {
   return verdict === undefined && data === undefined && comment === undefined && leftMs === undefined;
 }
 
 export interface NftSet extends SetSpec {
   readonly elements: Elements;
-  /** Room that the kernel has reserved; known only of a set that was read back or planned. */
+  /** The size that the kernel has reserved; only known for a set that was read back or planned. */
   readonly size?: number;
 }
 
 export interface BaseHook {
-  /** `filter` where it is left out. `nat` is asked about the first packet of a connection; `route` is never ours. */
+  /** `filter` if absent. A `nat` chain sees the first packet of a connection only. We never make `route` chains. */
   readonly type?: 'nat' | 'route';
   readonly hook: 'prerouting' | 'input' | 'forward' | 'output' | 'postrouting';
   readonly priority: number;
@@ -100,14 +103,14 @@ export interface BaseHook {
 
 export interface Chain {
   readonly name: string;
-  /** Only base chains have one. */
+  /** Absent for chains that are not base chains. */
   readonly hook?: BaseHook;
   readonly rules: readonly NftRule[];
 }
 
 export interface NftRule {
   readonly exprs: readonly Expr[];
-  /** Which policy rule it came from. At most 120 bytes. */
+  /** The policy rule that it was compiled from. At most 120 bytes. */
   readonly comment?: string;
 }
 
@@ -118,13 +121,13 @@ export type NftVerdict =
 /** 32-bit registers 0..15 as `NFT_REG32_00 + n`; a 16-byte value takes four, from a multiple of four. */
 export type Register = number;
 
-/** Lower-case hexadecimal bytes in the order in which the register has them. */
+/** Bytes in the order of the register, as lower-case hexadecimal text. */
 export type Hex = string;
 
 /**
- * `iif` and `oif` are the indices of the interfaces by which a packet came and goes: 0 where there is none. Their
- * groups (IFLA_GROUP) break the rule off where there is none, and so does `iifkind`, its kind (`veth`), where hardware
- * has none. `pkttype` is whom the frame was for (PACKET_*).
+ * `iif` and `oif` are the indices of the interfaces by which a packet arrives and leaves, 0 if there is none. Their
+ * groups (IFLA_GROUP) and `iifkind` (such as `veth`) end the rule without a match if there is no interface, or if it
+ * has no kind, as hardware. `pkttype` is the receiver of the frame (PACKET_*).
  */
 export type MetaKey =
   | 'mark'
@@ -138,9 +141,9 @@ export type MetaKey =
   | 'pkttype';
 
 /**
- * Of the packet's connection: `direction` is 0 for whoever opened it, 1 for answers; `status` are the flags of the
- * connection (IPS_*); of the first packet, before any translation, who sent it and where to; of answers, as they come,
- * who sends them. All but `state` break the rule off where there is no connection.
+ * About the packet's connection: `direction` is 0 for packets of its opener and 1 for replies; `status` has its flags
+ * (IPS_*); `original …` are the source and destination of the first packet before any translation, and `reply …` the
+ * source of replies as they arrive. Without a connection all but `state` end the rule without a match.
  */
 export type CtKey =
   | 'state'
@@ -151,7 +154,7 @@ export type CtKey =
   | `reply ${Family} saddr`
   | 'original proto-dst';
 
-/** Of which address the routes are asked, and by which interface they must lead there. */
+/** The address whose route is looked up, and the interface by which it must lead there. */
 export type FibFlag = 'saddr' | 'daddr' | 'iif' | 'oif';
 
 export const QUEUE_FORMS = ['nft', 'xt'] as const;
@@ -164,25 +167,25 @@ export type Expr =
   | { readonly kind: 'meta'; readonly key: MetaKey; readonly dreg: Register }
   | { readonly kind: 'ct'; readonly key: CtKey; readonly dreg: Register }
   /**
-   * What the node's routes say of an address: the interface that they lead to (0: none), whether there is one (0
-   * or 1), or the kind of the address (RTN_*).
+   * The route of an address: the interface to which it leads (0: none), whether there is one (0 or 1), or the type of
+   * the address (RTN_*).
    */
   | {
       readonly kind: 'fib';
       readonly result: 'oif' | 'exists' | 'type';
-      /** In the order of `FibFlag`. */
+      /** Sorted in the order of `FibFlag`. */
       readonly flags: readonly FibFlag[];
       readonly dreg: Register;
     }
   | {
       readonly kind: 'payload';
-      /** `link` is the Ethernet header, with the VLAN tag that a frame came with. */
+      /** `link` is the Ethernet header, with the VLAN tag that the frame had when it arrived. */
       readonly base: 'link' | 'network' | 'transport';
       readonly offset: number;
       readonly length: number;
       readonly dreg: Register;
     }
-  /** Whether a packet of IPv6 has an extension header of this type (0 or 1), wherever in their chain. */
+  /** Whether an IPv6 packet has an extension header of this type (0 or 1), anywhere in the chain of headers. */
   | { readonly kind: 'exthdr'; readonly type: number; readonly dreg: Register }
   | {
       readonly kind: 'bitwise';
@@ -193,8 +196,8 @@ export type Expr =
     }
   | { readonly kind: 'cmp'; readonly sreg: Register; readonly op: CmpOp; readonly data: Hex }
   /**
-   * Breaks off the rule on a miss; with `invert` on a hit; with `vmap` the element's verdict is the rule's; with `dreg`
-   * the element's data go there.
+   * Ends the rule without a match if the set does not have the key, or, with `invert`, if it has it. With `vmap` the
+   * element's verdict becomes the rule's; with `dreg` the element's data are copied there.
    */
   | {
       readonly kind: 'lookup';
@@ -204,7 +207,9 @@ export type Expr =
       readonly invert: boolean;
       readonly dreg?: Register;
     }
-  /** The connection is led to the address and port in these registers, and the packet accepted. */
+  /**
+   * Translates the destination of the connection to the address and port in these registers, and accepts the packet.
+   */
   | {
       readonly kind: 'nat';
       readonly type: 'dnat';
@@ -212,20 +217,22 @@ export type Expr =
       readonly address: Register;
       readonly port: Register;
     }
-  /** The connection leaves by an address of its outgoing interface, and the packet is accepted. */
+  /** Translates the source of the connection to an address of the outgoing interface, and accepts the packet. */
   | { readonly kind: 'masq' }
   | { readonly kind: 'counter' }
-  /** Remembers when a packet came here last. Kernels since 5.14 have it. */
+  /** Remembers when the last packet came. Kernels since 5.14 have it. */
   | { readonly kind: 'last' }
-  /** Hands the first bytes of the packet to whoever listens at the group of nfnetlink_log, under a prefix; goes on either way. */
+  /**
+   * Copies the first bytes of the packet to the listener at the nfnetlink_log group, with a prefix. The rule goes on.
+   */
   | {
       readonly kind: 'log';
       readonly group: number;
       readonly prefix: string;
-      /** Bytes of the packet from its IP header on. */
+      /** The number of bytes, from the IP header on. */
       readonly snaplen: number;
     }
-  /** Goes on while packets come no more often than that; with `over`, only where they come more often. */
+  /** Matches while packets do not exceed the rate; with `over`, only packets that exceed it. */
   | {
       readonly kind: 'limit';
       readonly perSecond: number;
@@ -233,8 +240,8 @@ export type Expr =
       readonly over: boolean;
     }
   /**
-   * Puts the key in these registers into a dynamic set, or renews it, or takes it out; breaks the rule off where there
-   * is no room. With `over`, goes on only for a key that comes more often than that, in packets.
+   * Adds the key in these registers to a dynamic set, renews it or deletes it. If the set is full, the rule ends
+   * without a match. With `over`, it matches only packets whose key exceeds the rate.
    */
   | {
       readonly kind: 'dynset';
@@ -245,15 +252,15 @@ export type Expr =
       readonly over?: Rate;
     }
   /**
-   * The packet waits for a verdict of user space, and goes on where nobody listens. `by`: nf_tables' own expression, or
-   * the target of xtables, where the kernel has no other.
+   * The packet waits for a verdict of user space, and is accepted if no program listens. `by`: nf_tables' own
+   * expression, or the xtables target if the kernel lacks that.
    */
   | { readonly kind: 'queue'; readonly number: number; readonly by: QueueBy }
   | { readonly kind: 'verdict'; readonly verdict: NftVerdict }
-  /** Only ever read back: an expression that is not ours. No rule of ours equals a rule that holds one. */
+  /** Only read back: an expression that we do not make. No rule of ours is equal to a rule with one. */
   | { readonly kind: 'unknown'; readonly name: string };
 
-/** A ruleset that is as another one, but for some of its objects. */
+/** The ruleset with some of its tables changed. */
 export function mapTables(
   { tables }: Ruleset,
   change: (table: Table, family: TableFamily) => Table,
@@ -261,12 +268,12 @@ export function mapTables(
   return { tables: new Map(Array.from(tables, ([family, table]) => [family, change(table, family)])) };
 }
 
-/** Names stay. */
+/** The chains must keep their names. */
 export function mapChains(ruleset: Ruleset, change: (chain: Chain) => Chain): Ruleset {
   return mapTables(ruleset, table => ({ ...table, chains: mapValues(table.chains, change) }));
 }
 
-/** Names stay. */
+/** The sets must keep their names. */
 export function mapSets(ruleset: Ruleset, change: (set: NftSet) => NftSet): Ruleset {
   return mapTables(ruleset, table => ({ ...table, sets: mapValues(table.sets, change) }));
 }

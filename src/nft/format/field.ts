@@ -1,4 +1,4 @@
-/** What nft calls the fields of a packet, and their values. */
+/** The names that nft has for fields of a packet, and the text of their values. */
 import { addressFromBytes } from '../../model/address.ts';
 import { PROTOCOL_NUMBER } from '../../model/ipprotocol.ts';
 import { macText } from '../../model/mac.ts';
@@ -10,7 +10,7 @@ import type { CtKey, Expr, Hex, MetaKey, TableFamily } from '../ruleset.ts';
 export interface FormattedField {
   /** `ip saddr`, `th dport`. */
   readonly text: string;
-  /** In its register. */
+  /** Its length in the register. */
   readonly bytes: number;
   readonly value: (data: Hex) => string;
 }
@@ -73,7 +73,7 @@ function bitsText(bitsOf: Readonly<Record<string, number>>): (bits: Hex) => stri
   };
 }
 
-/** `"veth"`, of a text that zeros fill up. */
+/** `"veth"`, from a text that is filled up with zeros. */
 function kindText(data: Hex): string {
   return `"${Buffer.from(data, 'hex').toString('latin1').replaceAll('\0', '')}"`;
 }
@@ -106,7 +106,10 @@ export function exthdrField(type: number): FormattedField {
 
 const EXTENSION_NAME: Readonly<Record<number, string>> = { 0: 'hbh', 43: 'rt', 44: 'frag', 60: 'dst' };
 
-/** After `protocol` was matched, the first byte of an ICMP header and the flags of a TCP header have names. */
+/**
+ * If the rule has matched the protocol, the first byte of an ICMP header and the flags of a TCP header have names of
+ * their own.
+ */
 export function payloadField(
   family: TableFamily,
   { base, offset, length }: Expr & { kind: 'payload' },
@@ -135,7 +138,7 @@ export function payloadField(
 
 const HEADER = { link: 'll', network: 'nh', transport: 'th' } as const;
 
-/** In a table of bridges, of the types that are asked for there. */
+/** Fields in a table of bridges, for the types that our rules match there. */
 const FRAME: Readonly<Record<string, Omit<FormattedField, 'bytes'>>> = {
   'link+0:6': { text: 'ether daddr', value: hardwareText },
   'link+6:6': { text: 'ether saddr', value: hardwareText },
@@ -172,7 +175,7 @@ const HOPS: Readonly<Record<string, string>> = {
 
 const PORTS: Readonly<Record<string, string>> = { 'transport+0:2': 'sport', 'transport+2:2': 'dport' };
 
-/** The length of the prefix that a mask leaves of an address; undefined where it is none. */
+/** The prefix length of an address mask; undefined if the mask is not a prefix. */
 export function addressPrefix(field: FormattedField, mask: Hex): number | undefined {
   if (field.value !== addressText) return undefined;
   const bits = bytesOf(mask).reduce((text, byte) => text + byte.toString(2).padStart(8, '0'), '');
@@ -210,13 +213,13 @@ function nfprotoText(data: Hex): string {
   return { '02': 'ipv4', '0a': 'ipv6' }[data] ?? numberText(data);
 }
 
-/** Loopback is the first interface of every network namespace; what others are called is not known here. */
+/** Loopback is the first interface of every network namespace. The names of other indices are not known here. */
 function interfaceText(data: Hex): string {
   const index = hostNumber(data);
   return index === 1 ? '"lo"' : String(index);
 }
 
-/** In the order of the machine: the lowest byte first. */
+/** In host byte order: the lowest byte first. */
 function hostNumber(data: Hex): number {
   return bytesOf(data).reduceRight((value, byte) => value * 256 + byte, 0);
 }

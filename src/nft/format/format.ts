@@ -1,4 +1,4 @@
-/** A ruleset as nft's own text: `nft -f` loads it, and it reads top-down, sets first. */
+/** A ruleset as text that `nft -f` loads, with sets first. */
 import {
   type BaseHook,
   type Chain,
@@ -16,7 +16,7 @@ import { timeText } from './time.ts';
 
 export { formatRule };
 
-/** Ends with a newline, unless there is no table at all. */
+/** Ends with a newline, unless there are no tables. */
 export function formatRuleset({ tables }: Ruleset): string {
   return TABLE_FAMILIES.flatMap(family => {
     const table = tables.get(family);
@@ -50,7 +50,7 @@ function formatSet(set: NftSet): string {
 
 const LINE_LENGTH = 100;
 
-/** On one line where there is room; else each on its own. */
+/** On one line if they fit; otherwise one on each line. */
 function elementLines({ elements }: NftSet): string[] {
   if (elements.size === 0) return [];
   const texts = Array.from(elements, formatElement);
@@ -79,7 +79,7 @@ function hookText({ type, hook, priority, policy }: BaseHook): string {
   return `type ${place}; policy ${policy};`;
 }
 
-/** Names that nft takes at every hook of IP. */
+/** The names of priorities that nft accepts at every hook of the IP families. */
 const PRIORITY_NAMES: Readonly<Record<number, string>> = { [-300]: 'raw', [-150]: 'mangle', 0: 'filter' };
 
 function block(head: string, lines: readonly string[]): string {

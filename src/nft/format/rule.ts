@@ -27,12 +27,12 @@ export function formatVerdict(verdict: NftVerdict): string {
   return 'chain' in verdict ? `${verdict.kind} ${verdict.chain}` : verdict.kind;
 }
 
-/** nft knows no way to write a quote inside of quotes. */
+/** nft cannot escape a quote within a quoted text. */
 export function quote(text: string): string {
   return `"${text.replaceAll('"', "'")}"`;
 }
 
-/** What a register holds: a field of the packet, and the mask that was laid over it. */
+/** The content of a register: a field of the packet, and the mask that was applied to it. */
 interface Loaded extends FormattedField {
   readonly mask?: Hex;
 }
@@ -45,7 +45,7 @@ class RuleWords {
   readonly #family: TableFamily;
   readonly #words: string[] = [];
   readonly #registers = new Map<Register, Loaded>();
-  /** What the protocol was compared with: it gives the bytes of the transport header their names. */
+  /** The protocol that the rule has compared: it decides the names of fields in the transport header. */
   #protocol: string | undefined;
 
   constructor(family: TableFamily) {
@@ -57,7 +57,7 @@ class RuleWords {
     return this.#words;
   }
 
-  /** Answers whether it has read the next expression too. */
+  /** Returns whether it has read the next expression too. */
   #read(expr: Expr, next: Expr | undefined): boolean {
     switch (expr.kind) {
       case 'meta':
@@ -149,13 +149,13 @@ class RuleWords {
     return this.#write(`${op} @${set} { ${fields.map(({ text }) => text).join(' . ')}${timeout}${limit} }`);
   }
 
-  /** The address and port of a connection come out of one map, side by side. */
+  /** The address and the port of the destination come out of one map. */
   #redirect(expr: ExprOf<'nat'>): false {
     const to = this.#registers.get(expr.address);
     return this.#write(to === undefined ? rawText(expr) : `${expr.type} to ${to.text}`);
   }
 
-  /** Side by side in registers, so that they are looked up as one key. */
+  /** The fields in registers beside one another, which are looked up as one key. */
   #fieldsFrom(register: Register): Loaded[] {
     const field = this.#registers.get(register);
     if (field === undefined) return [];
@@ -167,7 +167,7 @@ function limitText({ perSecond, burst }: Rate, over: boolean): string {
   return `limit rate ${over ? 'over ' : ''}${perSecond}/second burst ${burst} packets`;
 }
 
-/** What a map gives: no field of the packet, and of a length that only the map knows. */
+/** A value from a map: not a field of the packet, and its length is known only from the map. */
 function mapped(text: string): Loaded {
   return { text, bytes: 0, value: data => `0x${data}` };
 }
@@ -198,7 +198,7 @@ function rangeText(
   return `${field.value(data)}-${field.value(next.data)}`;
 }
 
-/** In the manner of `nft --debug=netlink`: what no match of nft's is made of. */
+/** In the style of `nft --debug=netlink`, for expressions that are not part of a match that nft has. */
 function rawText(expr: ExprOf<'bitwise' | 'cmp' | 'lookup' | 'nat' | 'dynset'>): string {
   switch (expr.kind) {
     case 'bitwise':

@@ -1,4 +1,4 @@
-/** `10m`, `1m30s`, `400ms`: a time as nft writes it. */
+/** A time as nft writes it: `10m`, `1m30s`, `400ms`. */
 export function timeText(ms: number): string {
   if (ms <= 0) return '0s';
   let rest = ms;

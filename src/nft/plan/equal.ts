@@ -1,6 +1,6 @@
 /**
- * Whether two parts of a ruleset are the same to the kernel. What is the same object is equal without a look, so
- * that a plan between two rulesets that share most of their parts costs little.
+ * Whether two parts of a ruleset are equal for the kernel. The same JavaScript object is equal without a look at its
+ * content, so that a plan between two rulesets that share most of their parts is cheap.
  */
 import type {
   Chain,
@@ -14,7 +14,7 @@ import type {
   SetSpec,
 } from '../ruleset.ts';
 
-/** The room that is reserved is no difference. */
+/** A different reserved size is not a difference. */
 export function setsEqual(a: NftSet, b: NftSet): boolean {
   return a === b || (specsEqual(a, b) && elementsEqual(a.elements, b.elements));
 }
@@ -131,7 +131,7 @@ function exprEqual(a: Expr, b: Expr): boolean {
     case 'verdict':
       return b.kind === 'verdict' && verdictsEqual(a.verdict, b.verdict);
     case 'unknown':
-      return false; // We cannot know: two of one name may still differ.
+      return false; // The content of such an expression is not known: two with the same name may differ.
   }
 }
 

@@ -5,13 +5,13 @@ import { changedKeys, MemberHistory } from './history.ts';
 
 const KEYS = ['a', 'b', 'c', 'd', 'e'];
 
-/** Adds the key where it is missing, deletes it where it is there. */
+/** Adds the key if it is missing, and deletes it otherwise. */
 function toggle(history: MemberHistory, key: string): void {
   if (history.has(key)) history.delete(key);
   else history.add(key);
 }
 
-/** All that a version holds, in every way of reading it. */
+/** All content of a version, read in every way that its interface has. */
 function everything(elements: Elements): unknown {
   const visited: [string, unknown][] = [];
   elements.forEach((value, key) => {

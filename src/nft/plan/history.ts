@@ -1,24 +1,24 @@
 /**
- * Versions of a map that share one map of values. The newest version reads that map, which changes when a version is made
- * after it; an older version keeps the values in which it differs from the version after it. So a version never changes,
- * and neither a change nor a plan looks at all entries.
+ * Versions of a map that share one map of values. The newest version reads that map, which changes when a version is
+ * made after it; an older version keeps the values in which it differs from the version after it. So a version never
+ * changes, and neither a change nor a plan looks at all entries.
  *
  *     older ──what was different──▶ old ──what was different──▶ newest, which reads the one map
  */
 import { type ElementKey, type Elements, type ElementValue, MEMBER } from '../ruleset.ts';
 
-/** The plain members of a set as they come and go. */
+/** A set of plain members that changes, with the versions that were read from it. */
 export class MemberHistory {
   readonly #members = new Members();
   #now = new Version<ElementValue>(this.#members);
-  /** The version before `#now`, which nobody has yet. */
+  /** The version before `#now`, which no caller has yet. */
   #before: Version<ElementValue> | undefined;
   #isAsked = false;
 
   /** The same object until something changes. */
   now(): Elements {
     this.#isAsked = true;
-    this.#before = undefined; // whoever has it keeps it as long as he needs it
+    this.#before = undefined; // a caller that has it keeps it as long as it needs it
     return this.#now;
   }
 
@@ -30,9 +30,9 @@ export class MemberHistory {
     return this.#members.size;
   }
 
-  /** Answers whether it was not a member before. */
+  /** Returns whether it was not a member before. */
   add(key: ElementKey): boolean {
-    // Most members come before anybody has asked for a version: then one access is enough.
+    // Most members are added before a version is read: then one access is enough.
     if (this.#isAsked || this.#before !== undefined) {
       if (this.#members.has(key)) return false;
       this.#willChange(key, undefined);
@@ -78,7 +78,7 @@ export function withChanges<V>(
   return now;
 }
 
-/** All keys in which the two may differ; undefined where the one is not known to have become the other. */
+/** All keys in which the two versions may differ; undefined if it is not known that one became the other. */
 export function changedKeys<V>(
   older: ReadonlyMap<string, V>,
   newer: ReadonlyMap<string, V>,
@@ -91,7 +91,7 @@ const NO_KEYS: ReadonlySet<string> = new Set();
 
 type Values<V> = Pick<ReadonlyMap<string, V>, 'get' | 'has' | 'size' | 'keys'>;
 
-/** A Set that reads as a map: there are very many members, and all have the same value. */
+/** A Set with the interface of a map: there are very many members, and all have the same value. */
 class Members extends Set<ElementKey> implements Values<ElementValue> {
   get(key: ElementKey): ElementValue | undefined {
     return this.has(key) ? MEMBER : undefined;
@@ -99,9 +99,9 @@ class Members extends Set<ElementKey> implements Values<ElementValue> {
 }
 
 class Version<V> implements ReadonlyMap<string, V> {
-  /** The shared values while this is the newest version, and then the version after it. */
+  /** The shared values if this is the newest version, else the version after it. */
   base: Values<V>;
-  /** The values of this version where it differs from its base. */
+  /** The values in which this version differs from its base. */
   readonly #different = new Map<string, V | undefined>();
 
   constructor(values: Values<V>) {

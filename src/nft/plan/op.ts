@@ -1,9 +1,9 @@
-/** One step of a batch. The kernel takes a batch whole or not at all. */
+/** One operation of a batch, which the kernel executes as a whole or not at all. */
 import type { BaseHook, ElementKey, ElementValue, NftRule, SetSpec, TableFamily } from '../ruleset.ts';
 
 export type Op =
   | { readonly op: 'addTable'; readonly family: TableFamily }
-  /** With everything in it. Fails where the table does not exist. */
+  /** Deletes the table with all of its content. Fails if the table does not exist. */
   | { readonly op: 'delTable'; readonly family: TableFamily }
   | { readonly op: 'addSet'; readonly family: TableFamily; readonly set: SetSpec; readonly size: number }
   | { readonly op: 'delSet'; readonly family: TableFamily; readonly set: string }
@@ -14,9 +14,9 @@ export type Op =
       readonly hook?: BaseHook;
     }
   | { readonly op: 'delChain'; readonly family: TableFamily; readonly chain: string }
-  /** Takes away all rules of a chain. */
+  /** Deletes all rules of a chain. */
   | { readonly op: 'flushChain'; readonly family: TableFamily; readonly chain: string }
-  /** Appends. */
+  /** Appends the rule to the chain. */
   | { readonly op: 'addRule'; readonly family: TableFamily; readonly chain: string; readonly rule: NftRule }
   | {
       readonly op: 'addElements';
@@ -57,7 +57,7 @@ export function opText(op: Op): string {
   }
 }
 
-/** The name of the chain or set that the step is about; none for a table. */
+/** The name of the chain or set that the operation is about; undefined for a table. */
 export function objectOf(op: Op): string | undefined {
   if ('chain' in op) return op.chain;
   if (!('set' in op)) return undefined;

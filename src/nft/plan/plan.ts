@@ -1,18 +1,18 @@
 /**
- * The difference between the actual and the desired state, as one atomic batch. First everything is taken away
- * that has to go, then everything is put up that is missing, so that an object can be made anew under its name:
+ * The difference between the actual and the desired state, as one atomic batch. It first deletes everything that has to
+ * go and then adds everything that is missing, so that an object can be created again under its name:
  *
- *     flushChain   a rule counts as a use of the sets and chains that it names
- *     delElements  an element counts as a use of the chain that it jumps to
- *     delSet       its elements go with it
- *     delChain     by now nothing uses what is deleted, in whatever order
- *     addChain     empty, so that elements and rules can jump to it
+ *     flushChain    a rule counts as a use of the sets and chains that it names
+ *     delElements   an element counts as a use of the chain that it jumps to
+ *     delSet        its elements are deleted with it
+ *     delChain      by now no object uses what is deleted, so the order does not matter
+ *     addChain      empty, so that elements and rules can jump to it
  *     addSet
  *     addElements
  *     addRule
  *
- * Packets see the state before the batch or the state after it, nothing in between; new interval sets are the
- * exception, and go ahead in a batch of their own (docs/decisions/0006).
+ * Packets see the state before the batch or the state after it, and nothing in between. New interval sets are the
+ * exception: they are committed earlier, in a batch of their own (docs/decisions/0006).
  */
 import { inPieces, type Pieces, wholeOf } from '../../lib/collections/pieces.ts';
 import {
@@ -34,14 +34,14 @@ import { changedKeys, withChanges } from './history.ts';
 import type { Op } from './op.ts';
 import { hasRoomFor, sizeOf } from './size.ts';
 
-/** Empty where nothing differs. Linear in what is not the same object on both sides. */
+/** Empty if there is no difference. The cost is linear in the objects that the two sides do not share. */
 export function plan(actual: Ruleset, desired: Ruleset, since?: Ruleset): Op[] {
   return wholeOf(planning(actual, desired, since));
 }
 
 /**
- * The same in pieces: in each of them some objects are compared. `since` is the desired state that the actual state was
- * made equal to, if there is one: where the new desired state is a later version of it, only what changed is compared.
+ * The same in pieces, each of which compares some objects. `since` is the desired state to which the actual state was
+ * brought last, if there is one: if the new desired state is a later version of it, only what changed is compared.
  */
 export function* planning(actual: Ruleset, desired: Ruleset, since = actual): Pieces<Op[]> {
   const ops: Op[][] = [];
@@ -55,8 +55,8 @@ export function* planning(actual: Ruleset, desired: Ruleset, since = actual): Pi
 const OBJECTS_OF_A_PIECE = 32;
 
 /**
- * The actual state once `plan(actual, desired, since)` is in force: `desired`, and the room that its sets have. To plan from
- * `desired` itself is to guess that every set has room enough.
+ * The actual state after `plan(actual, desired, since)` is committed: `desired` with the declared sizes of its sets. A
+ * plan from `desired` itself would assume that every set has room enough.
  */
 export function applied(actual: Ruleset, desired: Ruleset, since = actual): Ruleset {
   return mapTables(desired, ({ sets, chains }, family) => {
@@ -104,7 +104,7 @@ function* planContent(family: TableFamily, actual: Table, desired: Table, since 
   );
   const chains: ChainDifference = { flush: [], remove: [], make: [], fill: [] };
   const remade = new Set(sets.remove.flatMap(({ name }) => (desired.sets.has(name) ? [name] : [])));
-  // A set can be deleted only when no chain uses it, and any chain may use one that is made anew.
+  // A set can be deleted only when no chain uses it, and any chain may use a set that is created again.
   const chainNames = remade.size > 0 ? undefined : changedKeys(actual.chains, desired.chains);
   yield* inPieces(OBJECTS_OF_A_PIECE, chainNames ?? keysOfEither(actual.chains, desired.chains), name =>
     compareChain(actual.chains.get(name), desired.chains.get(name), remade, chains),
@@ -127,7 +127,7 @@ function* planContent(family: TableFamily, actual: Table, desired: Table, since 
   ];
 }
 
-/** All names in which the two may differ, where `actual` was made equal to `since`. */
+/** All names in which the two may differ, if `actual` was brought to `since` last. */
 function namesToCompare(
   actual: Table['sets'],
   since: Table['sets'],
@@ -172,7 +172,7 @@ function compareSet(
 
 function mustBeRemade(actual: NftSet, desired: NftSet): boolean {
   if (actual === desired) return false;
-  // Single intervals are never changed: 22 ms for one deletion from a big set, and both ends are needed.
+  // Interval sets are replaced as a whole: deleting one interval from a large set takes 22 ms, and needs both ends.
   if (desired.interval && !elementsEqual(actual.elements, desired.elements)) return true;
   return !specsEqual(actual, desired) || !hasRoomFor(actual, desired);
 }
@@ -222,8 +222,8 @@ function addRule(family: TableFamily, chain: string, rule: NftRule): Op {
   return { op: 'addRule', family, chain, rule };
 }
 
-// The kernel passes over an element that exists already, whatever its comment, and refuses one with another
-// verdict (EEXIST): such an element goes and comes again.
+// The kernel ignores an element that exists already, whatever its comment, and refuses one with another verdict
+// (EEXIST): such an element is deleted and added again.
 function changeElements(family: TableFamily, { actual, desired }: SetChange): { del: Op[]; add: Op[] } {
   const { keys, elements } = elementsBetween(actual.elements, desired.elements);
   const set = specOf(desired);
@@ -233,7 +233,7 @@ function changeElements(family: TableFamily, { actual, desired }: SetChange): { 
   };
 }
 
-/** Of a set that is made: hundreds of thousands, in one turn of the loop. */
+/** All elements of a new set: there may be hundreds of thousands, so this is one pass. */
 function allElements(family: TableFamily, set: NftSet): Op[] {
   const elements = [...set.elements];
   return elements.length === 0 ? [] : [{ op: 'addElements', family, set: specOf(set), elements }];
@@ -244,7 +244,7 @@ interface ElementDifference {
   readonly elements: [ElementKey, ElementValue][];
 }
 
-/** What has to go, and what has to come. */
+/** The elements to delete and to add. */
 function elementsBetween(actual: Elements, desired: Elements): ElementDifference {
   const difference: ElementDifference = { keys: [], elements: [] };
   for (const key of changedKeys(actual, desired) ?? keysOfEither(actual, desired)) {

@@ -1,4 +1,4 @@
-/** A batch as lines for the log: what is done to which object, and to which elements of it. */
+/** A batch as lines of the log: the operation on each object, and on which of its elements. */
 import { type Op, opText } from './op.ts';
 
 const MOST_LINES = 20;
@@ -14,7 +14,7 @@ function lineOf(op: Op): string {
   if (op.op === 'addElements')
     return `${opText(op)}: ${keysText(op.elements.length, key => op.elements[key]![0])}`;
   if (op.op === 'delElements') return `${opText(op)}: ${keysText(op.keys.length, key => op.keys[key]!)}`;
-  // A rule's comment names its policy.
+  // The comment of a rule names its policy.
   if (op.op === 'addRule' && op.rule.comment !== undefined) return `${opText(op)}: ${op.rule.comment}`;
   return opText(op);
 }

@@ -1,10 +1,11 @@
 /**
- * As long as the kernel works on a batch it holds the lock of all who write nftables, kube-proxy too. What nothing in
- * force leads to yet may as well come in several batches, one after the other: no packet sees any of it before the last.
+ * While the kernel executes a batch, it holds the lock that all writers of nftables need, kube-proxy included. Objects
+ * that no rule in force refers to can be added in several batches, one after the other: no packet sees them before the
+ * last one.
  */
 import type { Op } from './op.ts';
 
-/** Some 20 ms of the kernel's. */
+/** About 20 ms of the kernel's time. */
 export const PORTION = 20_000;
 
 /** In units of an element of a hash, which takes the kernel 0.8 µs; a rule took it 5 to 10 µs, a set 15 (measured). */
@@ -23,8 +24,8 @@ const WEIGHTS: Readonly<Record<Op['op'], number>> = {
 const INTERVAL = 4;
 
 /**
- * The same steps in the same order, in batches of which none weighs more, but for interval sets: those are put up as a
- * whole, and no policy has more than 20,000 intervals.
+ * The same operations in the same order, in batches of at most this weight. An interval set is added as a whole; no
+ * policy has more than 20,000 intervals.
  */
 export function portionsOf(ops: readonly Op[], most: number): readonly (readonly Op[])[] {
   const portions: Op[][] = [[]];
@@ -47,7 +48,7 @@ function weightOf(op: Op): number {
   return op.elements.length * (op.set.interval ? INTERVAL : 1);
 }
 
-/** Elements of one set, as often as they need. */
+/** Splits the elements of one set into as many operations as needed. */
 function cut(op: Op, most: number): Op[] {
   if (op.op !== 'addElements' || op.set.interval || op.elements.length <= most) return [op];
   return Array.from({ length: Math.ceil(op.elements.length / most) }, (_, i) => ({

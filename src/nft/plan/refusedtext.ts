@@ -1,7 +1,7 @@
 import type { ElementKey } from '../ruleset.ts';
 import { type Op, opText } from './op.ts';
 
-/** What an error says was refused: the step, or the one element of it, and which policy a rule is from. */
+/** The object that an error says was refused: the operation, or one element of it, and the policy of a rule. */
 export function refusedText(op: Op, key: ElementKey | undefined): string {
   if (op.op === 'addElements' && key !== undefined)
     return `add element ${key} to ${op.family} sluice ${op.set.name}`;

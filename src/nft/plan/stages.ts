@@ -1,12 +1,12 @@
 /**
- * A batch is atomic for rules, and not for a packet that is under way while it comes into force: the packet walks the
- * rules of the generation in which it set out, but a look-up finds the elements of the generation in which it is made.
- * So it may be led to a chain that had no rules yet when it set out, and fall out of it as if nobody had an objection;
- * and what is put into an interval set is seen only a little after the generation has turned over. Both were measured:
- * of some ten thousand packets that policy always denies one passed while policies changed.
+ * A batch is atomic for rules, but not for a packet that is on its way while the batch is committed: the packet walks
+ * the rules of the generation in which it began, but a look-up finds the elements of the generation at that moment. So
+ * a packet may be led to a chain that had no rules when the packet began, and leave it without a verdict; and elements
+ * of an interval set become visible only shortly after the generation has changed. Both were measured: of some ten
+ * thousand packets that policy always denies, one passed while policies changed.
  *
- * So all that is new goes first, in batches of its own, while no rule and no element in force leads to it; the batch
- * that makes a difference follows.
+ * So all new objects are committed first, in batches of their own, while no rule or element in force refers to them.
+ * The batch that takes effect follows.
  */
 import { getOrMake } from '../../lib/collections/getormake.ts';
 import type { NftRule, NftVerdict, TableFamily } from '../ruleset.ts';
@@ -14,8 +14,8 @@ import type { Op } from './op.ts';
 import { PORTION, portionsOf } from './portions.ts';
 
 /**
- * `ops` in the batches to commit them in, one after the other; one, as long as nothing new can go ahead. What goes ahead is
- * cut into portions of that weight.
+ * `ops` in the batches in which to commit them, one after the other; a single batch if no new object can be committed
+ * early. Early batches have at most the weight `portion`.
  */
 export function stagesOf(ops: readonly Op[], portion = PORTION): readonly (readonly Op[])[] {
   if (ops.some(({ op }) => op === 'delTable')) return [ops];
@@ -34,10 +34,12 @@ function isMaking(op: Op): op is Making {
 
 type Kind = 'set' | 'chain';
 
-/** Of a set or a chain. */
+/** Identifies a set or a chain. */
 type Place = readonly [TableFamily, Kind, string];
 
-/** Sets and chains. A batch has a hundred thousand steps: no text is made of each to look it up. */
+/**
+ * A collection of sets and chains. A batch may have a hundred thousand operations, so no text is built to look one up.
+ */
 class Objects {
   readonly #names = new Map<TableFamily, Record<Kind, Set<string>>>();
 
@@ -63,8 +65,9 @@ class Objects {
 }
 
 /**
- * Sets and chains that did not exist before, and lead to nothing that is made anew under its name in this batch: that
- * could not go while they use it. A base chain is in force as soon as it exists, so it is never ahead.
+ * Sets and chains that did not exist before, and do not refer to an object that this batch deletes and creates again:
+ * that object could not be deleted while they use it. A base chain takes effect as soon as it exists, so it is never
+ * committed early.
  */
 function newObjects(ops: readonly Op[]): Objects {
   const made = ops.filter(op => op.op === 'addSet' || (op.op === 'addChain' && op.hook === undefined));
@@ -75,18 +78,18 @@ function newObjects(ops: readonly Op[]): Objects {
   }
   const late = lateObjects(ops, ahead);
   while (late.size > 0 && dropUsersOf(late, ops, ahead)) {
-    // Whoever leads to one that waits has to wait, too.
+    // An object that refers to a late one is late as well.
   }
   return ahead;
 }
 
-/** What this batch makes that cannot go ahead. */
+/** New objects of this batch that cannot be committed early. */
 function lateObjects(ops: readonly Op[], ahead: Objects): Objects {
   const made = ops.filter(op => op.op === 'addSet' || op.op === 'addChain');
   return new Objects(made.map(op => objectOf(op as Making)).filter(place => !ahead.has(place)));
 }
 
-/** Answers whether it dropped any. */
+/** Returns whether it dropped any. */
 function dropUsersOf(late: Objects, ops: readonly Op[], ahead: Objects): boolean {
   const before = late.size;
   for (const op of ops) {
@@ -97,10 +100,10 @@ function dropUsersOf(late: Objects, ops: readonly Op[], ahead: Objects): boolean
   return late.size > before;
 }
 
-/** The sets and chains that an element or a rule leads to. */
+/** The sets and chains to which an element or a rule refers. */
 function usedBy(op: Making): Place[] {
   if (op.op === 'addRule') return usedByRule(op.family, op.rule);
-  if (op.op !== 'addElements' || !op.set.verdicts) return []; // of plain members there may be hundreds of thousands
+  if (op.op !== 'addElements' || !op.set.verdicts) return []; // a set of plain members may have hundreds of thousands
   const chains = new Set<string>();
   for (const [, { verdict }] of op.elements) for (const chain of chainOf(verdict)) chains.add(chain);
   return [...chains].map((chain): Place => [op.family, 'chain', chain]);

@@ -1,4 +1,4 @@
-/** Finds the element of a set that the bytes of registers mean. */
+/** Finds the element of a set whose key has the bytes in the registers. */
 
 import { getOrMake } from '../../lib/collections/getormake.ts';
 import { type Address, addressBytes, addressFromBytes } from '../../model/address.ts';
@@ -8,7 +8,7 @@ import { countUpTo, type Interval, intervals } from '../interval.ts';
 import { KEY_PROTOCOL_OF_NUMBER, NUMBER_OF_KEY_PROTOCOL } from '../keyprotocols.ts';
 import type { ElementKey, ElementValue, FieldType, NftSet } from '../ruleset.ts';
 
-/** The bytes that a text of some fields means, as they are in registers. */
+/** The bytes that registers have for a text of these fields. */
 export function fieldsBytes(fields: readonly FieldType[], text: ElementKey): Uint8Array {
   const bytes = new Uint8Array(keyLength(fields));
   const texts = fields.length === 1 ? [text] : text.split(' . ');
@@ -37,14 +37,14 @@ function fieldBytes(type: FieldType, text: string): ArrayLike<number> {
   }
 }
 
-/** `bytes` is as long as the set's key. */
+/** `bytes` has the length of the set's key. */
 export function findElement(set: NftSet, bytes: Uint8Array): readonly [ElementKey, ElementValue] | undefined {
   const key = set.interval ? coveringKey(set, bytes) : keyText(set.key, bytes);
   const value = key === undefined ? undefined : set.elements.get(key);
   return value && [key!, value];
 }
 
-/** The canonical text; none if there is something where the padding should be: no element has it there. */
+/** The canonical text of a key; undefined if its padding is not zero, because no element has such a key. */
 function keyText(fields: readonly FieldType[], bytes: Uint8Array): ElementKey | undefined {
   if (fields.length === 1) return fieldText(fields[0]!, bytes);
   const texts: string[] = [];
@@ -75,7 +75,7 @@ function fieldText(type: FieldType, bytes: Uint8Array): string {
   }
 }
 
-/** Sorted by their first value. Parsed once per set: sets are never changed in place. */
+/** Intervals sorted by their first value. Computed once for each set, because sets are never changed in place. */
 const SORTED = new WeakMap<NftSet, readonly Interval[]>();
 
 function sortedIntervals(set: NftSet): readonly Interval[] {

@@ -1,4 +1,6 @@
-/** The virtual machine of nf_tables: sixteen registers of four bytes, and expressions that load, compare and look up. */
+/**
+ * The virtual machine of nf_tables: sixteen registers of four bytes, and expressions that load, compare and look up.
+ */
 
 import { type Address, addressBytes, addressFromBytes } from '../../model/address.ts';
 import { keyLength } from '../fieldbytes.ts';
@@ -16,47 +18,47 @@ interface VerdictHit {
   readonly translation?: Translation;
 }
 
-/** What a connection's first packet was given beside its verdict. */
+/** How a rule translates a connection, beside its verdict on the first packet. */
 export type Translation =
   | { readonly kind: 'dnat'; readonly to: Address; readonly port: number }
   | { readonly kind: 'masquerade' };
 
-/** What conntrack knows of a packet's connection; none where there is none. */
+/** What conntrack has of the packet's connection. */
 interface TracedConnection {
   readonly isReply: boolean;
   /** Whether its destination was translated (DNAT). */
   readonly isTranslated?: boolean;
-  /** Where it was opened to. */
+  /** The destination of the connection before translation. */
   readonly to: Address;
   readonly port: number;
-  /** Who opened it, and who answers. */
+  /** The opener, and the end that replies. */
   readonly from?: Address;
   readonly answerer?: Address;
 }
 
-/** What the kernel knows of a packet beside its bytes. */
+/** What the kernel has for a packet beside its bytes. */
 export interface Surroundings {
   readonly iif: number;
   readonly oif: number;
   readonly iifgroup: number;
   readonly oifgroup: number;
-  /** What made the interface; absent for hardware. */
+  /** The kind of the interface; absent for hardware. */
   readonly iifkind?: string;
   readonly pkttype: keyof typeof PACKET_TYPE;
   readonly mark: number;
   readonly connection?: TracedConnection;
-  /** What the node's routes have for an address. */
+  /** The node's route of an address. */
   readonly route: (address: Address) => { readonly oif: number; readonly type: keyof typeof ADDRESS_TYPE };
 }
 
-/** `break` ends the rule, and the next one is tried. */
+/** `break` ends the rule, and the next rule is executed. */
 export type Result = 'continue' | 'break' | VerdictHit;
 
 const REGISTER_BYTES = 4;
 /** NFPROTO_IPV4, NFPROTO_IPV6. */
 const NFPROTO: Readonly<Record<Family, number>> = { ip: 2, ip6: 10 };
 
-/** Of packets that come and go by other interfaces than loopback, which is 1. */
+/** For packets that arrive and leave by other interfaces than loopback, which has index 1. */
 const INTERFACES: Readonly<Record<BaseHook['hook'], Pick<Surroundings, 'iif' | 'oif'>>> = {
   prerouting: { iif: 2, oif: 0 },
   input: { iif: 2, oif: 0 },
@@ -73,7 +75,10 @@ export class Machine {
   readonly #ctState: CtState;
   readonly #around: Surroundings;
 
-  /** By default a packet is an ordinary one: by interfaces of no group, from where the route leads. */
+  /**
+   * By default the packet is an ordinary one: its interfaces have no group, and it arrives by the interface to which
+   * the route of its source leads.
+   */
   constructor(
     table: Table,
     family: Family,
@@ -99,7 +104,7 @@ export class Machine {
 
   evaluate(expr: Expr): Result {
     switch (expr.kind) {
-      // A trace changes nothing: a set takes the element in, and nobody comes more often than allowed.
+      // A trace changes no sets: the element is assumed to be added, and no key to exceed a rate.
       case 'dynset':
         return expr.over === undefined ? 'continue' : 'break';
       case 'limit':
@@ -113,7 +118,7 @@ export class Machine {
       case 'fib':
         return this.#store(expr.dreg, this.#fib(expr));
       case 'exthdr':
-        return this.#store(expr.dreg, [0]); // none of the packets that are traced has one
+        return this.#store(expr.dreg, [0]); // no traced packet has an extension header
       case 'payload':
         return this.#load(expr);
       case 'bitwise':
@@ -142,7 +147,7 @@ export class Machine {
     return value === undefined ? 'break' : this.#store(dreg, value);
   }
 
-  /** Undefined where there is no interface whose group could be asked for. */
+  /** Undefined if there is no interface whose group or kind could be loaded. */
   #meta(key: MetaKey): readonly number[] | undefined {
     const { iif, oif, pkttype } = this.#around;
     switch (key) {
@@ -168,7 +173,7 @@ export class Machine {
 
   #loadCt({ key, dreg }: Expr & { kind: 'ct' }): Result {
     const { connection } = this.#around;
-    if (key === 'state') return this.#store(dreg, [CT_STATE[this.#ctState], 0, 0, 0]); // a host-endian mask
+    if (key === 'state') return this.#store(dreg, [CT_STATE[this.#ctState], 0, 0, 0]); // a bit mask in host byte order
     if (connection === undefined) return 'break';
     switch (key) {
       case 'direction':
@@ -235,7 +240,7 @@ export class Machine {
     return { verdict: verdict!, element: { set: name, key, ...(comment !== undefined && { comment }) } };
   }
 
-  /** As memcmp: below, at or above zero. */
+  /** As memcmp: negative, zero or positive. */
   #order(register: Register, data: Uint8Array): number {
     const start = register * REGISTER_BYTES;
     for (let i = 0; i < data.length; i++) {
@@ -250,7 +255,7 @@ export class Machine {
     return this.#registers.subarray(start, start + length);
   }
 
-  /** What does not fill its last register is padded with zeros. */
+  /** The rest of the last register is filled with zeros. */
   #store(register: Register, bytes: ArrayLike<number>): 'continue' {
     const start = register * REGISTER_BYTES;
     const end = start + Math.ceil(bytes.length / REGISTER_BYTES) * REGISTER_BYTES;

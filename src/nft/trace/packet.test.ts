@@ -80,7 +80,9 @@ describe('packet()', () => {
   });
 });
 
-/** As a receiver sums: the whole segment, and what of the IP header counts. ICMP counts nothing of IPv4's. */
+/**
+ * Computes the checksum as a receiver does: over the segment and the pseudo-header. ICMP has no pseudo-header in IPv4.
+ */
 function transportSum(bytes: Uint8Array): number {
   const v4 = bytes[0]! >> 4 === 4;
   const [protocol, start] = v4 ? [bytes[9]!, 20] : [bytes[6]!, 40];

@@ -1,4 +1,4 @@
-/** Real packets, from the IP header on, with checksums that a kernel accepts: for traces, and for raw sockets. */
+/** Builds real packets, from the IP header on, with checksums that a kernel accepts: for traces and for raw sockets. */
 import { type Address, addressBytes, familyOf } from '../../model/address.ts';
 import type { Flow } from '../../model/flow.ts';
 import { ICMP_OF, PROTOCOL_NUMBER } from '../../model/ipprotocol.ts';
@@ -9,13 +9,13 @@ export { TCP_FLAGS };
 export interface PacketFields extends Flow {
   /** 49152 by default. */
   readonly sourcePort?: number;
-  /** Of TCP: SYN by default. */
+  /** For TCP: SYN by default. */
   readonly tcpFlags?: number;
-  /** Of SCTP, the type of its chunk: INIT by default. */
+  /** For SCTP: the type of its chunk; INIT by default. */
   readonly sctpChunk?: number;
-  /** Hops that are left: 64 by default. */
+  /** The hop limit: 64 by default. */
   readonly hops?: number;
-  /** Of ICMP and ICMPv6: echo request by default. */
+  /** For ICMP and ICMPv6: echo request by default. */
   readonly icmpType?: number;
 }
 
@@ -80,7 +80,7 @@ function tcp(fields: PacketFields): Uint8Array {
   return withChecksum(Uint8Array.from(segment), 16, pseudoHeader(fields, PROTOCOL_NUMBER.tcp, segment));
 }
 
-/** RFC 768. A sum of zero would mean none. */
+/** RFC 768. A checksum of zero would mean that there is none. */
 function udp(fields: PacketFields): Uint8Array {
   const datagram = [...ports(fields), 0, 8, 0, 0];
   const bytes = withChecksum(
@@ -92,7 +92,9 @@ function udp(fields: PacketFields): Uint8Array {
   return bytes;
 }
 
-/** RFC 9260: a chunk alone, with verification tag 0 if it is an INIT; whatever its type is, it looks like one of those. */
+/**
+ * RFC 9260: a single chunk, with verification tag 0 for an INIT. Chunks of all types have the layout of an INIT here.
+ */
 function sctp(fields: PacketFields): Uint8Array {
   const type = fields.sctpChunk ?? SCTP_INIT;
   const tag = type === SCTP_INIT ? 0 : 1;
@@ -123,12 +125,12 @@ function ports({ sourcePort = 49152, port = 0 }: PacketFields): number[] {
   return [...u16(sourcePort), ...u16(port)];
 }
 
-/** What is summed beside the payload (RFC 9293 3.1, RFC 8200 8.1); the shorter form adds up to the same. */
+/** The pseudo-header of the checksum (RFC 9293 3.1, RFC 8200 8.1); the shorter form has the same sum. */
 function pseudoHeader({ from, to }: Flow, protocol: number, payload: readonly number[]) {
   return [addressBytes(from), addressBytes(to), [0, protocol, ...u16(payload.length)], payload];
 }
 
-/** RFC 1071, over parts of even length. */
+/** The checksum of RFC 1071, over parts of even length. */
 function withChecksum(bytes: Uint8Array, at: number, parts: readonly ArrayLike<number>[]): Uint8Array {
   let sum = 0;
   for (const part of parts) for (let i = 0; i < part.length; i += 2) sum += (part[i]! << 8) | part[i + 1]!;

@@ -5,7 +5,8 @@ import type { Op } from '../plan/op.ts';
 import type { CtKey, Expr, FieldType, MetaKey } from '../ruleset.ts';
 import { SAMPLE_OF_LAST, SAMPLE_OF_LOGS, sample, sampleOfBridges, sampleOfQueue } from './sample.ts';
 
-// A new kind of anything is to be tried before an agent relies on it: the compiler asks for it here.
+// The type requires an entry for each kind of expression: a new kind has to be tried on the kernel before an agent
+// relies on it.
 const EXPRS: Record<Exclude<Expr['kind'], 'unknown'>, true> = {
   meta: true,
   ct: true,
@@ -33,7 +34,7 @@ const KEYS: Record<FieldType, true> = {
   inet_service: true,
   iface_index: true,
 };
-// No rule of ours has nfproto; a kernel has `mark` as long as it has the others.
+// No rule of ours uses nfproto. A kernel that has the others has `mark`.
 const METAS: Record<Exclude<MetaKey, 'nfproto' | 'mark'>, true> = {
   l4proto: true,
   iif: true,
@@ -44,7 +45,7 @@ const METAS: Record<Exclude<MetaKey, 'nfproto' | 'mark'>, true> = {
   pkttype: true,
 };
 
-// `saddr` and `daddr` came to the kernel together.
+// The kernel got `saddr` and `daddr` in the same version.
 const CTS: Record<Exclude<CtKey, `original ${Family} daddr`>, true> = {
   state: true,
   direction: true,

@@ -1,7 +1,7 @@
 /**
- * One of everything that our rules are made of, in tables that do not exist: a kernel that takes it takes every
- * ruleset of ours. Made to be tried, never to be put into force: so it has no base chain, which would be called for a
- * moment.
+ * Operations that use every kind of object that our rules need, in tables of their own: a kernel that accepts them
+ * accepts every ruleset of ours. They are only tried, never committed. There is no base chain, because the kernel would
+ * call it for a moment.
  */
 import { FAMILIES, parseCidr } from '../../model/address.ts';
 import {
@@ -61,7 +61,7 @@ const SIZE = 256;
 const NETWORK: Record<Family, string> = { ip: '192.0.2.0/24', ip6: '2001:db8::/32' };
 const ADDRESS: Record<Family, string> = { ip: '192.0.2.1', ip6: '2001:db8::1' };
 
-/** For the families without a table; of a node that `attaches` pods itself, what those need too. */
+/** For the families without a table. With `attaches`, also what a node needs that attaches pods itself. */
 export function sample(families: readonly Family[] = FAMILIES, attaches = false): Op[] {
   return families.flatMap(family => [...sampleOf(family), ...(attaches ? sampleOfPods(family) : [])]);
 }
@@ -92,7 +92,9 @@ function sampleOf(family: Family): Op[] {
   ];
 }
 
-/** Of each of these, a rule: what is done without where it is missing is tried apart from the sample. */
+/**
+ * A rule for each of these expressions. They are tried apart from the sample, because the agent can do without them.
+ */
 export const SAMPLE_OF_LOGS: readonly Expr[] = [
   limitOver({ perSecond: 5, burst: 10 }),
   logTo({ group: 1, prefix: COMMENT, snaplen: 128 }),
@@ -100,12 +102,12 @@ export const SAMPLE_OF_LOGS: readonly Expr[] = [
 
 export const SAMPLE_OF_LAST: readonly Expr[] = [{ kind: 'last' }];
 
-/** Packets that wait, and what it takes to know an answer. */
+/** What a rule needs to queue packets and to recognize DNS answers. */
 export function sampleOfQueue(by: QueueBy): readonly Expr[] {
   return [...noRouteBack(), ...answers(), ...askedPort(53), ...queueTo(53, by)];
 }
 
-/** What tables of bridges need beside: their hooks, frames, and senders. */
+/** What tables of bridges need in addition: their hooks, and matches of frames and senders. */
 export function sampleOfBridges(): Op[] {
   const family = 'bridge';
   const senders = set('senders', ['iface_index', 'ether_addr', 'ipv4_addr']);
@@ -127,7 +129,7 @@ export function sampleOfBridges(): Op[] {
   ];
 }
 
-/** Host ports, masquerading and the source check. */
+/** Host ports, masquerading, and the check of source addresses. */
 function sampleOfPods(family: Family): Op[] {
   const address = addressType(family);
   const ports: SetSpec = {

@@ -1,11 +1,11 @@
-/** Walks a packet through a ruleset as the kernel does (nft_do_chain), and records which rules decided. */
+/** Walks a packet through a ruleset like the kernel (nft_do_chain), and records which rules decided. */
 
 import type { BaseHook, Chain, ElementKey, Family, NftRule, NftVerdict, Ruleset, Table } from '../ruleset.ts';
 import { type CtState, Machine, type Surroundings, type Translation } from './machine.ts';
 
 export interface Trace {
   readonly verdict: 'accept' | 'drop';
-  /** The rules that gave a verdict, or ran to their end without one, in the order in which the packet met them. */
+  /** The rules that matched, with or without a verdict, in the order in which the packet met them. */
   readonly hits: readonly Hit[];
 }
 
@@ -15,15 +15,15 @@ export interface Hit {
   readonly rule: number;
   readonly comment?: string;
   readonly verdict?: NftVerdict;
-  /** Of a rule that translated the connection. */
+  /** For a rule that translated the connection. */
   readonly translation?: Translation;
-  /** Whose verdict it was, if the rule looked it up in a map. */
+  /** The element whose verdict it was, if the rule looked it up in a map. */
   readonly element?: { readonly set: string; readonly key: ElementKey; readonly comment?: string };
 }
 
 /**
- * `packet` begins with its IP header. IPv6 extension headers are not looked through. `around` is what is not usual of
- * where it comes from and goes to.
+ * `packet` begins with its IP header. IPv6 extension headers are not parsed. `around` describes what differs from the
+ * default surroundings of a packet.
  */
 export function trace(
   ruleset: Ruleset,
@@ -39,14 +39,17 @@ export function trace(
   const machine = new Machine(table, family, hook, packet, ctState, around);
   for (const base of baseChains(table, hook)) {
     if (base.hook?.type === 'nat' && !isAsked(ctState, hits)) continue;
-    // An accept ends one base chain, a drop ends the packet.
+    // An accept ends one base chain; a drop ends the packet's way.
     const verdict = walk(table, base, machine, hits) ?? base.hook!.policy;
     if (verdict === 'drop') return { verdict, hits };
   }
   return { verdict: 'accept', hits };
 }
 
-/** The verdict of a chain on a packet that is led there; none where it gives none. To come to `end` is to be accepted. */
+/**
+ * The verdict of a chain on a packet that is led there; undefined if it has none. Reaching the chain `end` counts as
+ * accepted.
+ */
 export function verdictFrom(
   table: Table,
   chain: string,
@@ -61,7 +64,10 @@ function baseChains(table: Table, hook: BaseHook['hook']): Chain[] {
   return chains.sort((a, b) => a.hook!.priority - b.hook!.priority);
 }
 
-/** nf_nat_inet_fn: only what opens a connection, until one chain of the hook has translated it. */
+/**
+ * nf_nat_inet_fn: only the packet that opens a connection runs through nat chains, until one chain of the hook has
+ * translated it.
+ */
 function isAsked(ctState: CtState, hits: readonly Hit[]): boolean {
   return (ctState === 'new' || ctState === 'related') && hits.every(({ translation }) => !translation);
 }
@@ -73,8 +79,8 @@ interface Position {
 }
 
 /**
- * A jump comes back behind itself. A goto leaves nothing to come back to: the end of its chain, like a return in
- * it, goes on behind the last jump. Where there was none, there is no verdict.
+ * After a jump, the end of the chain or a return goes on behind the jump. A goto leaves no place to return to: the end
+ * of its chain goes on behind the last jump. Without an earlier jump there is no verdict.
  */
 function walk(
   table: Table,
@@ -113,7 +119,7 @@ function startOf(table: Table, name: string): Position {
   return { chain, next: 0 };
 }
 
-/** The first rule from `next` on that gives a verdict; notes every one that ran to its end. */
+/** The first rule from `next` on that gives a verdict. Rules that match without a verdict are recorded too. */
 function firstVerdict(chain: Chain, next: number, machine: Machine, hits: Hit[]): Hit | undefined {
   for (let index = next; index < chain.rules.length; index++) {
     const hit = execute(chain.name, index, chain.rules[index]!, machine);
@@ -124,7 +130,7 @@ function firstVerdict(chain: Chain, next: number, machine: Machine, hits: Hit[])
   return undefined;
 }
 
-/** Undefined where an expression breaks the rule off. */
+/** Undefined if an expression ends the rule without a match. */
 function execute(
   chain: string,
   rule: number,

@@ -1,12 +1,12 @@
-/** What registers hold, as bytes: words of the machine, constants of rules, and how they compare. */
+/** Values of registers as bytes: words in host byte order, constants of rules, and comparisons of them. */
 import type { CmpOp, Hex } from '../ruleset.ts';
 
-/** In the order of the machine: the lowest byte first. */
+/** In host byte order: the lowest byte first. */
 export function hostWord(value: number): readonly number[] {
   return [value & 0xff, (value >> 8) & 0xff, (value >> 16) & 0xff, value >>> 24];
 }
 
-/** IFNAMSIZ: zeros fill it up. */
+/** Filled up with zeros to IFNAMSIZ. */
 export function kindBytes(kind: string): readonly number[] {
   return [...Buffer.alloc(16, Buffer.from(`${kind}\0`.padEnd(16, '\0')))];
 }
@@ -16,7 +16,7 @@ export function maskAndXor(bytes: Uint8Array, { mask, xor }: { mask: Hex; xor: H
   return bytes.map((byte, i) => (byte & ands[i]!) ^ xors[i]!);
 }
 
-/** Rules compare with the same few values, and are walked by very many packets. */
+/** Cached: rules compare with the same few values, and very many packets are walked through them. */
 const KNOWN = new Map<Hex, Uint8Array>();
 const MOST_KNOWN = 10_000;
 
