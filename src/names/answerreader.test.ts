@@ -1,4 +1,4 @@
-/** Packets as the kernel hands them over: UDP, TCP in every piece and order, and broken ones. */
+/** Packets as the kernel hands them over: UDP, TCP in all segmentations and orders, and malformed ones. */
 import packet, { type Answer, type Packet } from 'dns-packet';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

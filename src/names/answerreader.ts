@@ -1,4 +1,4 @@
-/** Reads the packets that wait in the kernel, and records the answers in them. */
+/** Reads the packets that wait in the kernel's queue, and records the DNS answers in them. */
 import type { PodKey } from '../model/cluster.ts';
 import type { Leases } from './leases.ts';
 import { mostRecordsOf, readAnswer } from './message.ts';
@@ -6,19 +6,22 @@ import { readPacket, type Transport } from './packet.ts';
 import { AnswerStreams } from './streams.ts';
 import { type LeaseChange, lastOfEach } from './subjects.ts';
 
-/** What became of what waited, counted. */
+/** Counts of what became of the packets. */
 export interface ReaderCounts {
-  /** Packets. */
+  /** Packets that were read. */
   seen: number;
-  /** Messages with an address for a name that the pod's rules have. */
+  /** Messages from which an address was learnt. */
   learnt: number;
-  /** Other messages: another name, no address, not one question, unreadable. */
+  /** Other messages: a name that no rule has, no address, not exactly one question, or unreadable. */
   passed: number;
-  /** Packets that are neither UDP nor TCP, or broken. */
+  /** Packets that are neither UDP nor TCP, or malformed. */
   unread: number;
 }
 
-/** What has to stand in the kernel before a packet may go on, and what it took to find out (workbudget.ts). */
+/**
+ * The elements that have to be in the kernel's sets before the packet may go on, and the cost of reading it
+ * (workbudget.ts).
+ */
 export interface Learnt {
   readonly changes: readonly LeaseChange[];
   readonly units: number;
@@ -33,7 +36,7 @@ export class AnswerReader {
     this.#leases = leases;
   }
 
-  /** Undefined where there is nothing in it for us. */
+  /** Undefined if the packet is not of interest. */
   read(bytes: Uint8Array): Transport | undefined {
     this.counts.seen++;
     const packet = readPacket(bytes);

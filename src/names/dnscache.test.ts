@@ -68,7 +68,7 @@ test('C57: remembers of a node so much, and takes it from the namespace that has
   expect(sizes.reduce((sum, size) => sum + size)).toBe(100);
   resolved.retainOnly(new Set(['shop/web']));
   for (let i = 0; i < 1_000; i++) resolved.record([record(`n${i}.example.org`, ADDRESS, 1_000)]);
-  expect([...resolved.of('shop/web')].length).toBe(35); // 30 addresses of before, and five names of one more
+  expect([...resolved.of('shop/web')].length).toBe(35); // 30 earlier addresses, and one address with five names
 });
 
 test('looks through a list of names once, however many addresses are asked about', () => {

@@ -1,4 +1,4 @@
-/** The DNS answers that pods got, as the main thread knows them: for verdicts, open connections and people. */
+/** The DNS answers that pods got, as the main thread keeps them: for verdicts, open connections and people. */
 
 import { getOrMake } from '../lib/collections/getormake.ts';
 import { largestHolding } from '../lib/fairness/quota.ts';
@@ -12,26 +12,28 @@ export interface DnsRecord {
   readonly pod: PodKey;
   readonly address: Address;
   readonly name: string;
-  /** When the latest answer came, in milliseconds since 1970. The dump has it under this name. */
+  /** When the latest answer came, in milliseconds since 1970. A state dump has this field under the same name. */
   readonly toldMs: number;
   readonly untilMs: number;
-  /** The resolver that answered; absent for an element that is older than the agent. */
+  /** The resolver that answered; absent for an element that was in the kernel before the agent started. */
   readonly from?: Address;
-  /** The name of an element that is older than the agent is not known: one of these patterns matches it. */
+  /**
+   * For an element that was in the kernel before the agent started: the name is one that one of these patterns matches.
+   */
   readonly oneOf?: readonly string[];
 }
 
-/** The cache as of a time, in milliseconds since 1970. */
+/** The contents of the cache at a time in milliseconds since 1970. */
 export interface DnsSnapshot {
   readonly cache: DnsCache;
   readonly nowMs: number;
-  /** The node whose pods alone the cache has; absent where that is not known. */
+  /** The node whose pods the cache covers; absent if that is not known. */
   readonly node?: string;
 }
 
 /**
- * Records that have ended are kept for the connections that are still open. Beyond a limit the oldest of a pod, or of
- * one address, go first; beyond the node's limit, those of the namespace and pod that has most.
+ * Expired records are kept for connections that are still open. Beyond a limit the oldest record of a pod, or of one
+ * address, is deleted; beyond the node's limit, the oldest of the pod with most records in the namespace with most.
  */
 export interface DnsCacheLimits {
   readonly perPod: number;
@@ -41,11 +43,11 @@ export interface DnsCacheLimits {
 
 const LIMITS: DnsCacheLimits = { perPod: 8_192, perAddress: 64, perNode: 65_536 };
 
-/** The records of one pod, the oldest first. */
+/** The records of one pod, sorted from the oldest. */
 class PodRecords {
   readonly pod: PodKey;
   readonly namespace: string;
-  /** Nearly every address has one name only, and then no list is made for it. */
+  /** Nearly every address has one name only; then no list is made for it. */
   readonly #addresses = new Map<Address, DnsRecord | readonly DnsRecord[]>();
   size = 0;
 
@@ -124,7 +126,7 @@ export class DnsCache {
     for (const pod of this.#pods.keys()) yield* this.of(pod);
   }
 
-  /** The names of addresses whose records had not ended at this time. */
+  /** The names of addresses in records that had not expired at this time. */
   asOf(nowMs: number): ResolvedNames {
     return {
       has: (pod, address, pattern) => this.#has(pod, address, pattern, nowMs),
@@ -146,7 +148,9 @@ export class DnsCache {
     return false;
   }
 
-  /** A record from the other thread has copies of its strings and a larger shape than it needs. */
+  /**
+   * A record that another thread sent has copies of its strings, and a larger object than it needs: both are replaced.
+   */
   #kept({ address, name, toldMs, untilMs, from, oneOf }: DnsRecord, pod: PodKey): DnsRecord {
     if (oneOf !== undefined) return { pod, address, name, toldMs, untilMs, oneOf };
     if (from === undefined) return { pod, address, name, toldMs, untilMs };
@@ -176,7 +180,7 @@ function means(pattern: string, { name, oneOf }: DnsRecord): boolean {
   return oneOf === undefined ? matchesDomainName(pattern, name) : hasPattern(oneOf, pattern);
 }
 
-/** Indexes of lists of patterns: a list may have thousands, and is asked about once for every open connection. */
+/** Lists of patterns as Sets: a list may have thousands, and is looked up for every open connection. */
 const SETS = new WeakMap<readonly string[], ReadonlySet<string>>();
 const INDEXES = new WeakMap<readonly string[], DomainNameIndex<true>>();
 const SHARED = new WeakMap<readonly string[], WeakMap<readonly string[], boolean>>();

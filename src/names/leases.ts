@@ -1,11 +1,11 @@
 /**
- * The leases of a node: which pod got which addresses for which names, until when. It says what has to be done in
- * the kernel's sets and does nothing itself; time is passed in, in milliseconds of any clock that does not go back:
- * whole ones since a thread began are small numbers, which V8 keeps without a box for each.
+ * The leases of a node: which pod got which addresses for which names, and until when. The functions return changes for
+ * the kernel's sets, and have no effects themselves. Time is passed in, in milliseconds of any clock that never goes
+ * back: V8 stores small whole numbers, as of a clock that starts with the thread, without an object for each.
  *
- *     recordAnswer(answer) ─▶ learn         renewed while the end is later than the kernel's lease
+ *     recordAnswer(answer) ─▶ learn             the kernel's element is renewed as long as the lease ends later
  *     tick()               ─▶ learn, forget
- *     ending(), inUse(…)                    what is connected to goes on
+ *     ending(), inUse(…)                        leases of addresses with open connections are prolonged
  */
 
 import { getOrMake } from '../lib/collections/getormake.ts';
@@ -38,7 +38,7 @@ import {
   type Subjects,
 } from './subjects.ts';
 
-/** An element that was found in the kernel. */
+/** An element that was found in the kernel when the agent started. */
 export interface Recovered {
   readonly set: string;
   readonly pod: Address;
@@ -46,13 +46,16 @@ export interface Recovered {
   readonly leftMs: number;
 }
 
-/** A pod of the node, and an address that it got. */
+/** A pod of the node, and an address that it got in an answer. */
 export interface Pair {
   readonly pod: Address;
   readonly peer: Address;
 }
 
-/** By one answer, each address under each of its names: the first 120 addresses where it has as many aliases as are read. */
+/**
+ * One answer makes a lease for each address and each of its names. With as many aliases as are read, these are the
+ * first 120 addresses.
+ */
 const MOST_LEASES_PER_ANSWER = 2_048;
 
 export class Leases {
@@ -63,26 +66,26 @@ export class Leases {
   #byAddress = new Map<Address, PodLeases>();
   #size = 0;
   #evicted = 0;
-  /** Leases that came, or went on when they were about to end, since they were last asked for. */
+  /** Leases that are new, or were prolonged shortly before their end, since the last `drainUpdates`. */
   readonly #updates = new Map<PodLeases, Lease[]>();
   readonly #senders = new StringPool<Address>();
   readonly #sets = new AllSetsByName();
 
-  /** `zeroMs` is the zero of the clock, in milliseconds since 1970. */
+  /** `zeroMs`: the zero of the clock, in milliseconds since 1970. */
   constructor(lifetimes: Lifetimes = LIFETIMES, limits: NamesLimits = NAMES_LIMITS, zeroMs = 0) {
     this.#lifetimes = lifetimes;
     this.#limits = limits;
     this.#zeroMs = zeroMs;
   }
 
-  /** How many leases went because there were too many. */
+  /** How many leases were deleted because there were too many. */
   get evicted(): number {
     return this.#evicted;
   }
 
   /**
-   * Records that are new since the last call, without those that were prolonged long before their end. A caller that
-   * drains all of them in every `periodMs` never takes a lease for ended that is not.
+   * Records that are new since the last call, except those that were prolonged long before their end. A caller that
+   * calls this at least every `periodMs` never takes a lease for expired that is not.
    */
   drainUpdates(): DnsRecord[] {
     const records = [...this.#updates].flatMap(([pod, leases]) =>
@@ -109,14 +112,14 @@ export class Leases {
     return this.#pods.values();
   }
 
-  /** Whose address it is; undefined of a pod without a rule by name. */
+  /** The pod with this address; undefined for a pod without rules by name. */
   podAt(address: Address): PodKey | undefined {
     return this.#byAddress.get(address)?.pod.key;
   }
 
   /**
-   * Takes the pods and sets as they are from now on. A pod's leases stay for the names that its rules still have, and
-   * are put into every set that has the name, since a set that was made anew is empty.
+   * Replaces the pods and sets. A pod's leases stay for the names that its rules still have, and their addresses are
+   * added to every set of these names, because a set that was created again is empty.
    */
   configure({ pods, sets }: Subjects, nowMs: number): LeaseChange[] {
     const byName = new Map(sets.map(set => [set.name, set]));
@@ -129,12 +132,12 @@ export class Leases {
     this.#byAddress = new Map(
       [...this.#pods.values()].flatMap(each => each.pod.addresses.map(address => [address, each])),
     );
-    // What stays is never out of its set, not even for a moment.
+    // An element that stays is never deleted, not even for a moment.
     const stays = new Set(changes.filter(({ kind }) => kind === 'learn').map(elementOf));
     return [...gone.filter(change => byName.has(change.set) && !stays.has(elementOf(change))), ...changes];
   }
 
-  /** Records an answer to the pod with this address (C41, C42). */
+  /** Records an answer that the pod with this address got (C41, C42). */
   recordAnswer(
     podAddress: Address,
     { names, addresses }: DnsAnswer,
@@ -160,9 +163,9 @@ export class Leases {
   }
 
   /**
-   * Takes over elements that were in the kernel before us: they end with their leases unless answered again. Elements of
-   * an earlier pod with the same address go, and so do those that no rule here is about: addresses are
-   * given out again. `createdMs` is NaN where the time is not known.
+   * Takes over elements that were in the kernel before the agent started: they end with their leases unless they are
+   * answered again. Elements of an earlier pod with the same address are deleted, because addresses are given out
+   * again, and so are those of no rule. `createdMs` is NaN if the time is not known.
    */
   recover(found: readonly Recovered[], nowMs: number, createdMs: (pod: NamesPod) => number): LeaseChange[] {
     return found.flatMap(({ set: name, pod: address, peer, leftMs }) => {
@@ -180,17 +183,19 @@ export class Leases {
     });
   }
 
-  /** Call about once a second: renews what goes on, ends what is over. */
+  /**
+   * Call about once a second: renews the kernel's elements of leases that go on, and deletes those of leases that end.
+   */
   tick(nowMs: number): LeaseChange[] {
     return [...this.#pods.values()].flatMap(pod => (pod.dueMs > nowMs ? [] : this.#lookAt(pod, nowMs)));
   }
 
-  /** Pairs that end before then, each once: the caller may know that they are in use. */
+  /** The pairs that end before this time, each once, so that the caller can find those with open connections. */
   ending(untilMs: number): Pair[] {
     return [...this.#pods.values()].flatMap(pod => pod.ending(untilMs));
   }
 
-  /** These pairs have open connections: they stay allowed for the floor's time from now on (C41). */
+  /** These pairs have open connections: they stay allowed for at least `floorMs` from now on (C41). */
   inUse(pairs: readonly Pair[], nowMs: number): void {
     const untilMs = nowMs + this.#lifetimes.floorMs;
     const used = new Map<PodLeases, Set<Address>>();
@@ -205,7 +210,7 @@ export class Leases {
       }
   }
 
-  /** All that stands, for sets that are empty. */
+  /** The changes that add the elements of all leases to empty sets. */
   learnAll(nowMs: number): LeaseChange[] {
     return [...this.#pods.values()].flatMap(pod =>
       [...pod.leases()].flatMap(lease => this.#learn(pod, lease, nowMs)),
@@ -226,7 +231,7 @@ export class Leases {
     });
   }
 
-  /** Changes the lease in place: most of a node's many answers repeat what is known. */
+  /** Changes the lease in place, because most answers repeat what is known. */
   #renew(pod: PodLeases, lease: Lease, answer: Answer, nowMs: number): LeaseChange[] {
     if (lease.untilMs - nowMs < 2 * periodMs(this.#lifetimes)) this.#markUpdated(pod, lease);
     else lease.isUnreported = true;
@@ -248,7 +253,7 @@ export class Leases {
     return [...evicted, ...this.#makeRoom()];
   }
 
-  /** Beyond the node's limit the namespace with most leases loses one, never one with fewer (C57). */
+  /** Beyond the node's limit the namespace with most leases loses one, and never a namespace with fewer (C57). */
   #makeRoom(): LeaseChange[] {
     if (this.#size <= this.#limits.perNode) return [];
     this.#size--;
@@ -295,12 +300,12 @@ export class Leases {
   }
 }
 
-/** Ends all leases of a pod that is gone, or has other addresses or rules now. */
+/** Ends all leases of a pod that is gone, or whose addresses or rules have changed. */
 function forgetAll(leases: PodLeases): LeaseChange[] {
   return [...leases.leases()].flatMap(lease => leases.end(lease));
 }
 
-/** The record of a lease. The zero of the lease's clock is `zeroMs` after 1970. */
+/** The record of a lease. `zeroMs`: the zero of the lease's clock, in milliseconds since 1970. */
 function recordOf(
   { name, address, answeredMs, untilMs, from, sets, recovered }: Lease,
   { pod }: PodLeases,
@@ -308,6 +313,6 @@ function recordOf(
 ): DnsRecord {
   const times = { toldMs: zeroMs + answeredMs, untilMs: zeroMs + untilMs };
   const record = { pod: pod.key, address, name, ...times, ...(from && { from }) };
-  // The set's own list, so that however many addresses have it, memory and messages have it once.
+  // The list of the set itself, so that it is in memory and in messages once, however many addresses have it.
   return recovered ? { ...record, oneOf: sets[0]!.patterns } : record;
 }

@@ -1,6 +1,6 @@
 /**
  * The leases of one pod, by name and address, and in the order of their answers. A pod may have thousands, mostly one
- * for each name. To save memory their order is a linked list through the leases themselves.
+ * for each name. To save memory, the order is a linked list through the leases themselves.
  */
 
 import { getOrMake } from '../lib/collections/getormake.ts';
@@ -9,38 +9,38 @@ import { namespaceOfPod } from '../model/cluster.ts';
 import { DomainNameIndex } from '../model/domainname.ts';
 import type { LeaseChange, NamesPod, NamesSet } from './subjects.ts';
 
-/** One address under one name. */
+/** One address of one name. */
 export interface Lease {
   readonly name: string;
   readonly address: Address;
-  /** The sets that have the address because of this name. */
+  /** The sets that contain the address because of this name. */
   readonly sets: readonly NamesSet[];
   untilMs: number;
   answeredMs: number;
   /** The resolver that answered, by the packet's source; unknown for a lease that was read back from the kernel. */
   from?: Address | undefined;
-  /** When the kernel takes it out by itself. */
+  /** When the kernel deletes the element by itself. */
   kernelUntilMs: number;
-  /** It was prolonged, and the main thread does not know yet, which is not urgent. */
+  /** Whether it was prolonged and the main thread does not know yet. That is not urgent. */
   isUnreported: boolean;
-  /** Its place in the table, which alone sets it. */
+  /** Its neighbours in the table's order. Only the table sets them. */
   older: Lease | undefined;
   newer: Lease | undefined;
   /** Read back from the kernel, which does not say which of the set's names it belongs to. */
   readonly recovered?: true;
 }
 
-/** What an answer says of an address. */
+/** The properties of a lease that an answer sets. */
 export type Answer = Pick<Lease, 'untilMs' | 'answeredMs' | 'from'>;
 
-/** In no table yet, and in no set. */
+/** A lease that is in no table and in no set yet. */
 export function newLease(
   name: string,
   address: Address,
   sets: readonly NamesSet[],
   { untilMs, answeredMs, from }: Answer,
 ): Lease {
-  // All at once, so that none of it lies outside of the object.
+  // All properties in one literal, so that V8 stores them inside the object.
   return {
     name,
     address,
@@ -55,7 +55,7 @@ export function newLease(
   };
 }
 
-/** By address, in the order of the chain. */
+/** Leases by address, in the order of the linked list. */
 type OfName = Map<Address, Lease>;
 
 export class LeaseTable {
@@ -86,12 +86,12 @@ export class LeaseTable {
     return undefined;
   }
 
-  /** Copy the result first where the table may change during the iteration. */
+  /** Copy the result first if the table may change during the iteration. */
   *oldestFirst(): Generator<Lease> {
     for (let at = this.#oldest; at !== undefined; at = at.newer) yield at;
   }
 
-  /** None is there under this name and address. */
+  /** The table must not have a lease of this name and address. */
   add(lease: Lease): void {
     this.#append(lease);
     this.#size++;
@@ -101,7 +101,7 @@ export class LeaseTable {
     else this.#names.set(lease.name, new Map([others, lease].map(each => [each.address, each])));
   }
 
-  /** A lease of this table is the newest from now on. */
+  /** Makes a lease of this table the newest. */
   renew(lease: Lease): void {
     if (lease !== this.#newest) {
       this.#unlink(lease);
@@ -113,7 +113,7 @@ export class LeaseTable {
     others.set(lease.address, lease);
   }
 
-  /** A lease of this table. */
+  /** Deletes a lease of this table. */
   delete(lease: Lease): void {
     this.#unlink(lease);
     this.#size--;
@@ -139,18 +139,18 @@ export class LeaseTable {
 }
 
 /**
- * The addresses that one pod got: each under the names that lead to it, with its end. An address of several names
- * stands in a set until the last of them ends.
+ * The addresses that one pod got: each for the names that lead to it, with its end. An address of several names is in a
+ * set until the last lease ends.
  */
 export class PodLeases {
   readonly pod: NamesPod;
   readonly namespace: string;
   /** The sets that the pod's rules look up. */
   readonly sets: SetsByName;
-  /** Nothing has to be done before then for any of its leases that were expected. */
+  /** No expected work for any of its leases is due before this time. */
   dueMs = Number.POSITIVE_INFINITY;
   readonly #leases = new LeaseTable();
-  /** How many leases hold an address in a set. */
+  /** How many leases keep an address in a set. */
   readonly #holds = new Map<NamesSet, Map<Address, number>>();
 
   constructor(pod: NamesPod, sets: SetsByName) {
@@ -167,7 +167,7 @@ export class PodLeases {
     return this.#leases.find(name, address);
   }
 
-  /** Whether these are the pod and the sets that it was made for. */
+  /** Whether the leases were made for the same pod and the same sets. */
   isSame(pod: NamesPod, sets: SetsByName): boolean {
     return sets === this.sets && pod.addresses.join() === this.pod.addresses.join();
   }
@@ -188,7 +188,7 @@ export class PodLeases {
     this.#leases.renew(lease);
   }
 
-  /** Adds a lease, and returns the changes for leases that had to go: beyond the limits of a name or pod, the oldest. */
+  /** Adds a lease. Beyond the limits of a name or pod the oldest leases end; returns the changes for those. */
   put(lease: Lease, { perName, perPod }: NamesLimits): LeaseChange[] {
     this.#leases.add(lease);
     for (const set of lease.sets) this.#hold(set, lease.address, 1);
@@ -201,14 +201,14 @@ export class PodLeases {
     return [];
   }
 
-  /** Removes a lease; returns changes for the elements that no other lease holds. */
+  /** Removes a lease. Returns changes for the elements that no other lease keeps. */
   end(lease: Lease): LeaseChange[] {
     this.#drop(lease);
     const gone = lease.sets.filter(set => !this.#holds.get(set)?.has(lease.address));
     return gone.flatMap(set => this.elements('forget', set, lease.address));
   }
 
-  /** Addresses that no lease keeps beyond this time, as pairs. */
+  /** The pairs of the addresses that no lease keeps beyond this time. */
   ending(untilMs: number): { pod: Address; peer: Address }[] {
     const peers = new Set<Address>();
     for (const lease of this.leases()) if (lease.untilMs <= untilMs) peers.add(lease.address);
@@ -216,19 +216,19 @@ export class PodLeases {
     return [...peers].flatMap(peer => this.#addressesFor(peer).map(pod => ({ pod, peer })));
   }
 
-  /** Answers the leases of these addresses that ended sooner. */
+  /** Prolongs the leases of these addresses. Returns those that would have ended earlier. */
   prolong(peers: ReadonlySet<Address>, untilMs: number): Lease[] {
     const sooner = [...this.leases()].filter(lease => peers.has(lease.address) && lease.untilMs < untilMs);
     for (const lease of sooner) lease.untilMs = untilMs;
     return sooner;
   }
 
-  /** The elements of an address in the sets of its lease. */
+  /** The changes that add the address of a lease to its sets. */
   learn(lease: Lease): LeaseChange[] {
     return lease.sets.flatMap(set => this.elements('learn', set, lease.address));
   }
 
-  /** One for each address that the pod has in the family, whatever family the question came by (C55). */
+  /** One element for each address that the pod has in the family, whatever family the query was sent by (C55). */
   elements(kind: LeaseChange['kind'], set: NamesSet, peer: Address): LeaseChange[] {
     return this.#addressesFor(peer).map(pod => ({ kind, set: set.name, pod, peer }));
   }
@@ -256,15 +256,15 @@ export class PodLeases {
   }
 }
 
-/** How long an address is allowed after an answer, and how many are kept. Times in milliseconds. */
+/** How long an address is allowed after an answer, and how many are kept. Times are in milliseconds. */
 
 export interface Lifetimes {
-  /** Beyond the TTL: clients use an answer a little longer than it says. */
+  /** How long beyond the TTL: clients use an answer a little longer than it allows. */
   readonly graceMs: number;
-  /** At least so long: what runtimes keep regardless of the TTL, and resolvers hand out what is left of one. */
+  /** The least time: runtimes cache an answer regardless of its TTL, and resolvers return the rest of a TTL. */
   readonly floorMs: number;
   readonly capMs: number;
-  /** What the kernel gives an element by itself, so that it stands while no agent is there. */
+  /** The timeout of the kernel's element, during which it stays if no agent runs. */
   readonly leaseMs: number;
 }
 
@@ -275,7 +275,7 @@ export const LIFETIMES: Lifetimes = {
   leaseMs: 600_000,
 };
 
-/** How often a node looks at what is about to end: an address lasts four times as long, at least. */
+/** How often a node looks for leases that are about to end. An address lasts at least four times as long. */
 export function periodMs({ floorMs }: Lifetimes): number {
   return floorMs / 4;
 }
@@ -290,12 +290,12 @@ export interface NamesLimits {
 
 export const NAMES_LIMITS: NamesLimits = { perName: 1_000, perPod: 4_096, perNode: 32_768 };
 
-/** When an address ends that comes in an answer now (C41). */
+/** When the lease of an address ends that comes in an answer now (C41). */
 export function leaseEnd(ttlSeconds: number, nowMs: number, { graceMs, floorMs, capMs }: Lifetimes): number {
   return nowMs + Math.min(Math.max(ttlSeconds * 1_000 + graceMs, floorMs), capMs);
 }
 
-/** When there is something to do for a lease: it ends, or is renewed in the kernel, where half of it is over. */
+/** When a lease needs work: it ends, or half of its time in the kernel is over and the element is renewed. */
 export function leaseDue(
   { untilMs, kernelUntilMs }: { readonly untilMs: number; readonly kernelUntilMs: number },
   { leaseMs }: Lifetimes,
@@ -304,8 +304,8 @@ export function leaseDue(
 }
 
 /**
- * The sets that a pod's rules look up, by the names that they are about. One of these serves all pods with the same
- * sets: a policy may have thousands of names, and a node hundreds of pods.
+ * The sets that a pod's rules look up, by name. All pods with the same sets share one of these: a policy may have
+ * thousands of names, and a node hundreds of pods.
  */
 const MOST_LISTS = 64;
 
@@ -323,7 +323,7 @@ class SetsByName {
     return this.#named.get(name);
   }
 
-  /** The sets that mean a name, each once; the same list for the same sets. */
+  /** The sets with a pattern that matches the name, each once; always the same list for the same sets. */
   setsOf(name: string): readonly NamesSet[] {
     const values = this.#sets.valuesOf(name);
     if (values.length < 2) return values;
@@ -335,7 +335,7 @@ class SetsByName {
   }
 }
 
-/** Those of a node's pods. A set's name stands for what it means: what was made for one serves the next. */
+/** The `SetsByName` of a node's pods. Sets are compared by name, because equal sets have equal names. */
 export class AllSetsByName {
   readonly #made = new Map<string, SetsByName>();
 

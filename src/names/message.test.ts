@@ -1,4 +1,4 @@
-/** The reader of DNS answers beside dns-packet, which shares no code with it, and against bytes that are hostile. */
+/** Compares the parser of DNS answers with dns-packet, which shares no code with it, and feeds it hostile bytes. */
 import packet, { type Answer, type Packet } from 'dns-packet';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -140,7 +140,7 @@ describe('readAnswer()', () => {
     expect(read('x.example', answers)?.addresses).toHaveLength(512);
   });
 
-  /** An address whose owner is a pointer to a pointer, so many in all, to the name asked for. */
+  /** An address whose owner name is a chain of this many pointers to the name of the question. */
   function ledOn(pointers: number): Uint8Array {
     const asked = Buffer.from(answer('x.example', []));
     asked.writeUInt16BE(2, 6);
@@ -206,7 +206,7 @@ const message = fc
   .tuple(name, fc.array(record, { maxLength: 12 }))
   .map(([asked, records]) => answer(asked, records));
 
-/** The addresses by dns-packet's reading; undefined where it does not read the message. */
+/** The addresses that dns-packet reads; undefined if it does not read the message. */
 function byLibrary(bytes: Uint8Array): string[] | undefined {
   try {
     return packet.decode(Buffer.from(bytes)).answers?.flatMap(each => (each.type === 'A' ? [each.data] : []));

@@ -1,6 +1,6 @@
 /**
- * Reads a DNS response: which addresses it has for which names. Never throws, and takes time in the message's length
- * alone, whatever the bytes: they come from the zone's owner, who may be hostile.
+ * Parses a DNS response: which addresses it has for which names. The bytes come from the owner of the zone, who may be
+ * hostile: it never throws, and takes time linear in the length of the message.
  */
 
 import { longWord, word } from '../lib/text/words.ts';
@@ -8,27 +8,27 @@ import { type Address, addressFromBytes } from '../model/address.ts';
 import { METADATA_SERVICES } from '../model/metadataservices.ts';
 
 export interface DnsAnswer {
-  /** The name asked for, and every alias on the way to the addresses (C42). */
+  /** The name of the question, and every alias on the way to the addresses (C42). */
   readonly names: readonly string[];
   readonly addresses: readonly AnswerAddress[];
 }
 
 interface AnswerAddress {
   readonly address: Address;
-  /** The least of its own and of the aliases that lead to it. */
+  /** The least TTL of the record and of the aliases that lead to it. */
   readonly ttlSeconds: number;
 }
 
 const MOST_ALIASES = 16;
 const HEADER = 12;
-/** An owner's name of one byte, type, class, TTL, length. */
+/** An owner name of one byte, type, class, TTL and length. */
 const LEAST_RECORD = 11;
 /** QR, opcode, RCODE; RFC 1035 4.1.1. */
 const RESPONSE = { mask: 0xf80f, value: 0x8000 } as const;
 const TRUNCATED = 0x0200;
 const CLASS_IN = 1;
 
-/** Undefined where it is no answer to one question for addresses, or cannot be read: nothing is learnt from it. */
+/** Undefined if it is not an answer to one question for addresses, or cannot be parsed: then nothing is learnt. */
 export function readAnswer(message: Uint8Array): DnsAnswer | undefined {
   if (message.length < HEADER) return undefined;
   const flags = word(message, 2);
@@ -40,7 +40,7 @@ export function readAnswer(message: Uint8Array): DnsAnswer | undefined {
   return records && answerFrom(asked.name, records);
 }
 
-/** How many records have to be looked at to read it, at most. */
+/** How many records have to be looked at to parse it, at most. */
 export function mostRecordsOf(message: Uint8Array): number {
   return Math.min(word(message, 6), MOST_RECORDS, Math.floor(message.length / LEAST_RECORD));
 }
@@ -53,7 +53,7 @@ function readQuestion(message: Uint8Array) {
   return { asked: { name: asked.name, start: HEADER, end: asked.end + 4 }, type };
 }
 
-/** Records may come in any order: aliases are followed from the question, and other records do not count. */
+/** Records may come in any order: aliases are followed from the question, and other records are ignored. */
 function answerFrom(question: string, { aliases, addresses }: Records): DnsAnswer {
   const names = [question];
   let owner = question;
@@ -74,8 +74,8 @@ function answerFrom(question: string, { aliases, addresses }: Records): DnsAnswe
 }
 
 /**
- * Addresses that are never learnt from any answer (C56): no peer has them, or they belong to the node itself, as
- * the clouds' metadata services are. Private ones are learnt: they are what a name inside may mean.
+ * Addresses that are never learnt from an answer (C56): no peer can have them, or they belong to the node itself, such
+ * as the clouds' metadata services. Private addresses are learnt, because internal names have them.
  */
 export function isLearnable(bytes: Uint8Array): boolean {
   return bytes.length === 4 ? isLearnableV4(bytes, 0) : isLearnableV6(bytes);
@@ -95,14 +95,14 @@ function isLearnableV6(bytes: Uint8Array): boolean {
   if (a === 0xff || (a === 0xfe && (b & 0xc0) === 0x80)) return false; // multicast, link-local
   if (bytes.subarray(0, 10).every(byte => byte === 0)) return false; // ::, ::1, and IPv4 in every old form
   if (a === 0xfd && METADATA_SERVICES.has(addressFromBytes(bytes))) return false;
-  // 64:ff9b::/96 leads to an IPv4 address beyond a translator (RFC 6052).
+  // 64:ff9b::/96: a translator (NAT64) sends the packet to an IPv4 address (RFC 6052).
   const isTranslated = NAT64.every((byte, i) => bytes[i] === byte);
   return !isTranslated || isLearnableV4(bytes, 12);
 }
 
 const NAT64 = [0x00, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0];
 
-/** By their first byte, since most addresses are no such thing. */
+/** Indexed by the first byte, because most addresses are none of these. */
 function isMetadataV4(bytes: Uint8Array, at: number): boolean {
   const a = bytes[at]!;
   return (
@@ -111,26 +111,29 @@ function isMetadataV4(bytes: Uint8Array, at: number): boolean {
   );
 }
 
-// A name in a DNS message (RFC 1035 4.1.4): labels, or a pointer to where the rest of them was before.
+// A name in a DNS message (RFC 1035 4.1.4): labels, or a pointer to an earlier place where the rest of the labels is.
 
-/** The longest name in a message, with its length octets. */
+/** The longest name in a message, including its length bytes. */
 const MOST_BYTES = 255;
 const MOST_LABEL = 63;
-/** A name has at most 127 labels, and no label needs two: else a few bytes take a message's length each time they are read. */
+/**
+ * A name has at most 127 labels, and none needs two pointers. Without a limit, a few bytes could take as long as the
+ * message each time they are read.
+ */
 const MOST_POINTERS = 127;
 const POINTER = 0xc0;
 const DOT = 0x2e;
 
 interface ReadName {
-  /** In lower case, without the dot at the end; of the root, empty. */
+  /** In lower case, without the final dot; empty for the root. */
   readonly name: string;
-  /** Where what follows the name begins. */
+  /** The offset behind the name. */
   readonly end: number;
 }
 
 /**
- * Undefined where the bytes are no name, or one that no policy could mean: a label with a dot in it would pass for two.
- * Pointers lead back only, so that there are no loops, and no further than a name has labels.
+ * Undefined if the bytes are not a name, or one that no policy can have: a label that contains a dot would look like
+ * two. Pointers lead backwards only, so that there are no loops, and at most as often as a name has labels.
  */
 function readDomainName(message: Uint8Array, start: number): ReadName | undefined {
   const codes: number[] = [];
@@ -155,13 +158,13 @@ function readDomainName(message: Uint8Array, start: number): ReadName | undefine
   }
 }
 
-/** At the end of the message, nowhere: never before where it stands. */
+/** The offset to which a pointer leads; undefined at the end of the message, or if it does not lead backwards. */
 function pointedTo(message: Uint8Array, at: number): number {
   const low = message[at + 1];
   return low === undefined ? message.length : ((message[at]! & ~POINTER) << 8) | low;
 }
 
-/** Appends its letters; answers whether it could be read. */
+/** Appends the label's letters. Returns whether it could be read. */
 function readLabel(message: Uint8Array, start: number, length: number, codes: number[]): boolean {
   if (start + length > message.length) return false;
   for (let at = start; at < start + length; at++) {
@@ -172,18 +175,18 @@ function readLabel(message: Uint8Array, start: number, length: number, codes: nu
   return true;
 }
 
-// The answer section of a DNS response, as far as addresses and aliases go.
+// The answer section of a DNS response: addresses and aliases only.
 
 const TYPE = { A: 1, CNAME: 5, AAAA: 28 } as const;
-/** The two highest bits of a name that is a pointer to an earlier one, as two bytes. */
+/** The two highest bits of a two-byte pointer to an earlier name. */
 const POINTER_WORD = 0xc000;
 
-/** What more records say is not read. */
+/** Further records are not read. */
 const MOST_RECORDS = 512;
 
 interface AddressRecord {
   readonly owner: string;
-  /** 4 or 16. */
+  /** 4 or 16 bytes. */
   readonly bytes: Uint8Array;
   readonly ttlSeconds: number;
 }
@@ -195,7 +198,7 @@ interface Alias {
 
 interface Records {
   readonly addresses: readonly AddressRecord[];
-  /** By owner; of several of one owner the first. */
+  /** By owner name; the first of several with the same owner. */
   readonly aliases: ReadonlyMap<string, Alias>;
 }
 
@@ -204,7 +207,7 @@ interface Found {
   readonly aliases: Map<string, Alias>;
 }
 
-/** The name asked for, where it is, and where the records begin. */
+/** The name of the question, its offset, and the offset of the first record. */
 interface AskedName {
   readonly name: string;
   readonly start: number;
@@ -212,8 +215,8 @@ interface AskedName {
 }
 
 /**
- * Of a message that was `truncated`, as many as are whole; else undefined where one is not, or has a name that cannot
- * be read: who sends such a message is believed in nothing.
+ * Of a truncated message, the records that are complete. Of another message, undefined if a record is incomplete or has
+ * a name that cannot be read: then nothing of it is trusted.
  */
 function readRecords(
   message: Uint8Array,
@@ -233,7 +236,7 @@ function readRecords(
   return found;
 }
 
-/** Mostly a pointer to the name asked for, which has been read. */
+/** Mostly a pointer to the name of the question, which has been read already. */
 function readOwner(
   message: Uint8Array,
   start: number,
@@ -243,7 +246,7 @@ function readOwner(
   return isAsked ? { name, end: start + 2 } : readDomainName(message, start);
 }
 
-/** Where the next one begins. */
+/** Returns the offset of the next record. */
 function readRecord(message: Uint8Array, owner: ReadName, type: number, found: Found): number | undefined {
   if (owner.end + 10 > message.length) return undefined;
   const recordType = word(message, owner.end);
@@ -263,7 +266,7 @@ function readRecord(message: Uint8Array, owner: ReadName, type: number, found: F
   return data + length;
 }
 
-/** RFC 2181 8: with the highest bit it is zero. */
+/** RFC 2181 8: a TTL with the highest bit set counts as zero. */
 function ttlOf(value: number): number {
   return value > 0x7fffffff ? 0 : value;
 }

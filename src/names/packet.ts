@@ -1,4 +1,4 @@
-/** An IPv4 or IPv6 packet as far as it takes to find the DNS in it. Reads what hostile hosts send: never throws. */
+/** Parses an IPv4 or IPv6 packet as far as is needed to find DNS in it. The bytes are untrusted: it never throws. */
 
 import { longWord, word } from '../lib/text/words.ts';
 import { type Address, addressFromBytes } from '../model/address.ts';
@@ -11,17 +11,17 @@ export interface Transport {
   readonly sourcePort: number;
   readonly port: number;
   readonly payload: Uint8Array;
-  /** Only in TCP. */
+  /** Only for TCP. */
   readonly tcp?: { readonly sequence: number; readonly syn: boolean; readonly ends: boolean };
 }
 
 const { tcp: TCP, udp: UDP } = PROTOCOL_NUMBER;
 const SYN = 2;
 const FIN_OR_RST = 5;
-/** UDP's header, and the ports and the sequence number of TCP. */
+/** The UDP header; of TCP the ports and the sequence number. */
 const LEAST = 8;
 
-/** Undefined where it is no whole UDP datagram and no TCP segment: a fragment, another protocol, too short. */
+/** Undefined if it is neither a whole UDP datagram nor a TCP segment: a fragment, another protocol, or too short. */
 export function readPacket(bytes: Uint8Array): Transport | undefined {
   const found = readIpPacket(bytes);
   if (found === undefined || found.fragment !== undefined) return undefined;

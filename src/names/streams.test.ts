@@ -1,4 +1,4 @@
-/** TCP connections that nobody closes, and answers that nobody takes: what they cost others. */
+/** TCP connections that are never closed, and answers that are never read: what they cost other pods. */
 import { expect, test } from 'vitest';
 import type { Address } from '../model/address.ts';
 import type { PodKey } from '../model/cluster.ts';
@@ -14,7 +14,7 @@ function segment(port: number, sequence: number, payload: Uint8Array, syn = fals
 const begin = (streams: AnswerStreams, pod: PodKey, port: number) =>
   streams.take(pod, segment(port, 1, new Uint8Array(0), true));
 
-/** The beginning of a message of 65,535 bytes. */
+/** The beginning of a message that announces 65,535 bytes. */
 function long(length: number): Uint8Array {
   return new Uint8Array(length).fill(0xff);
 }

@@ -1,21 +1,24 @@
-/** The TCP connections over which answers come, as many as are kept: what goes beyond is delivered, and not learnt. */
+/**
+ * The TCP connections over which DNS answers come. Only a limited number is kept: answers on others are delivered, but
+ * nothing is learnt from them.
+ */
 
 import { largestHolding } from '../lib/fairness/quota.ts';
 import { namespaceOfPod, type PodKey } from '../model/cluster.ts';
 import type { Transport } from './packet.ts';
 
-/** Connections kept for one pod; beyond it the pod's oldest is dropped, and no other pod's. */
+/** How many connections of one pod are kept; beyond that the pod's own oldest one is dropped. */
 const MOST_OF_POD = 16;
-/** Bytes of all connections together; the pod that leaves most answers unfinished loses first. */
+/** Bytes of all connections together; beyond that the pod with most unfinished bytes loses a connection first. */
 const MOST_KEPT = 8 << 20;
 
 export type TcpSegment = Transport & { readonly tcp: NonNullable<Transport['tcp']> };
 
-/** The connections of one pod, the oldest first. */
+/** The connections of one pod, sorted from the oldest. */
 class PodStreams {
   readonly namespace: string;
   readonly #streams = new Map<string, AnswerStream>();
-  /** Bytes. */
+  /** In bytes. */
   size = 0;
 
   constructor(pod: PodKey) {
@@ -59,12 +62,12 @@ export class AnswerStreams {
   readonly #pods = new Map<PodKey, PodStreams>();
   #size = 0;
 
-  /** Bytes that are kept. */
+  /** How many bytes are kept. */
   get size(): number {
     return this.#size;
   }
 
-  /** The messages that a segment to the pod completes; none of a connection whose beginning was not seen. */
+  /** The messages that a segment to the pod completes; none for a connection whose beginning was not seen. */
   take(pod: PodKey, segment: TcpSegment): Uint8Array[] {
     const { tcp, from, port } = segment;
     const own = this.#pods.get(pod) ?? new PodStreams(pod);
@@ -79,7 +82,7 @@ export class AnswerStreams {
     return messages;
   }
 
-  /** A pod that ended may have left open connections behind. */
+  /** Forgets the connections of all other pods: a pod that ended may not have closed them. */
   retainOnly(pods: ReadonlySet<PodKey>): void {
     for (const [pod, { size }] of this.#pods)
       if (!pods.has(pod)) {
@@ -98,35 +101,38 @@ export class AnswerStreams {
   }
 }
 
-// One TCP connection's answers, put together from its segments: a message is there when the last of its bytes is. A
-// segment that is ahead of others is kept until they come, and one that came before is passed over; all of them go on
-// to the pod, which reads no byte before those in front of it.
+// The answers of one TCP connection, assembled from its segments: a message is complete when its last byte has arrived.
+// A segment that arrives too early is kept until those before it have come, and a repeated one is ignored. All segments
+// are delivered to the pod, which reads no byte before those in front of it.
 
-/** What is kept of a connection. */
+/** The most bytes kept for a connection. */
 export const MOST_STREAM_BYTES = 64 << 10;
-/** Segments that are ahead: each costs more than its bytes. */
+/** How many early segments are kept: each costs more memory than its bytes. */
 const MOST_AHEAD = 128;
 const LENGTH = 2;
 
 class AnswerStream {
   /** The sequence number of the next byte. */
   #next: number;
-  /** With what has come in order, and is no whole message yet; twice as large whenever it is full. */
+  /** The bytes that have arrived in order and are not a complete message yet. The buffer doubles when it is full. */
   #bytes: Uint8Array = new Uint8Array(0);
   #length = 0;
   readonly #ahead = new Map<number, Uint8Array>();
 
-  /** `sequence` is that of the SYN. */
+  /** `sequence`: the sequence number of the SYN. */
   constructor(sequence: number) {
     this.#next = (sequence + 1) >>> 0;
   }
 
-  /** Bytes of memory. */
+  /** In bytes of memory. */
   get size(): number {
     return this.#bytes.length + this.#aheadBytes();
   }
 
-  /** The messages that this segment completes. Undefined where there is too much to keep: the stream is of no use then. */
+  /**
+   * The messages that this segment completes; undefined if there is too much to keep, and the stream cannot be read any
+   * further.
+   */
   take(sequence: number, payload: Uint8Array): Uint8Array[] | undefined {
     this.#append(sequence, payload);
     this.#catchUp();
@@ -159,7 +165,7 @@ class AnswerStream {
     this.#length = length;
   }
 
-  /** Appends what was ahead and is not any more, the nearest first. */
+  /** Appends early segments whose turn has come, in order. */
   #catchUp(): void {
     const distance = (sequence: number) => (sequence - this.#next) | 0;
     for (const sequence of [...this.#ahead.keys()].sort((a, b) => distance(a) - distance(b))) {

@@ -1,4 +1,4 @@
-/** For whom DNS answers are read: the node's pods with rules by name, and the sets that these rules look up. */
+/** The pods of the node with rules by name, for which DNS answers are read, and the sets that these rules look up. */
 import type { Address } from '../model/address.ts';
 import type { PodKey } from '../model/cluster.ts';
 import type { Command } from './control.ts';
@@ -7,14 +7,14 @@ import type { Command } from './control.ts';
 export interface NamesSet {
   readonly name: string;
   readonly patterns: readonly string[];
-  /** What puts an element into it. */
+  /** The command of control packets that adds an element to it. */
   readonly command: Command;
 }
 
 export interface NamesPod {
   readonly key: PodKey;
   readonly uid?: string | undefined;
-  /** RFC 3339, or empty where unknown. */
+  /** RFC 3339, or empty if it is not known. */
   readonly createdAt?: string;
   readonly addresses: readonly Address[];
   /** Names of the sets that its rules look up. */
@@ -26,12 +26,12 @@ export interface Subjects {
   readonly sets: readonly NamesSet[];
 }
 
-/** Whether another pod has the name now, which gets none of the first one's leases. */
+/** Whether another pod has the name now, which must not get the leases of the first one. */
 export function isSuccessor(pod: NamesPod, of: NamesPod): boolean {
   return pod.uid !== undefined && of.uid !== undefined && pod.uid !== of.uid;
 }
 
-/** The pods of `now` that were not another one of the same name `before`. */
+/** The pods of `now` that are not another pod of the same name than `before`. */
 export function lastingPods(before: Subjects, now: Subjects): Set<PodKey> {
   const former = new Map(before.pods.map(pod => [pod.key, pod]));
   const lasting = now.pods.filter(pod => !isSuccessor(pod, former.get(pod.key) ?? pod));
@@ -40,7 +40,7 @@ export function lastingPods(before: Subjects, now: Subjects): Set<PodKey> {
 
 export const NO_SUBJECTS: Subjects = { pods: [], sets: [] };
 
-/** One element of a set, to be put there or renewed for a lease, or to be taken away. */
+/** A change of one set element for a lease: it is added, renewed or deleted. */
 export interface LeaseChange {
   readonly kind: 'learn' | 'forget';
   readonly set: string;
@@ -52,7 +52,7 @@ export function elementOf({ set, pod, peer }: LeaseChange): string {
   return `${set} ${pod} ${peer}`;
 }
 
-/** What is left to do where some of it is for the same elements: the last for each. */
+/** Leaves out changes that a later change of the same element replaces. */
 export function lastOfEach(changes: readonly LeaseChange[]): LeaseChange[] {
   const last = new Map<string, LeaseChange>();
   for (const change of changes) {

@@ -1,4 +1,4 @@
-/** What a pod was told is not inherited: neither by who has its name after it, nor by who has its address. */
+/** A pod does not inherit leases: neither from an earlier pod of its name, nor from one that had its address. */
 import { expect, test } from 'vitest';
 import type { Address } from '../model/address.ts';
 import { Leases } from './leases.ts';
