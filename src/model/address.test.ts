@@ -25,7 +25,7 @@ describe('parseAddress() gives one text for one address', () => {
     ['FD00::0001', 'fd00::1'],
     ['fd00:0:0:0:0:0:0:1', 'fd00::1'],
     ['::', '::'],
-    ['1:2:3:4:5:6::8', '1:2:3:4:5:6:0:8'], // a gap of one group is none
+    ['1:2:3:4:5:6::8', '1:2:3:4:5:6:0:8'], // a gap of one group is written as a zero
     ['fd00:0:0:1:0:0:0:1', 'fd00:0:0:1::1'],
   ])('%s', (text, canonical) => expect(parseAddress(text)).toBe(canonical));
 });
@@ -116,7 +116,7 @@ describe('parseCidr() refuses what is no network', () => {
 
 const address = fc.oneof(
   fc.bigInt({ min: 0n, max: (1n << 32n) - 1n }).map(value => addressFromInt('ip', value)),
-  // Not the mapped range, which is IPv4.
+  // Not the IPv4-mapped range, which is parsed as IPv4.
   fc.bigInt({ min: 1n << 96n, max: (1n << 128n) - 1n }).map(value => addressFromInt('ip6', value)),
 );
 

@@ -1,6 +1,6 @@
 /**
- * IP addresses and networks as canonical text: two equal addresses are the same string, so an address is a
- * key of any Map. Bytes and integers are made where they are needed.
+ * IP addresses and networks as canonical text: equal addresses are equal strings, so an address can be the key of a
+ * Map. Bytes and integers are made where they are needed.
  */
 import ipaddr from 'ipaddr.js';
 
@@ -9,7 +9,7 @@ export type Family = 'ip' | 'ip6';
 
 export const FAMILIES: readonly Family[] = ['ip', 'ip6'];
 
-/** As people and the API call them. */
+/** The names of the families in text for people and in the API. */
 export const FAMILY_NAME = { ip: 'IPv4', ip6: 'IPv6' } as const;
 
 /** A canonical address: `10.0.0.1`, or RFC 5952 text such as `fd00::1`. Made only by `parseAddress`. */
@@ -30,13 +30,13 @@ export interface AddressRange {
   readonly last: bigint;
 }
 
-// N23: octets and prefixes with leading zeros were accepted once, live on in old objects, and are decimal.
+// N23: octets and prefixes with leading zeros were accepted once and exist in old objects. They are decimal.
 const DOTTED_QUAD = /^(\d{1,4})\.(\d{1,4})\.(\d{1,4})\.(\d{1,4})$/;
 const OCTET = '(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)';
 const CANONICAL_QUAD = new RegExp(`^${OCTET}(?:\\.${OCTET}){3}$`);
 const MAPPED_PREFIX = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 
-/** The address that a text means, or undefined where it means none. A zone (`fe80::1%eth0`) is not accepted. */
+/** The address of a text; undefined if it is not an address. A zone (`fe80::1%eth0`) is not accepted. */
 export function parseAddress(text: string): Address | undefined {
   const isV6 = text.includes(':');
   const v4 = parseDottedQuad((isV6 ? MAPPED_PREFIX.exec(text)?.[1] : undefined) ?? text);
@@ -58,8 +58,8 @@ function parseDottedQuad(text: string): Address | undefined {
 }
 
 /**
- * Whether a text is canonical as it is: nearly all addresses that a server writes are, and to parse one takes ten times as
- * long. Without groups that are zero nothing but the gap can be shortened; a gap of one group is none.
+ * Whether a text is canonical already. Nearly all addresses that a server writes are, and parsing one takes ten times
+ * as long. If no group is zero, only the gap can be shortened; a gap of one group is not canonical.
  */
 function isPlainIpv6(text: string): boolean {
   if (!PLAIN_IPV6.test(text)) return false;
@@ -74,7 +74,9 @@ export function familyOf(address: Address): Family {
   return address.includes(':') ? 'ip6' : 'ip';
 }
 
-/** An address that no packet carries from one network namespace to another: 127.0.0.0/8, ::1. */
+/**
+ * Whether it is a loopback address (127.0.0.0/8, ::1), which no packet carries from one network namespace to another.
+ */
 export function isLoopback(address: Address): boolean {
   return address === '::1' || address.startsWith('127.');
 }
@@ -106,7 +108,7 @@ function quadBytes(address: string): Uint8Array {
 }
 
 export function addressFromBytes(bytes: Uint8Array): Address {
-  // Joined at once: a text that grows is kept as its parts.
+  // Joined at once: a string that is built by appending keeps its parts in memory.
   if (bytes.length === 4) return [bytes[0], bytes[1], bytes[2], bytes[3]].join('.') as Address;
   return new ipaddr.IPv6(Array.from(bytes)).toRFC5952String() as Address;
 }
@@ -116,7 +118,7 @@ export function addressToInt(address: Address): bigint {
   return addressBytes(address).reduce((value, byte) => (value << 8n) | BigInt(byte), 0n);
 }
 
-/** Without sign. */
+/** As an unsigned integer. */
 function quadToNumber(address: Address): number {
   const [a, b, c, d] = quadBytes(address) as unknown as [number, number, number, number];
   return ((a << 24) | (b << 16) | (c << 8) | d) >>> 0;
@@ -133,7 +135,7 @@ export function addressFromInt(family: Family, value: bigint): Address {
   return addressFromBytes(bytes);
 }
 
-/** The network that a text means, host bits masked (N23, C36), or undefined where it means none. */
+/** The network of a text with its host bits cleared (N23, C36); undefined if it is not a network. */
 export function parseCidr(text: string): Cidr | undefined {
   const [host = '', length = '', ...rest] = text.split('/');
   const address = parseAddress(host);
@@ -144,7 +146,7 @@ export function parseCidr(text: string): Cidr | undefined {
   return networkOf(address, prefix);
 }
 
-/** The network of `prefix` bits that holds `address`. */
+/** The network of `prefix` bits that contains `address`. */
 export function networkOf(address: Address, prefix: number): Cidr {
   const family = familyOf(address);
   if (family === 'ip')
@@ -153,7 +155,7 @@ export function networkOf(address: Address, prefix: number): Cidr {
   return { family, base: addressFromInt(family, (addressToInt(address) >> hostBits) << hostBits), prefix };
 }
 
-// A shift by 32 is none.
+// In JavaScript a shift by 32 does nothing.
 function quadMask(prefix: number): number {
   return prefix === 0 ? 0 : -1 << (32 - prefix);
 }

@@ -6,7 +6,7 @@ import { type ClusterEvent, ClusterState, type Pod, type PodKey } from './cluste
 
 const AT = '10.1.0.1' as Address;
 
-/** Two nodes; the networks of the first hold the address, where they are said. */
+/** Two nodes. The address is in the networks of the first one, if these are known. */
 function cluster(networks: 'known' | 'unknown', ...pods: ClusterEvent[]): ClusterState {
   const state = new ClusterState();
   for (const name of ['n1', 'n2']) {

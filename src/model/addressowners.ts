@@ -1,7 +1,8 @@
 /**
- * Who owns an address that several pods report (N49). Every kubelet writes what it likes into its own pods: so what a
- * node knows of its own pods comes first, then what the cluster gave to which node, and only then the younger pod, for
- * an address that is given out again may still be named by the pod that had it before.
+ * Decides who owns an address that several pods report (N49). Every kubelet can write any address into the status of
+ * its own pods. So a node's own knowledge of its pods comes first, then the pod networks that the cluster gave to each
+ * node, and only then the age of the pods: the younger pod owns the address, because an address is given out again
+ * while the former pod may still report it.
  */
 
 import { getOrMake } from '../lib/collections/getormake.ts';
@@ -9,13 +10,18 @@ import { type Address, cidrContains } from './address.ts';
 import { addressesOfNode, type Cluster, isSelectable, type Node, type Pod } from './cluster.ts';
 import { podCidrsOf } from './podcidrs.ts';
 
-/** Who is asked: everybody who has no better knowledge than the API's, or a node, which knows its own pods. */
+/**
+ * From whose point of view: a node knows its own pods better than the API does. Without a node, only the API counts.
+ */
 export interface Standpoint {
   readonly nodes: ReadonlyMap<string, Node>;
   readonly node?: string | undefined;
 }
 
-/** Who owns each address of the cluster's selectable pods, as `node` sees it: by default the one whose word it all is. */
+/**
+ * The owner of each address of the cluster's selectable pods, as `node` sees it; by default as the node whose agent
+ * reported the cluster.
+ */
 export function addressOwners(
   { pods, nodes, seenBy }: Cluster,
   node: string | undefined = seenBy,
@@ -32,7 +38,7 @@ export function addressOwners(
   return owners;
 }
 
-/** The addresses of the cluster's pods and nodes, which nothing else may have. */
+/** The addresses of the cluster's pods and nodes, which nothing else can have. */
 export function takenAddresses(
   cluster: Cluster,
   owners: ReadonlyMap<Address, Pod> = addressOwners(cluster),
@@ -40,7 +46,7 @@ export function takenAddresses(
   return new Set([...owners.keys(), ...[...cluster.nodes.values()].flatMap(addressesOfNode)]);
 }
 
-/** The pod that owns one address, if any does. */
+/** The pod that owns one address; undefined if none does. */
 export function ownerOf({ pods, nodes, seenBy: node }: Cluster, address: Address): Pod | undefined {
   let owner: Pod | undefined;
   for (const pod of pods.values()) {
@@ -50,27 +56,30 @@ export function ownerOf({ pods, nodes, seenBy: node }: Cluster, address: Address
   return owner;
 }
 
-/** Whether `a` rather than `b` owns an address that both report; of two of one node the younger, then the greater key. */
+/**
+ * Whether `a` rather than `b` owns an address that both report. With equal evidence it is the younger pod, then the one
+ * with the greater key.
+ */
 export function ownsAddressOver(a: Pod, b: Pod, address: Address, standpoint: Standpoint): boolean {
   const better = evidenceFor(a, address, standpoint) - evidenceFor(b, address, standpoint);
   if (better !== 0) return better > 0;
   return a.createdAt === b.createdAt ? a.key > b.key : a.createdAt > b.createdAt;
 }
 
-/** Of pods of one node it is the same. */
+/** How strong the evidence is that the pod's node has the address; equal for pods of one node. */
 function evidenceFor(pod: Pod, address: Address, { nodes, node }: Standpoint): number {
   if (node !== undefined && pod.node === node) return 2;
   return podCidrsOf(nodes.get(pod.node)).some(cidr => cidrContains(cidr, address)) ? 1 : 0;
 }
 
-/** An address that pods of several nodes report: all but one of them are mistaken, or lie. */
+/** An address that pods of several nodes report: all but one of them are wrong. */
 export interface ContestedAddress {
   readonly address: Address;
-  /** The owner first. */
+  /** The owner comes first. */
   readonly pods: readonly Pod[];
 }
 
-/** As `node` sees them. */
+/** The contested addresses, with owners as `node` sees them. */
 export function contestedAddresses(cluster: Cluster, node?: string): ContestedAddress[] {
   const owners = addressOwners(cluster, node);
   const others = new Map<Address, Pod[]>();

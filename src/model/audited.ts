@@ -1,15 +1,15 @@
-/** Policies that are audited: the cluster as it would be if they were enforced, and what people are told of them. */
+/** Audited policies: the cluster as if they were enforced, and a note for people. */
 
 import { firstOf } from '../lib/text/firstof.ts';
 import type { Cluster } from './cluster.ts';
 import type { Policy, PolicyId } from './policy.ts';
 
-/** As `ClusterState` would have it after the annotation is gone. */
+/** The policy as it will be without the annotation. */
 export function enforced({ audited: _, ...policy }: Policy): Policy {
   return policy;
 }
 
-/** The same cluster with these of its audited policies in force; with all of them where none are named. */
+/** The same cluster with these of its audited policies in force; with all of them if no ids are given. */
 export function withEnforced(cluster: Cluster, ids?: Iterable<PolicyId>): Cluster {
   const { audited = new Map<PolicyId, Policy>() } = cluster;
   const chosen = [...(ids ?? audited.keys())].filter(id => audited.has(id));
@@ -24,7 +24,7 @@ export function withEnforced(cluster: Cluster, ids?: Iterable<PolicyId>): Cluste
 
 const MOST_NAMED = 5;
 
-/** A sentence beside an answer that is given as if these policies did not exist. */
+/** A note for answers that leave these policies out. */
 export function auditedNote({ audited }: Cluster): readonly string[] {
   const ids = [...(audited?.keys() ?? [])].sort();
   if (ids.length === 0) return [];

@@ -1,6 +1,6 @@
 import { type Address, addressFromInt, type Cidr, cidrRange } from './address.ts';
 
-/** Of a network of IPv4, where it has one. */
+/** The broadcast addresses of IPv4 networks that have one. */
 export function broadcastsOf(networks: readonly Cidr[]): Address[] {
   return networks
     .filter(({ family, prefix }) => family === 'ip' && prefix < 31)

@@ -36,7 +36,7 @@ function policy(ingress: readonly Rule[], kind: Policy['kind'] = 'NetworkPolicy'
 
 const { entries, rules, selectors, ranges } = BUDGET.namespaced;
 
-/** The largest that is within the budget, the smallest beyond it, and what is said of that. */
+/** For each limit: the largest rules within the budget, the smallest beyond it, and the message about those. */
 const LIMITS: Record<string, readonly [readonly Rule[], readonly Rule[], string]> = {
   entries: [
     [rule(times(entries - 1, () => network()))],

@@ -1,7 +1,7 @@
 /**
- * What one policy may cost all nodes. An author of policies may write 1.5 MB of them, and all nodes pay for it: in
- * memory, in time of the agent that others wait for, in time of the kernel for each packet. A policy beyond its budget
- * isolates what it selects and allows nothing (docs/decisions/0012 has the limits, docs/performance.md what was measured).
+ * What one policy may cost. An author can write policies of 1.5 MB, and all nodes pay for them: in memory, in time of
+ * the agent that other changes wait for, and in time of the kernel for each packet. A policy beyond its budget isolates
+ * what it selects and allows nothing (docs/decisions/0012 has the limits, docs/performance.md what was measured).
  */
 import { countPairs, hasManyPairs, MANY_PAIRS, MOST_PAIRS } from './pairs.ts';
 import type { Policy, Protocol, Rule } from './policy.ts';
@@ -14,22 +14,25 @@ export interface Budget {
   readonly entries: number;
   /** Rules in both directions: each may need a chain of its own. */
   readonly rules: number;
-  /** Distinct selectors of peers in a direction: each may be a set of its own. */
+  /** Distinct selectors of peers in one direction: each may be a set of its own. */
   readonly selectors: number;
-  /** Ranges of more than one port in a direction: an interval set is made anew as a whole whenever one of them changes. */
+  /**
+   * Port ranges of more than one port in one direction: an interval set is replaced as a whole when one of its ranges
+   * changes.
+   */
   readonly ranges: number;
 }
 
-/** Of a NetworkPolicy, whose author may be anybody; those of cluster policies are the cluster's own administrators. */
+/** Tenants write NetworkPolicies; cluster policies are written by the cluster's administrators. */
 export const BUDGET: Readonly<Record<'namespaced' | 'cluster', Budget>> = {
   namespaced: { entries: 5_000, rules: 1_000, selectors: 250, ranges: 1_000 },
   cluster: { entries: 20_000, rules: 1_000, selectors: 1_500, ranges: 1_000 },
 };
 
-/** Requirements and values of the selector of a policy's own pods: each of them may be asked of every pod. */
+/** Requirements and values of a policy's subject: each of them may be matched against every pod. */
 export const MOST_OF_SUBJECT = 1_000;
 
-/** Rules that have many ports and many peers, beside each other: a packet is looked up in each. */
+/** Rules with many ports and many peers, in one direction: a packet needs a look-up for each of them. */
 const MOST_LARGE_RULES = 4;
 
 /** How a policy exceeds its budget, as in `has 12000 entries …, and 5000 are the most`; undefined if it does not. */
@@ -82,7 +85,7 @@ function countSelectors(rules: readonly Rule[]): number {
   return new Set(selectors.map(peer => JSON.stringify(peer))).size;
 }
 
-/** A named port counts as one number more. */
+/** A named port counts as one more number. */
 function numbersOf(ports: Exclude<Rule['ports'], 'any'>) {
   return mergePorts(ports.flatMap((port): NumberedPort[] => (port.kind === 'named' ? [] : [port])));
 }

@@ -1,4 +1,4 @@
-/** What a cluster is, as far as policy can see it. Pure data: every source makes the same objects. */
+/** A cluster as policy sees it. Pure data: every source makes the same objects. */
 import type { Address } from './address.ts';
 import type { HostPortMapping } from './hostport.ts';
 import type { Mac } from './mac.ts';
@@ -22,22 +22,24 @@ export interface Pod extends Labelled {
   readonly key: PodKey;
   readonly namespace: string;
   readonly name: string;
-  /** As the kubelet has it; absent where it is not known. */
+  /** The uid in the kubelet; absent if it is not known. */
   readonly uid?: string | undefined;
   /** Name of the node that runs it; empty while it is not scheduled. */
   readonly node: string;
   /** Every family's address (N51); empty until the network is attached (N50). */
   readonly addresses: readonly Address[];
   readonly hostNetwork: boolean;
-  /** Phase Succeeded or Failed: its address may belong to another pod by now (N47). */
+  /** Phase Succeeded or Failed: another pod may have its address by now (N47). */
   readonly finished: boolean;
-  /** RFC 3339, or empty where unknown. Of two pods of a node that report one address the younger owns it. */
+  /** RFC 3339, or empty if unknown. If two pods of a node report one address, the younger one owns it. */
   readonly createdAt: string;
   /** Named ports of its containers and restartable init containers (4.14). */
   readonly ports: readonly ContainerPort[];
-  /** Of a pod as rules in force have it: its namespace as they have that, where it is another by now. */
+  /**
+   * In a pod as the rules in force have it: its namespace as those rules have it, if the namespace has changed since.
+   */
   readonly namespaceBefore?: Namespace;
-  /** Set in a pod as rules in force have it: policies that select it isolate it, and what they allow is on its way. */
+  /** In a pod as the rules in force have it: policies that select it isolate it, and their allow rules follow later. */
   readonly isolateOnly?: true;
 }
 
@@ -50,64 +52,75 @@ export interface Node extends Labelled {
   /** All of status.addresses that parse as an IP (4.22). */
   readonly addresses: readonly Address[];
   readonly podCidrs: readonly string[];
-  /** Addresses of its interfaces that status.addresses lacks, as of a bridge in the pod network; known to its own agent alone. */
+  /**
+   * Addresses of its interfaces that are not in status.addresses, such as a bridge's in the pod network. Only the
+   * node's own agent knows them.
+   */
   readonly interfaceAddresses?: readonly Address[];
-  /** Known of the agent's own node alone, once it has looked. */
+  /** Only for the agent's own node, once the agent has read its interfaces. */
   readonly links?: NodeLinks;
-  /** In a placeholder for the agent's own Node, which has not been read yet: the addresses of all nodes in the rules in force. */
+  /**
+   * In a placeholder for the agent's own Node, which has not been read yet: the addresses of all nodes in the rules in
+   * force.
+   */
   readonly lastKnownNodeAddresses?: readonly Address[];
-  /** Likewise the addresses at which tunnels of nodes may end. */
+  /** Likewise: the addresses at which tunnels of nodes may end. */
   readonly lastKnownTunnelEnds?: readonly Address[];
-  /** Likewise the pod networks of all nodes: networks, or ranges `10.0.0.0-10.0.2.255`. */
+  /** Likewise: the pod networks of all nodes, as networks or ranges such as `10.0.0.0-10.0.2.255`. */
   readonly lastKnownPodNetworks?: readonly string[];
 }
 
-/** Network interfaces of a node by their index, which none has twice while it lives. */
+/** Network interfaces of a node by index. The kernel does not use an index twice before it restarts. */
 export interface NodeLinks {
-  /** By which packets leave the node for elsewhere: never those of pods, of whatever kind they are. */
+  /** Interfaces that lead out of the node, and never to pods, whatever their kind is. */
   readonly uplinks: readonly number[];
   /** Bridges that lead to pods. */
   readonly podBridges: readonly number[];
-  /** By which these bridges deliver to all of their ports, beside those of the node's pod networks; absent where there are none. */
+  /**
+   * Broadcast addresses of these bridges, in addition to those of the node's pod networks; absent if there are none.
+   */
   readonly broadcasts?: readonly Address[];
-  /** The node's own tunnels; absent where it has none. */
+  /** The node's own tunnels; absent if it has none. */
   readonly tunnels?: Tunnels;
-  /** What its pods may do by a flag of its agent: they run overlays of their own, and N72 is not in force. */
+  /** Set by a flag of the node's agent: pods run overlays of their own, and N72 does not apply. */
   readonly podTunnels?: 'allow';
-  /** Ports of these bridges, in the order of their indices; absent where no bridge leads to pods, or it cannot be known. */
+  /** Ports of these bridges, sorted by index; absent if no bridge leads to pods, or the ports cannot be read. */
   readonly podPorts?: readonly PodPort[];
-  /** Beside these; absent where nothing is known beside. */
+  /** Other ports; absent if none are known. */
   readonly bridgePorts?: BridgePorts;
 }
 
-/** Ports of bridges that lead to no pod, or to none that is known. Each in one order. */
+/** Ports of bridges that lead to no pod, or to a pod that is not known. Each list is sorted. */
 export interface BridgePorts {
   /** Indices of veths that are ports of other bridges. */
   readonly others: readonly number[];
-  /** Names of veths that are ports of pods' bridges, and whose pods are not known. */
+  /** Names of veths that are ports of pods' bridges and whose pods are not known. */
   readonly unknown: readonly string[];
-  /** Hardware addresses of all ports of pods' bridges, at the node's end: the bridge takes what is sent there for the node. */
+  /**
+   * Hardware addresses of the node's ends of all ports of pods' bridges: the bridge delivers frames to them to the
+   * node.
+   */
   readonly macs: readonly Mac[];
 }
 
-/** Where tunnels of a node take packets in, whatever the address that these come to. In order. */
+/** The ports and protocols at which tunnels of a node accept packets, to any of its addresses. Sorted. */
 export interface Tunnels {
-  /** Of UDP. */
+  /** UDP ports. */
   readonly ports: readonly number[];
-  /** Of IP. */
+  /** IP protocol numbers. */
   readonly protocols: readonly number[];
 }
 
-/** A port of a bridge, and the pod behind it, as the kernel has both. */
+/** A port of a bridge and the pod behind it, as the kernel has them. */
 export interface PodPort {
   readonly index: number;
-  /** Of the pod's end. */
+  /** The hardware address of the pod's end. */
   readonly mac: Mac;
-  /** The addresses of its own interfaces, from which the pod may send. In one order. */
+  /** The addresses of the pod's interfaces, from which it may send. Sorted. */
   readonly addresses: readonly Address[];
 }
 
-/** The names of addresses, by the DNS answers that pods got, for as long as these hold. */
+/** The names of addresses according to the DNS answers that pods got, until these expire. */
 export interface Resolved {
   /** Whether the pod got the address in an answer for a name that the pattern matches (C41, C42). */
   has(pod: PodKey, address: Address, pattern: string): boolean;
@@ -115,7 +128,7 @@ export interface Resolved {
 
 /** Resolved names that can also be listed. */
 export interface ResolvedNames extends Resolved {
-  /** Sorted, and the first of very many. Patterns stand for names that are not known. */
+  /** Sorted; only the first ones if there are very many. Patterns stand for names that are not known. */
   namesOf(pod: PodKey, address: Address): readonly string[];
 }
 
@@ -124,19 +137,25 @@ export interface Cluster {
   readonly namespaces: ReadonlyMap<string, Namespace>;
   readonly pods: ReadonlyMap<PodKey, Pod>;
   readonly nodes: ReadonlyMap<string, Node>;
-  /** Those in force. */
+  /** The policies that are in force. */
   readonly policies: ReadonlyMap<PolicyId, Policy>;
-  /** Policies that are never in force, each of which says so itself; absent where there are none. */
+  /** Policies that are never in force because they are annotated as audited; absent if there are none. */
   readonly audited?: ReadonlyMap<PolicyId, Policy>;
-  /** The DNS answers that pods got; absent where no answers are read: then no address has a name. */
+  /** The DNS answers that pods got; absent if no answers are read: then no address has a name. */
   readonly resolved?: Resolved;
-  /** The node whose agent says all this: it knows its own pods better than others do (N49). Absent where no agent is asked. */
+  /**
+   * The node whose agent reported this cluster: it knows its own pods better than others do (N49). Absent if no agent
+   * did.
+   */
   readonly seenBy?: string;
-  /** Of the pods that this node's agent has attached; no policy sees them. By `hostPortKey`. */
+  /** The host ports of pods that this node's agent has attached, by `hostPortKey`. Policy does not use them. */
   readonly hostPorts?: ReadonlyMap<string, HostPortMapping>;
 }
 
-/** One object as it is now; without a value it is gone. Events carry whole objects, so repeating one is harmless. */
+/**
+ * One object as it is now; without a value it is deleted. Events carry whole objects, so a repeated event changes
+ * nothing.
+ */
 export type ClusterEvent =
   | { readonly type: 'namespace'; readonly key: string; readonly value?: Namespace }
   | { readonly type: 'pod'; readonly key: PodKey; readonly value?: Pod }
@@ -144,7 +163,7 @@ export type ClusterEvent =
   | { readonly type: 'policy'; readonly key: PolicyId; readonly value?: Policy }
   | { readonly type: 'hostPort'; readonly key: string; readonly value?: HostPortMapping };
 
-/** A Cluster that follows events. */
+/** A Cluster that is updated by events. */
 export class ClusterState implements Cluster {
   readonly namespaces = new Map<string, Namespace>();
   readonly pods = new Map<PodKey, Pod>();
@@ -165,7 +184,7 @@ export class ClusterState implements Cluster {
         put(this.nodes, event.key, event.value);
         break;
       case 'policy':
-        // One object is in force or audited, never both: readers of policies never meet an audited one.
+        // An object is in force or audited, never both, so that readers of `policies` never see an audited one.
         put(this.policies, event.key, event.value?.audited ? undefined : event.value);
         put(this.audited, event.key, event.value?.audited ? event.value : undefined);
         break;
@@ -189,22 +208,22 @@ export function isSelectable(pod: Pod): boolean {
 /** The label that every namespace carries (N54). */
 export const NAMESPACE_NAME_LABEL = 'kubernetes.io/metadata.name';
 
-/** A namespace; of one that was never seen its name is known, and that it may have any other label (N68). */
+/** A namespace. If it was never seen, its name is known, and it may have any other label (N68). */
 export function namespaceOf(cluster: Cluster, name: string): Namespace {
   return cluster.namespaces.get(name) ?? { name, labels: { [NAMESPACE_NAME_LABEL]: name }, partial: true };
 }
 
-/** The namespace as it is to this pod. */
+/** The namespace as it applies to this pod: the rules in force may have an earlier version of it. */
 export function namespaceAround(cluster: Cluster, { namespace, namespaceBefore }: Pod): Namespace {
   return namespaceBefore ?? namespaceOf(cluster, namespace);
 }
 
-/** Whether both say the same. */
+/** Whether both have the same labels. */
 export function sameNamespace(a: Namespace, b: Namespace): boolean {
   return a === b || JSON.stringify(a) === JSON.stringify(b);
 }
 
-/** Whether an address is the node itself, which no policy keeps from its own pods (N43). */
+/** Whether an address belongs to the node itself, which may always reach its own pods (N43). */
 export function isNodeItself(node: Node | undefined, address: Address): boolean {
   return node !== undefined && addressesOfNode(node).includes(address);
 }
@@ -213,14 +232,14 @@ export function addressesOfNode({ addresses, interfaceAddresses = [] }: Node): r
   return [...addresses, ...interfaceAddresses];
 }
 
-/** Whether the cluster has a node of this name, or a pod that says it runs there. */
+/** Whether the cluster has a node of this name, or a pod that runs on it. */
 export function knowsNode({ nodes, pods }: Cluster, name: string): boolean {
   const node = nodes.get(name);
   const isRead = node !== undefined && node.lastKnownNodeAddresses === undefined;
   return isRead || [...pods.values()].some(({ node }) => node === name);
 }
 
-/** The same cluster; these are the interfaces of the node's pods, if none are known. */
+/** The same cluster with these links of the node, unless it has some already. */
 export function withNodeLinks(cluster: Cluster, name: string, links: NodeLinks): Cluster {
   const node = cluster.nodes.get(name);
   if (node === undefined || node.links !== undefined) return cluster;

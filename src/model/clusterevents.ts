@@ -1,4 +1,4 @@
-/** The events that make a cluster as it is: for an engine that starts anew. */
+/** The events that make a cluster as it is now, for a new engine. */
 import type { Cluster, ClusterEvent } from './cluster.ts';
 
 export function clusterEvents({

@@ -1,4 +1,4 @@
-/** Connections between the same ends to the same port, as one flow and their number. */
+/** Connections between the same ends to the same port, as one flow with their number. */
 import type { Flow } from './flow.ts';
 
 export interface CountedFlow {
@@ -6,7 +6,7 @@ export interface CountedFlow {
   readonly count: number;
 }
 
-/** A node has thousands of connections that are one flow. */
+/** Counts equal flows: thousands of connections of a node may be one flow. */
 export class FlowCounts {
   readonly #found = new Map<string, { flow: Flow; count: number }>();
 
@@ -18,7 +18,7 @@ export class FlowCounts {
     else known.count++;
   }
 
-  /** In the order in which each flow came first. */
+  /** In the order in which each flow was added first. */
   counted(): CountedFlow[] {
     return [...this.#found.values()];
   }

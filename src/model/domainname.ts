@@ -1,24 +1,30 @@
-/** Names as policies write them: in lower case, without the dot at their end, `*.` before a name for all below it. */
+/**
+ * Domain names as policies write them: in lower case, without the final dot; `*.` before a name stands for all names
+ * below it.
+ */
 import { getOrMake } from '../lib/collections/getormake.ts';
 
-/** What a name may have at most, without the dot at its end (RFC 1035, 3.1). */
+/** The maximum length of a name, without the final dot (RFC 1035, 3.1). */
 export const MOST_NAME = 253;
 
-/** Whether it is an IPv4 address, or looks like one: no top-level domain is a number (RFC 3696 2). */
+/** Whether it is an IPv4 address or looks like one: no top-level domain is a number (RFC 3696 2). */
 export function endsInNumber(name: string): boolean {
   return NUMBER_AT_END.test(name);
 }
 
 const NUMBER_AT_END = /\.\d+$/;
 
-/** Whether a pattern means a name: `*.example.org` is one label more or several, and never `example.org` itself (C38). */
+/**
+ * Whether a pattern matches a name: `*.example.org` matches names with one or several more labels, but not
+ * `example.org` (C38).
+ */
 export function matchesDomainName(pattern: string, name: string): boolean {
   return pattern.startsWith('*.')
     ? name.endsWith(pattern.slice(1)) && name.length >= pattern.length
     : pattern === name;
 }
 
-/** Patterns with what they stand for, so that a name finds its own without a look at all of them. */
+/** Values by pattern. The values of a name are found without looking at all patterns. */
 export class DomainNameIndex<T> {
   readonly #exact = new Map<string, T[]>();
   readonly #below = new Map<string, T[]>();
@@ -28,7 +34,7 @@ export class DomainNameIndex<T> {
     getOrMake(map, key, () => []).push(value);
   }
 
-  /** Once for each of the patterns that mean the name; of one of them alone, always the same list. */
+  /** The values of all patterns that match the name. If only one pattern does, always the same list. */
   valuesOf(name: string): readonly T[] {
     let found: readonly T[] = this.#exact.get(name) ?? NONE;
     for (let dot = name.indexOf('.'); dot >= 0; dot = name.indexOf('.', dot + 1)) {

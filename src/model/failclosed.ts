@@ -1,6 +1,6 @@
 /**
- * The one place where a part that cannot be read is given a meaning. Nothing that is unknown ever opens
- * traffic: an accept with a bad part matches nothing, a deny or pass with a bad part denies (C22, C23, 4.10).
+ * The one place that gives a meaning to parts of a policy that cannot be read. They never allow traffic: an accept rule
+ * with an unreadable part matches nothing, and a deny or pass rule with one denies (C22, C23, 4.10).
  */
 import type { DecodedRule, Direction, Peer, Policy, PortMatch, Rule, Tier, Unknown } from './policy.ts';
 
@@ -9,9 +9,9 @@ export function failClosed(rule: DecodedRule, tier: Tier): Rule {
 }
 
 /**
- * What is left of a policy for a pod of which it is not known whether the policy selects it (N68). A NetworkPolicy isolates
- * the pod and allows nothing. Of a cluster policy the deny rules stay, and pass rules deny, because they might skip a
- * deny rule of a later tier. Returns the same object for the same policy.
+ * What is left of a policy for a pod of which it is not known whether the policy selects it (N68). A NetworkPolicy
+ * isolates the pod and allows nothing. Of a cluster policy the deny rules stay, and pass rules deny, because they might
+ * skip a deny rule of a later tier. Returns the same object for the same policy.
  */
 export function effectIfUncertain(policy: Policy): Policy {
   const known = policy.uncertain ? policy : uncertainOf.get(policy);
@@ -39,7 +39,7 @@ function closedIn(policy: Policy, direction: Direction): Partial<Record<Directio
     : { [direction]: denials.map(rule => ({ ...rule, action: 'deny' as const })) };
 }
 
-/** NetworkPolicy: entries are alternatives that only ever allow, so a bad one is dropped and the others count (N24, N32). */
+/** NetworkPolicy: entries are alternatives that only allow, so a bad one is dropped and the others count (N24, N32). */
 function withoutUnknownParts({ peers, ports, ...rule }: DecodedRule): Rule {
   return { ...rule, action: 'accept', peers: knownOf<Peer>(peers), ports: knownOf<PortMatch>(ports) };
 }
@@ -51,7 +51,7 @@ function knownOf<T extends { kind: string }>(
   return isUnknown(parts) ? [] : parts.filter((part): part is T => !isUnknown(part));
 }
 
-/** Cluster tiers: one bad part makes the whole rule match nothing (accept) or everything (deny, pass). */
+/** Cluster tiers: if one part is bad, the whole rule matches nothing (accept) or everything (deny, pass). */
 function wholeRuleDecides(rule: DecodedRule): Rule {
   const { action, peers, ports } = rule;
   if (!isUnknown(action) && allKnown<Peer>(peers) && allKnown<PortMatch>(ports))

@@ -7,10 +7,10 @@ export type FlowProtocol = Protocol | 'ICMP' | number;
 export interface Flow {
   readonly from: Address;
   readonly to: Address;
-  /** ICMP is ICMPv6 between IPv6 addresses; a number is any other IP protocol. */
+  /** Between IPv6 addresses, ICMP means ICMPv6. A number is any other IP protocol. */
   readonly protocol: FlowProtocol;
   /** Destination port, 1..65535; only TCP, UDP and SCTP have one. */
   readonly port?: number;
-  /** Through a Service: a pod that reaches itself this way is subject to policy (4.1, C47). */
+  /** Through a Service: then policy applies even if a pod reaches itself (4.1, C47). */
   readonly viaService?: boolean;
 }

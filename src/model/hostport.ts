@@ -1,26 +1,26 @@
-/** Ports of a node that lead to its pods, as Kubernetes' `hostPort` asks for them. */
+/** Ports of a node that lead to its pods, as Kubernetes' `hostPort` requests them. */
 import { type Address, familyOf } from './address.ts';
 import type { Protocol } from './policy.ts';
 
 export interface HostPortMapping {
   readonly protocol: Protocol;
-  /** Of all addresses of the node that are of the pod's family. */
+  /** The port on all addresses of the node of the pod's family. */
   readonly hostPort: number;
-  /** Where it leads. */
+  /** The pod's address. */
   readonly pod: Address;
   readonly podPort: number;
-  /** Whose it is, for people: `ownerText` of the pod's key. */
+  /** The pod for people: `ownerText` of its key. */
   readonly owner: string;
 }
 
 const MAX_OWNER = 120;
 
-/** As much of a pod's key as fits a comment in the kernel, whatever a runtime calls its pods. */
+/** A pod's key, cut so that it fits into a comment of the kernel. */
 export function ownerText(pod: string): string {
   return pod.replace(/[^ !#-~]/g, '_').slice(0, MAX_OWNER);
 }
 
-/** `80/TCP ip`: there is one mapping of each. */
+/** `80/TCP ip`: unique for each mapping. */
 export function hostPortKey({ protocol, hostPort, pod }: HostPortMapping): string {
   return `${hostPort}/${protocol} ${familyOf(pod)}`;
 }

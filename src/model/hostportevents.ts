@@ -1,7 +1,7 @@
 import type { ClusterEvent } from './cluster.ts';
 import { type HostPortMapping, hostPortKey } from './hostport.ts';
 
-/** The events that take mappings away and then put others in their place. */
+/** Events that delete mappings and then add others. */
 export function hostPortEvents(
   remove: Iterable<HostPortMapping>,
   add: Iterable<HostPortMapping>,

@@ -1,9 +1,9 @@
-/** Which messages of ICMP are errors: they quote the packet that they are about (RFC 792, RFC 4443). */
+/** The ICMP messages that are errors: they quote the packet that they are about (RFC 792, RFC 4443). */
 import type { Family } from './address.ts';
 
 /**
- * Their types, from the first to the last, as conntrack takes them: of ICMP unreachable, source quench and redirect, time
- * exceeded and parameter problem; of ICMPv6 all that are none of its messages of information.
+ * Ranges of their types, as conntrack treats them: for ICMP unreachable, source quench and redirect, time exceeded and
+ * parameter problem; for ICMPv6 all types that are not informational.
  */
 export const ICMP_ERRORS: Readonly<Record<Family, readonly (readonly [number, number])[]>> = {
   ip: [

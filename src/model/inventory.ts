@@ -1,4 +1,4 @@
-/** What people name their programs by, beside the cluster that policy sees. */
+/** Objects by which people name their programs, and which policy does not see. */
 import type { Address } from './address.ts';
 import type { PodKey } from './cluster.ts';
 import type { Protocol } from './policy.ts';
@@ -8,11 +8,11 @@ import type { Controller, Workload, WorkloadId } from './workload.ts';
 export interface Inventory {
   readonly workloads: ReadonlyMap<WorkloadId, Workload>;
   readonly services: ReadonlyMap<ServiceKey, Service>;
-  /** By the key of the slice. */
+  /** By the key of the EndpointSlice. */
   readonly slices: ReadonlyMap<string, EndpointSlice>;
-  /** What controls each pod that something controls. */
+  /** The controller of each pod that has one. */
   readonly podOwners: ReadonlyMap<PodKey, Controller>;
-  /** Of each pod that has some. */
+  /** The host ports of each pod that has some. */
   readonly hostPorts: ReadonlyMap<PodKey, readonly PodHostPort[]>;
 }
 
@@ -21,7 +21,7 @@ export interface PodHostPort {
   readonly protocol: Protocol;
   readonly hostPort: number;
   readonly port: number;
-  /** Of the node's addresses this one alone. */
+  /** The only address of the node with this port; absent for all of them. */
   readonly hostIp?: Address;
 }
 
@@ -39,7 +39,7 @@ export type InventoryItem =
 
 export const NO_INVENTORY: Inventory = inventoryOf([]);
 
-/** Of two of one name the first counts, as of all objects of a folder. */
+/** If two objects have the same name, the first one counts, as in a folder of manifests. */
 export function inventoryOf(items: Iterable<InventoryItem>): Inventory {
   const workloads = new Map<WorkloadId, Workload>();
   const services = new Map<ServiceKey, Service>();
@@ -59,7 +59,7 @@ export function inventoryOf(items: Iterable<InventoryItem>): Inventory {
   return { workloads, services, slices, podOwners, hostPorts };
 }
 
-/** Of objects of one name the last counts. */
+/** If two objects have the same name, the last one counts. */
 export function mergedInventory(inventories: readonly Inventory[]): Inventory {
   return {
     workloads: new Map(inventories.flatMap(({ workloads }) => [...workloads])),

@@ -1,27 +1,29 @@
-/** The headers of an IPv4 or IPv6 packet. Reads what hostile hosts send, and as much of it as was copied: never throws. */
+/**
+ * Parses the headers of an IPv4 or IPv6 packet. The bytes are untrusted and may be cut off anywhere: it never throws.
+ */
 import { word } from '../lib/text/words.ts';
 
 export interface IpPacket {
   readonly from: Uint8Array;
   readonly to: Uint8Array;
-  /** The protocol behind the IPv6 extension headers that were read. */
+  /** The protocol behind the IPv6 extension headers that were parsed. */
   readonly number: number;
-  /** Where that begins. */
+  /** The offset at which that protocol's header begins. */
   readonly at: number;
-  /** Where the packet says that it ends; it may be behind what was copied. */
+  /** The end of the packet according to its header; it may be beyond the bytes that were copied. */
   readonly end: number;
-  /** A part of a packet: the first, or one that has no ports in it. */
+  /** Whether it is the first fragment of a packet, or a later one, which has no ports; undefined for a whole packet. */
   readonly fragment: 'first' | 'later' | undefined;
-  /** The transport header is behind what was copied: `number` is that of the next extension header. */
+  /** Whether the transport header is beyond the copied bytes: `number` is then that of the next extension header. */
   readonly isCut: boolean;
 }
 
 /** IANA numbers of IPv6 extension headers. */
 const HEADER = { hopByHop: 0, routing: 43, fragment: 44, ah: 51, destinationOptions: 60 } as const;
-/** As many as are in what the rules hand over. */
+/** As many as fit into the bytes that the rules copy. */
 const MOST_EXTENSIONS = 16;
 
-/** Undefined where it is neither IPv4 nor IPv6, or ends before its addresses. */
+/** Undefined if it is neither IPv4 nor IPv6, or ends before its addresses. */
 export function readIpPacket(bytes: Uint8Array): IpPacket | undefined {
   const version = (bytes[0] ?? 0) >> 4;
   if (version === 4) return readV4(bytes);
@@ -41,10 +43,10 @@ function readV4(bytes: Uint8Array): IpPacket | undefined {
   };
 }
 
-/** RFC 8200 4; AH (RFC 4302) counts its length in words of four bytes. */
+/** RFC 8200 4; AH (RFC 4302) gives its length in words of four bytes. */
 function readV6(bytes: Uint8Array): IpPacket | undefined {
   if (bytes.length < 40) return undefined;
-  const length = word(bytes, 4); // none where it is one of many segments (GSO)
+  const length = word(bytes, 4); // zero if the packet is a batch of segments (GSO)
   let number = bytes[6]!;
   let at = 40;
   let fragment: IpPacket['fragment'];
@@ -67,7 +69,7 @@ function readV6(bytes: Uint8Array): IpPacket | undefined {
   };
 }
 
-/** A packet of which this is the beginning and all is whole. */
+/** A packet that begins at offset 0 and has no more fragments is whole. */
 function fragmentOf(field: number, offset: number, more: number): IpPacket['fragment'] {
   if ((field & offset) !== 0) return 'later';
   return (field & more) === 0 ? undefined : 'first';

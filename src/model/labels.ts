@@ -1,4 +1,4 @@
-/** Labels, and what can be asked of them. */
+/** Labels and label selectors. */
 export type Labels = Readonly<Record<string, string>>;
 
 export type Operator = 'In' | 'NotIn' | 'Exists' | 'DoesNotExist';
@@ -13,18 +13,18 @@ export interface Requirement {
 /** All requirements hold (N55). No requirement at all selects everything (N58). */
 export interface LabelSelector {
   readonly requirements: readonly Requirement[];
-  /** There is more to it than the requirements, which cannot be read: only the subject of a policy has this. */
+  /** A part of the selector cannot be read; only the subject of a policy may have this. */
   readonly unreadable?: true;
 }
 
-/** What selectors select by. */
+/** What selectors look at. */
 export interface Labelled {
   readonly labels: Labels;
-  /** There may be other labels besides: of a namespace that was not seen yet, the name is all that is known. */
+  /** There may be labels that are not known: of a namespace that was not seen yet only the name is known. */
   readonly partial?: true;
 }
 
-/** `key=value` of every label; a key holds no `=`, so that no two labels share a text. */
+/** `key=value` of every label. A key contains no `=`, so different labels have different texts. */
 export function labelTexts(labels: Labels): string[] {
   return Object.entries(labels).map(([key, value]) => `${key}=${value}`);
 }

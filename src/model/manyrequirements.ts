@@ -1,15 +1,15 @@
-/** Selectors of very many requirements or values: what they say of each key is put together once. */
+/** Matching of selectors with very many requirements or values: the requirements are combined once for each key. */
 import type { LabelSelector, Labels, Requirement } from './labels.ts';
 
-/** What all requirements together say of one key. */
+/** What all requirements together demand of one key. */
 interface KeyRequirements {
-  /** In, Exists: the key has to be there. */
+  /** In, Exists: the key has to be present. */
   required: boolean;
-  /** DoesNotExist. */
+  /** DoesNotExist: the key has to be absent. */
   forbidden: boolean;
-  /** Values that every In lists; undefined where there is no In. */
+  /** The values that all In requirements have in common; undefined without one. */
   allowed: ReadonlySet<string> | undefined;
-  /** Values that any NotIn lists. */
+  /** The values of all NotIn requirements. */
   readonly denied: Set<string>;
 }
 
@@ -18,11 +18,11 @@ interface Prepared {
   readonly required: readonly string[];
 }
 
-/** The same as to ask one requirement after the other. */
+/** Returns the same as matching one requirement after the other. */
 export function matchesMany(selector: LabelSelector, labels: Labels): boolean {
   const { byKey, required } = prepared(selector);
   const keys = Object.keys(labels);
-  // Each key that has to be there is another one.
+  // The required keys are distinct.
   if (required.length > keys.length || !required.every(key => Object.hasOwn(labels, key))) return false;
   return keys.every(key => allows(byKey.get(key), labels[key]!));
 }

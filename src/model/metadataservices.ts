@@ -1,8 +1,8 @@
 import type { Address } from './address.ts';
 
 /**
- * Where clouds give machines their credentials, beside the link-local 169.254.169.254: of Azure, Alibaba and Oracle, and
- * by IPv6 of AWS and Google. They are fixed, and they are the node's own business.
+ * Addresses at which clouds give machines their credentials, in addition to the link-local 169.254.169.254: those of
+ * Azure, Alibaba and Oracle, and the IPv6 ones of AWS and Google. They are fixed, and meant for the node only.
  */
 export const METADATA_SERVICES: ReadonlySet<string> = new Set<Address>([
   '168.63.129.16',

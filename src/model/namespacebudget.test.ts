@@ -8,7 +8,7 @@ import { problemText } from './problem.ts';
 
 const MOST = { policies: 4, entries: 20, selectors: 3 };
 
-/** Costs `size`: one for itself, one for its rule, and one for each network. */
+/** A policy with cost `size`: one for itself, one for its rule, and one for each network. */
 function policy(name: string, size: number): Policy {
   const peers = Array.from({ length: size - 2 }, () => ({
     kind: 'network' as const,
@@ -32,7 +32,7 @@ function policy(name: string, size: number): Policy {
 const put = (value: Policy): ClusterEvent => ({ type: 'policy', key: value.id, value });
 const gone = (name: string): ClusterEvent => ({ type: 'policy', key: `NetworkPolicy ${name}` });
 
-/** By name, how many rules each policy of an event has, and `-` for none at all. */
+/** For each event the policy's name and how many rules it has; `-` for a policy without rules. */
 const shown = (events: readonly ClusterEvent[]) =>
   events.map(({ key, value }) => `${key} ${(value as Policy | undefined)?.egress?.length ?? '-'}`);
 
@@ -122,7 +122,8 @@ describe('NamespaceBudget', () => {
     expect(before).toHaveLength(201);
     expect(before.at(-1)!.message).toBe('3550 further policies of namespace shop are too much for it, too');
     reads = 0;
-    // The room of 6,250 and a half is filled; the last of them makes way for the one that grows, and comes back.
+    // The room for 6,250 policies is used up. The last policy loses its rules to the one that grows, and gets them
+    // back.
     expect(shown(budget.pass([put(policy(name(7), 5))]))).toEqual([
       `NetworkPolicy ${name(7)} 1`,
       `NetworkPolicy ${name(6249)} 0`,
@@ -149,7 +150,7 @@ describe('NamespaceBudget', () => {
         const budget = new NamespaceBudget(MOST);
         const [state, last] = [new ClusterState(), new Map<string, ClusterEvent>()];
         for (const batch of batches) {
-          // A size of one is no size: the policy goes.
+          // No policy has size 1: it stands for a deleted policy.
           const events = batch.map(({ name, size }) =>
             size === 1 ? gone(`shop/${name}`) : put(policy(`shop/${name}`, size)),
           );

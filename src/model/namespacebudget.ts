@@ -1,7 +1,7 @@
 /**
- * What the NetworkPolicies of one namespace may cost everybody together. Where they are more than that, those whose names
- * come first are in force, as many as there is room for; each of the others isolates what it selects and allows
- * nothing. It depends on what the policies are, never on the order in which they came.
+ * What the NetworkPolicies of one namespace may cost together. If they cost more, those whose names come first are in
+ * force, as many as fit; each of the others isolates what it selects and allows nothing. The result depends on the
+ * policies alone, never on the order in which they arrived.
  */
 import type { ClusterEvent } from './cluster.ts';
 import { namespaceOfPolicy, type Peer, type Policy, type PolicyId, rulesOf, withoutRules } from './policy.ts';
@@ -9,38 +9,38 @@ import { countEntries } from './policysize.ts';
 import type { Problem } from './problem.ts';
 
 /**
- * Of all policies of a namespace: entries, counted like those of one policy and one more for itself, and distinct
- * selectors of pods, each of which may be a set of thousands of addresses.
+ * For all policies of a namespace together: entries, counted as for one policy with one more for each policy, and
+ * distinct pod selectors, each of which may be a set of thousands of addresses.
  */
 export interface Room {
-  /** That have rules: all those that select a pod are compiled together, and anew whenever one of them is edited. */
+  /** Policies with rules: all that select a pod are compiled together, and again whenever one of them is edited. */
   readonly policies: number;
   readonly entries: number;
   readonly selectors: number;
 }
 
 const ROOM: Room = { policies: 2_000, entries: 25_000, selectors: 1_000 };
-/** More problems of one kind are counted, not listed. */
+/** Beyond this, problems of one kind are counted and not listed. */
 const MOST_PROBLEMS = 200;
 
 type PolicyEvent = Extract<ClusterEvent, { type: 'policy' }>;
 
-/** A policy as its author wrote it, and what it costs. */
+/** A policy as its author wrote it, and its cost. */
 interface Entry {
   readonly id: PolicyId;
   readonly policy: Policy;
   readonly entries: number;
-  /** The distinct selectors of pods that it names as peers, as text. */
+  /** The distinct pod selectors of its peers, as text. */
   readonly selectors: readonly string[];
   isRefused: boolean;
 }
 
 interface NamespacePolicies {
-  /** By name. */
+  /** Sorted by name. */
   readonly inOrder: Entry[];
-  /** Of all of them. */
+  /** The entries of all of them. */
   entries: number;
-  /** How many of the policies name each selector. */
+  /** How many of the policies have each selector. */
   readonly selectors: Map<string, number>;
   refused: number;
 }
@@ -48,14 +48,17 @@ interface NamespacePolicies {
 export class NamespaceBudget {
   readonly #namespaces = new Map<string, NamespacePolicies>();
   readonly #room: Room;
-  /** The same list until a policy is refused that was not, or the other way round. */
+  /** The same list until a policy is refused that was not before, or the other way round. */
   #problems: readonly Problem[] | undefined = [];
 
   constructor(room = ROOM) {
     this.#room = room;
   }
 
-  /** The events with every policy as it counts, and events of those that count in another way since others changed. */
+  /**
+   * Returns the events with refused policies without rules, and events for policies that are refused, or no longer
+   * refused, because others have changed.
+   */
   pass(events: readonly ClusterEvent[]): readonly ClusterEvent[] {
     const touched = new Map<PolicyId, PolicyEvent>();
     for (const event of events) if (isNamespaced(event)) touched.set(event.key, event);
@@ -87,7 +90,7 @@ export class NamespaceBudget {
     this.#namespaces.set(name, namespace);
     const at = placeOf(key, namespace.inOrder);
     const before = namespace.inOrder[at]?.id === key ? namespace.inOrder[at] : undefined;
-    // What is audited costs the kernel nothing: it takes no room from what is in force.
+    // An audited policy costs the kernel nothing, so it does not count.
     const after = value && !value.audited ? newEntry(value, before?.isRefused ?? false) : undefined;
     namespace.inOrder.splice(at, before === undefined ? 0 : 1, ...(after === undefined ? [] : [after]));
     this.#count(namespace, after, 1);
@@ -102,7 +105,7 @@ export class NamespaceBudget {
     for (const text of entry?.selectors ?? []) count(namespace.selectors, text, times);
   }
 
-  /** Decides anew which policies are in force; answers those of which it decides otherwise than before. */
+  /** Decides again which policies are in force. Returns those for which that has changed. */
   #judge(name: string): readonly Entry[] {
     const namespace = this.#namespaces.get(name);
     if (namespace === undefined) return [];
@@ -126,8 +129,9 @@ export class NamespaceBudget {
 }
 
 /**
- * A policy is refused if there is no room for it after all that come before it by name and have found room; none is refused
- * without a limit. One pass, which keeps nothing: a tenant may have ten thousand policies, and edit one of them all the time.
+ * The policies for which the decision changes. A policy is refused if there is no room for it after all policies that
+ * come before it by name and are not refused; without a limit none is refused. This is one pass without intermediate
+ * lists: a tenant may have ten thousand policies, and edit one of them all the time.
  */
 function decidedOtherwise(inOrder: readonly Entry[], room: Room | undefined): Entry[] {
   if (room === undefined) return inOrder.filter(({ isRefused }) => isRefused);
@@ -150,7 +154,7 @@ function decidedOtherwise(inOrder: readonly Entry[], room: Room | undefined): En
   return changed;
 }
 
-/** Where the policy is, or would be. */
+/** The index of the policy, or the index at which it would be inserted. */
 function placeOf(id: PolicyId, inOrder: readonly Entry[]): number {
   let [low, high] = [0, inOrder.length];
   while (low < high) {
@@ -194,7 +198,7 @@ function newNamespace(): NamespacePolicies {
   return { inOrder: [], entries: 0, selectors: new Map(), refused: 0 };
 }
 
-/** They are counted, not listed. */
+/** The problem that counts refused policies which are not listed. */
 function furtherOnes(refused: readonly Entry[]): Problem {
   const namespace = namespaceOfPolicy(refused[0]!.id);
   return {
@@ -204,7 +208,7 @@ function furtherOnes(refused: readonly Entry[]): Problem {
   };
 }
 
-/** The text changes with the policy alone, so that an edit of one policy does not repeat the problems of all. */
+/** The text depends on the policy alone, so that an edit of one policy does not report the problems of all again. */
 function problemOf({ id, entries, selectors }: Entry, room: Room): Problem {
   const [namespace, name] = id.slice(id.indexOf(' ') + 1).split('/') as [string, string];
   return {

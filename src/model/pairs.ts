@@ -1,11 +1,11 @@
 /**
- * A rule means every pair of one of its ports and one of its peers. Rules that are looked up together by port are made
- * of such pairs; one alone is not, because all its ports have the same peers.
+ * A rule applies to every pair of one of its ports and one of its peers. Rules that are looked up together by port are
+ * compiled to such pairs; a rule by itself is not, because all its ports have the same peers.
  */
 import type { Peer } from './policy.ts';
 import { countPorts, type MergedPorts } from './ports.ts';
 
-/** Rules of more pairs are not looked up together: those that have many are each looked up by themselves. */
+/** If rules have more pairs together, those with many pairs are each looked up by themselves. */
 export const MOST_PAIRS = 20_000;
 export const MANY_PAIRS = 256;
 

@@ -1,9 +1,9 @@
 import type { PodKey } from './cluster.ts';
 
-/** Of a comment in the kernel, which takes 128 bytes: a pod's name may have 317. */
+/** The longest mark: a comment in the kernel has 128 bytes, and a pod's key may have 317. */
 const MOST = 120;
 
-/** By what rules that are programmed know a pod: its name, or as much of the beginning as they keep. */
+/** The text by which programmed rules identify a pod: its key, cut if it is too long. */
 export function podMark(key: PodKey): PodKey {
   return key.slice(0, MOST) as PodKey;
 }

@@ -1,6 +1,6 @@
 /**
- * The internal form of every policy kind. One decoder per API kind makes it; evaluate and compile read nothing
- * else. "No constraint" is the word 'any'; an empty list matches nothing. The two are never the same value.
+ * The internal form of every policy kind. One decoder per API kind makes it; evaluation and compilation read nothing
+ * else. "No constraint" is the word 'any', and an empty list matches nothing: the two are never the same value.
  */
 import type { Cidr } from './address.ts';
 import type { LabelSelector, PodSelector } from './selector.ts';
@@ -14,7 +14,7 @@ export type Action = 'accept' | 'deny' | 'pass';
 
 export type Protocol = 'TCP' | 'UDP' | 'SCTP';
 
-/** Those that have ports. */
+/** The protocols that have ports. */
 export const PROTOCOLS: readonly Protocol[] = ['TCP', 'UDP', 'SCTP'];
 
 export type PolicyKind =
@@ -26,15 +26,15 @@ export type PolicyKind =
 /** `NetworkPolicy shop/web`, `ClusterNetworkPolicy platform`. */
 export type PolicyId = `${PolicyKind} ${string}`;
 
-/** `shop` of `NetworkPolicy shop/web`; empty for a policy of the whole cluster. */
+/** `shop` for `NetworkPolicy shop/web`; empty for a policy of the whole cluster. */
 export function namespaceOfPolicy(id: PolicyId): string {
   const from = id.indexOf(' ') + 1;
   return id.slice(from, Math.max(from, id.indexOf('/')));
 }
 
-/** Why a policy isolates what it selects and allows nothing, whatever its author wrote (policystatus.ts). */
+/** Why a policy isolates what it selects and allows nothing, instead of what its author wrote (policystatus.ts). */
 export type IsolateOnly =
-  /** For a while: where another policy isolates already, it says nothing. */
+  /** Temporary: if another policy isolates the pod already, this one has no effect. */
   'rules follow' | 'policy too large' | 'namespace too large' | 'no room' | 'refused' | 'deleted';
 
 export interface Policy {
@@ -48,9 +48,11 @@ export interface Policy {
   readonly subject: PodSelector;
   /** Set in what `effectIfUncertain` leaves of a policy for pods of which it is not known whether the subject selects them. */
   readonly uncertain?: true;
-  /** Absent where its rules are its author's. */
+  /** Absent if its rules are those that its author wrote. */
   readonly isolateOnly?: IsolateOnly;
-  /** Its author wants to see what it would do: it is never in force (`ClusterState` keeps it apart). */
+  /**
+   * Its author only wants to see what it would do: it is never in force (`ClusterState` keeps it in a map of its own).
+   */
   readonly audited?: true;
   /** Absent: this policy does not affect the direction (N2, C10). Present and empty: no rule matches. */
   readonly ingress?: readonly Rule[];
@@ -58,7 +60,7 @@ export interface Policy {
 }
 
 export interface Rule {
-  /** Its place in the object: `ingress[0]`. */
+  /** The rule's path in the object: `ingress[0]`. */
   readonly path: string;
   readonly name?: string;
   readonly action: Action;
@@ -75,7 +77,7 @@ export type Peer =
 export type NetworkPeer = Extract<Peer, { kind: 'network' }>;
 export type DomainPeer = Extract<Peer, { kind: 'domain' }>;
 
-/** Those of a rule's peers that are names of the DNS. */
+/** The peers of a rule that are domain names. */
 export function domainPeersOf(peers: Rule['peers']): readonly DomainPeer[] {
   return peers === 'any' ? [] : peers.filter(peer => peer.kind === 'domain');
 }
@@ -83,7 +85,7 @@ export function domainPeersOf(peers: Rule['peers']): readonly DomainPeer[] {
 export type PortMatch =
   /** All ports of one protocol. */
   | { readonly kind: 'protocol'; readonly protocol: Protocol }
-  /** Both ends included; a single port has first = last. first > last matches nothing. */
+  /** Both ends are included; a single port has first = last. If first > last, nothing matches. */
   | { readonly kind: 'range'; readonly protocol: Protocol; readonly first: number; readonly last: number }
   /** A container port of the destination pod; without a protocol, the container's own (C27). */
   | { readonly kind: 'named'; readonly name: string; readonly protocol?: Protocol };
@@ -111,12 +113,12 @@ function compareText(a: string, b: string): number {
 
 export const DIRECTIONS: readonly Direction[] = ['ingress', 'egress'];
 
-/** Of both directions. */
+/** The rules of both directions. */
 export function rulesOf({ ingress = [], egress = [] }: Pick<Policy, 'ingress' | 'egress'>): readonly Rule[] {
   return [...ingress, ...egress];
 }
 
-/** The policy without its rules: it isolates whom it selects, and allows nothing. */
+/** The policy without its rules: it isolates the pods that it selects, and allows nothing. */
 export function withoutRules({ ingress, egress, ...policy }: Policy, isolateOnly: IsolateOnly): Policy {
   return { ...policy, isolateOnly, ...(ingress && { ingress: [] }), ...(egress && { egress: [] }) };
 }

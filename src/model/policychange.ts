@@ -1,8 +1,8 @@
-/** A policy as a batch is to take it in. */
+/** A policy that was added, changed or deleted, as a batch applies it. */
 import type { Policy, PolicyId } from './policy.ts';
 
 export interface PolicyChange {
   readonly id: PolicyId;
-  /** Absent where the policy is gone. */
+  /** Absent if the policy is deleted. */
   readonly value: Policy | undefined;
 }

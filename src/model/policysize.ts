@@ -1,21 +1,21 @@
-/** How much a policy says: what it costs to read, to compile and to keep grows with it. */
+/** The size of a policy: what reading, compiling and storing it costs grows with it. */
 import { DIRECTIONS, type Peer, type Policy, type Rule } from './policy.ts';
 import type { LabelSelector } from './selector.ts';
 
 /**
- * Rules, peers, exceptions, ports, and the requirements of selectors with their values, in both directions. Networks
- * of IPv6 count twice.
+ * Rules, peers, exceptions, ports, and the requirements of selectors with their values, in both directions. IPv6
+ * networks count twice.
  */
 export function countEntries(policy: Policy): number {
   return DIRECTIONS.reduce((sum, direction) => sum + countEntriesOf(policy[direction] ?? []), 0);
 }
 
-/** To ask so many pods whether they are peers costs as much as to make an entry's rules. */
+/** Matching this many pods against peers costs as much as compiling one entry. */
 export const ASKED_AS_ENTRY = 20;
 
 const counts = new WeakMap<readonly Rule[], number>();
 
-/** The same of one direction. */
+/** The same for the rules of one direction. */
 export function countEntriesOf(rules: readonly Rule[]): number {
   const known = counts.get(rules);
   if (known !== undefined) return known;
@@ -37,7 +37,7 @@ function countEntriesOfPeer(peer: Peer): number {
     case 'nodes':
       return 1 + countValues(peer.selector);
     case 'network':
-      // Both ends of a network of IPv6 are four times as long.
+      // The text of an IPv6 network is up to four times as long.
       return (peer.cidr.family === 'ip' ? 1 : 2) * (1 + peer.except.length);
     case 'domain':
       return 1;

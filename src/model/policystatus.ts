@@ -5,8 +5,9 @@
  *                │              │
  *                └──────────────┴──▶ quarantined: the kernel refuses it, or there is no room for it
  *
- * Its author, `sluice status`, the log, metrics and Events are told from that. What only isolates says so in the version that
- * is in force (`Policy.isolateOnly`), for `explain`; there are policies of which that is known before they come here.
+ * Its author, `sluice status`, the log, metrics and Events are told from that. What only isolates says so in the
+ * version that is in force (`Policy.isolateOnly`), for `explain`; there are policies of which that is known before they
+ * come here.
  */
 import {
   type IsolateOnly,
@@ -21,7 +22,7 @@ export type PolicyStatus = WaitingPolicy | QuarantinedPolicy;
 
 export interface WaitingPolicy {
   readonly id: PolicyId;
-  /** Isolating: no version of it has been in force whole, and one that isolates is. */
+  /** Isolating: no version with its rules has been in force yet; a version that only isolates is. */
   readonly kind: 'pending' | 'isolating';
   readonly sinceMs: number;
 }
@@ -30,9 +31,9 @@ export interface QuarantinedPolicy {
   readonly id: PolicyId;
   readonly kind: 'quarantined';
   readonly reason: 'refused' | 'no room';
-  /** What the kernel says, or what there is no room for. */
+  /** The kernel's error, or the room that is missing. */
   readonly detail: string;
-  /** Whether its last good version is in force; else it isolates what it selects and allows nothing. */
+  /** Whether its last good version is in force; otherwise it isolates what it selects and allows nothing. */
   readonly keepsLastVersion: boolean;
 }
 
@@ -53,12 +54,12 @@ const WHY_NOTHING: Record<IsolateOnly, string> = {
   deleted: 'it is deleted, and nobody can say yet whether its namespace is being deleted too',
 };
 
-/** Why the version that is in force allows nothing; undefined where its rules are its author's. */
+/** Why the version in force allows nothing; undefined if its rules are those that its author wrote. */
 export function whyNothing({ isolateOnly }: Policy): string | undefined {
   return isolateOnly && WHY_NOTHING[isolateOnly];
 }
 
-/** What is wrong with a policy in quarantine, for its author. */
+/** The problem of a policy in quarantine, for its author. */
 export function quarantineProblem({ id, reason, detail, keepsLastVersion }: QuarantinedPolicy): Problem {
   const hasNoRoom = reason === 'no room';
   const effect = keepsLastVersion

@@ -1,4 +1,4 @@
-/** The ports of one rule, each once however often it is given. */
+/** The ports of one rule, without repetitions. */
 
 import { getOrMake } from '../lib/collections/getormake.ts';
 import type { ContainerPort } from './cluster.ts';
@@ -8,19 +8,19 @@ export type NamedPort = Extract<PortMatch, { kind: 'named' }>;
 export type PortRange = Extract<PortMatch, { kind: 'range' }>;
 export type NumberedPort = Exclude<PortMatch, NamedPort>;
 
-/** C27: without a protocol, the container's own. */
+/** C27: without a protocol, the port has the container port's own. */
 export function means({ name, protocol }: NamedPort, declared: ContainerPort): boolean {
   return declared.name === name && (protocol === undefined || declared.protocol === protocol);
 }
 
 export interface MergedPorts {
-  /** Those of which all ports are meant. */
+  /** Protocols of which all ports are included. */
   readonly protocols: readonly Protocol[];
-  /** Of the other protocols: in order, and none meets or touches the next of its protocol. */
+  /** Ranges of the other protocols, sorted; ranges of one protocol neither overlap nor touch. */
   readonly ranges: readonly PortRange[];
 }
 
-/** Sorts and sweeps, so that it costs little more than to read the list. */
+/** Sorts the ranges and merges them in one pass, so that it costs little more than reading them. */
 export function mergePorts(ports: readonly NumberedPort[]): MergedPorts {
   const whole = new Set<Protocol>();
   const byProtocol = new Map<Protocol, PortRange[]>();

@@ -1,18 +1,18 @@
 import { boundedText } from '../lib/text/boundedtext.ts';
 
-/** Which object of a cluster is meant, and which of its generations. */
+/** An object of the cluster, and its generation. */
 export interface ObjectReference {
   readonly apiVersion: string;
   readonly kind: string;
   readonly name: string;
-  /** Absent for what lives in no namespace. */
+  /** Absent for objects without a namespace. */
   readonly namespace?: string;
   readonly uid?: string;
   /** `metadata.generation`: the server counts the edits of the spec. */
   readonly generation?: number;
 }
 
-/** What `sluice check --accept` takes. */
+/** The codes that `sluice check --accept` takes. */
 export const WARNING_CODES = [
   'no-address',
   'missing-namespace',
@@ -30,18 +30,18 @@ export const WARNING_CODES = [
 
 export type WarningCode = (typeof WARNING_CODES)[number];
 
-/** What is wrong with an object that a source read, and what happens now. */
+/** What is wrong with an object that a source has read, and the effect of that. */
 export interface Problem {
   readonly severity: 'error' | 'warning';
-  /** Which kind of warning it is, so that it can be accepted: `empty-subject`. */
+  /** The kind of the warning, by which it can be accepted: `empty-subject`. */
   readonly code?: WarningCode;
-  /** Where the object was read from, if it was a file. */
+  /** The file from which the object was read, if any. */
   readonly file?: string;
-  /** Where in the file, as far as that is known. */
+  /** The line in the file, if it is known. */
   readonly line?: number;
-  /** `NetworkPolicy shop/web`; for a file that does not parse, absent. */
+  /** `NetworkPolicy shop/web`; absent for a file that cannot be parsed. */
   readonly object?: string;
-  /** The same object, for reports to its author; only for policies of a cluster. */
+  /** The same object, for reports to its author; only for policies that were read from a cluster. */
   readonly about?: ObjectReference;
   /** `spec.ingress[0].from[1].ipBlock.cidr`. */
   readonly field?: string;
@@ -59,7 +59,7 @@ export function problemText(problem: Problem): string {
   return `${boundedText(where)}${where === '' ? '' : ': '}${problemNote(problem)}`;
 }
 
-/** The same where it is known which object is meant. */
+/** The same without the object, for output that names it already. */
 export function problemNote({ field, message, effect }: Problem): string {
   return `${boundedText(field === undefined ? message : `${field} ${message}`)}; ${boundedText(effect)}`;
 }

@@ -1,7 +1,7 @@
-/** Ranges of addresses: joined, and as networks. */
+/** Address ranges: merged, and as networks. */
 import { type AddressRange, addressBits, addressFromInt, type Cidr, type Family } from './address.ts';
 
-/** The same addresses, as ranges in order that neither meet nor touch; those of IPv4 first. */
+/** The same addresses, as sorted ranges that neither overlap nor touch; IPv4 first. */
 export function mergeRanges(ranges: readonly AddressRange[]): AddressRange[] {
   const merged: AddressRange[] = [];
   for (const range of [...ranges].sort(byFirst)) {
@@ -18,7 +18,7 @@ function byFirst(a: AddressRange, b: AddressRange): number {
   return a.first < b.first ? -1 : a.first > b.first ? 1 : 0;
 }
 
-/** The fewest networks that hold the range and nothing else. */
+/** The fewest networks that together contain exactly the range. */
 export function cidrsOf({ family, first, last }: AddressRange): Cidr[] {
   const found: Cidr[] = [];
   for (let at = first; at <= last; ) {
@@ -29,7 +29,7 @@ export function cidrsOf({ family, first, last }: AddressRange): Cidr[] {
   return found;
 }
 
-/** Of the largest network that begins at `at` and does not go beyond `last`. */
+/** The host bits of the largest network that begins at `at` and does not go beyond `last`. */
 function hostBits(family: Family, at: bigint, last: bigint): number {
   let bits = 0;
   while (bits < addressBits(family)) {

@@ -1,6 +1,6 @@
 /**
- * Nodes repeat themselves: a kubelet reports its own every five minutes, changed or not, which is sixteen a second of
- * 5,000. What says nothing new goes no further.
+ * Leaves out events that change nothing: a kubelet reports its Node every five minutes, changed or not, which is
+ * sixteen a second for 5,000 nodes.
  */
 import type { Cluster, ClusterEvent } from './cluster.ts';
 
@@ -11,7 +11,7 @@ export function withoutRepeats(
   return events.filter(event => event.type !== 'node' || !isSame(event.value, nodes.get(event.key)));
 }
 
-/** Plain data that one decoder made, in one order: equal text is equal meaning. */
+/** Objects are plain data that one decoder made, with their fields in one order: equal text means equal content. */
 function isSame(value: object | undefined, known: object | undefined): boolean {
   return value === known || JSON.stringify(value) === JSON.stringify(known);
 }

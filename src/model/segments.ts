@@ -15,11 +15,11 @@ interface Ranged {
 export interface Segment<T> {
   readonly first: number;
   readonly last: number;
-  /** The ranges that cover all of it, in the order in which they were given. */
+  /** The ranges that contain all of the segment, in the order in which they were given. */
   readonly covers: readonly T[];
 }
 
-/** In order; neighbours that the same ranges cover are one. Takes as long as `countSegments` says. */
+/** Sorted; neighbours that the same ranges cover are joined. Takes as long as `countSegments` says. */
 export function* segmentsOf<T extends Ranged>(ranges: readonly T[]): Generator<Segment<T>> {
   const open = new Set<number>();
   for (const { first, last, opens, closes } of cuts(ranges)) {
@@ -30,7 +30,7 @@ export function* segmentsOf<T extends Ranged>(ranges: readonly T[]): Generator<S
   }
 }
 
-/** Ranges of more pairs are compared one by one. */
+/** If there are more pairs, ranges are compared one by one. */
 export const MOST_SEGMENTS = 10_000;
 
 /** How many pairs of a segment and a range that covers it there are. */
@@ -46,7 +46,7 @@ export function countSegments(ranges: readonly Ranged[]): number {
 interface Cut {
   readonly first: number;
   readonly last: number;
-  /** Ranges that begin at `first`, and those that ended right before it. */
+  /** The ranges that begin at `first`, and those that ended right before it. */
   readonly opens: readonly number[];
   readonly closes: readonly number[];
 }

@@ -9,7 +9,7 @@ export type Match = 'yes' | 'no' | 'unknown';
 
 export const EVERYTHING: LabelSelector = { requirements: [] };
 
-/** Namespaces by their one name (a NetworkPolicy's own namespace) or by their labels. */
+/** Namespaces by name (a NetworkPolicy's own namespace) or by labels. */
 export type NamespaceSelector =
   | { readonly kind: 'name'; readonly name: string }
   | { readonly kind: 'labels'; readonly selector: LabelSelector };
@@ -19,8 +19,8 @@ export interface PodSelector {
   readonly namespaces: NamespaceSelector;
   readonly pods: LabelSelector;
   /**
-   * Which pods a rule with this selector applies to, where labels may not be known: absent, pods that it certainly selects;
-   * `possible`, these and pods that it might select; `uncertain`, only pods that it might select.
+   * Which pods a rule with this selector applies to, where labels may not be known: absent, pods that it certainly
+   * selects; `possible`, these and pods that it might select; `uncertain`, only pods that it might select.
    */
   readonly certainty?: 'possible' | 'uncertain';
 }
@@ -82,7 +82,7 @@ export function matchPod(
   return match === 'yes' ? own : own === 'no' ? 'no' : 'unknown';
 }
 
-/** Whether a policy with this subject selects a pod; where policies only isolate the pod, the answer is unknown. */
+/** Whether a policy with this subject selects a pod. For a pod that policies only isolate, a match is unknown. */
 export function matchSubject(
   subject: PodSelector,
   pod: Labelled & { readonly namespace: string; readonly isolateOnly?: true },

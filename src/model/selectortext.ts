@@ -8,7 +8,7 @@ const IN = new RegExp(`^(${KEY})\\s+(in|notin)\\s+\\(([^()]*)\\)$`);
 const EXISTS = new RegExp(`^(!)?\\s*(${KEY})$`);
 const LISTED = new RegExp(`^${VALUE}$`);
 
-/** Undefined where it is none. */
+/** Undefined if the text is not a selector. */
 export function parseSelector(text: string): LabelSelector | undefined {
   const parts = text
     .split(/,(?![^(]*\))/)

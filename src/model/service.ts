@@ -1,4 +1,6 @@
-/** What leads to pods: policy never sees it (N61), but people dial it. Pure data, as in cluster.ts. */
+/**
+ * Services and their endpoints: policy never sees them (N61), but people connect to them. Pure data, as in cluster.ts.
+ */
 import type { Address, Family } from './address.ts';
 import type { PodKey } from './cluster.ts';
 import type { Labels } from './labels.ts';
@@ -8,11 +10,11 @@ import type { Protocol } from './policy.ts';
 export type ServiceKey = `${string}/${string}`;
 
 export interface ServicePort {
-  /** Empty where there is only one. */
+  /** Empty if the Service has only one port. */
   readonly name: string;
   readonly protocol: Protocol;
   readonly port: number;
-  /** A name means what the containers of each pod say. */
+  /** A name stands for the container port of that name, which may differ from pod to pod. */
   readonly target: number | string;
   readonly nodePort?: number;
 }
@@ -22,15 +24,17 @@ export interface Service {
   readonly namespace: string;
   readonly name: string;
   readonly type: 'ClusterIP' | 'NodePort' | 'LoadBalancer' | 'ExternalName';
-  /** Its ClusterIPs; none of a headless one. */
+  /** Its ClusterIPs; empty for a headless Service. */
   readonly clusterIps: readonly Address[];
-  /** externalIPs, and those of its load balancer. */
+  /** externalIPs, and the addresses of its load balancer. */
   readonly externalIps: readonly Address[];
-  /** `externalTrafficPolicy: Local`: who dials from outside is seen as himself, by endpoints of the node that he came to. */
+  /**
+   * `externalTrafficPolicy: Local`: endpoints on the node that receives an external connection see its source address.
+   */
   readonly keepsSource?: true;
   readonly headless: boolean;
   readonly externalName?: string;
-  /** Without a selector its endpoints are written by others. */
+  /** Absent if the endpoints are written by other software. */
   readonly selector?: Labels;
   readonly ports: readonly ServicePort[];
 }
@@ -48,6 +52,6 @@ export interface EndpointSlice {
   readonly family: Family;
   readonly ports: readonly { readonly name: string; readonly protocol: Protocol; readonly port: number }[];
   readonly endpoints: readonly Endpoint[];
-  /** Of an Endpoints object: it counts where no slice says otherwise. */
+  /** Made from an Endpoints object: it counts only if no EndpointSlice says otherwise. */
   readonly isMirrored?: true;
 }

@@ -1,24 +1,24 @@
 /**
- * What nodes wrap packets of pods in. Whoever reaches a tunnel's end on a node can send any packet from anybody to
- * anybody: what comes out of it has passed the sender's node already, as far as the receiver's can tell.
+ * How nodes wrap packets of pods. A sender that reaches the end of a tunnel on a node can send packets from any source
+ * to any destination: the receiving node assumes that the sender's node has checked them.
  */
 import { type Address, addressFromInt, addressToInt } from './address.ts';
 import type { Node, NodeLinks, Tunnels } from './cluster.ts';
 import type { Flow } from './flow.ts';
 import { podCidrsOf } from './podcidrs.ts';
 
-/** UDP: VXLAN (IANA's port and Linux's), FOU, GUE, Geneve. */
+/** UDP ports: VXLAN (IANA's port and Linux's), FOU, GUE, Geneve. */
 export const TUNNEL_PORTS: readonly number[] = [4789, 5555, 6080, 6081, 8472];
 
-/** IPv4 and IPv6 in IP, and GRE. */
+/** IP protocols: IPv4 in IP, IPv6 in IP, GRE. */
 export const TUNNEL_PROTOCOLS: readonly number[] = [4, 41, 47];
 
-/** Whether a flow would lead into a tunnel if it ended at a node, of which `links` are known. */
+/** Whether a flow would enter a tunnel if its destination were a node with these `links`, as far as they are known. */
 export function isTunnel(flow: Flow, links?: Pick<NodeLinks, 'tunnels'>): boolean {
   return isOf(WELL_KNOWN, flow) || isOwnTunnel(flow, links);
 }
 
-/** Whether a tunnel of this very node would take it in. */
+/** Whether a tunnel of this node would accept the flow. */
 export function isOwnTunnel(flow: Flow, links: Pick<NodeLinks, 'tunnels'> | undefined): boolean {
   return links?.tunnels !== undefined && isOf(links.tunnels, flow);
 }
@@ -32,9 +32,9 @@ function isOf({ ports, protocols }: Tunnels, { protocol, port }: Flow): boolean 
 }
 
 /**
- * The addresses by which every node knows that a tunnel may end at this one: those of its status, and the first two of
- * each of its pod networks. Flannel gives the first to its own interface and the second to the bridge of the pods, and
- * other plugins give the second to a gateway: no pod has them.
+ * The addresses at which tunnels to this node may end, as all nodes know them: those in its status, and the first two
+ * of each of its pod networks. Flannel gives the first one to its own interface and the second one to the pods' bridge,
+ * and other plugins give the second one to a gateway: no pod has them.
  */
 export function tunnelEnds(node: Node): Address[] {
   const first = podCidrsOf(node).flatMap(({ family, base, prefix }) => {

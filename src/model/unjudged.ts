@@ -1,7 +1,10 @@
-/** Addresses of which policy says nothing that would be so: no pod has one, and what rules do with them is no policy's. */
+/**
+ * Addresses for which a verdict of policy would be wrong: no pod has them, and policy does not decide what happens to
+ * them.
+ */
 import { type Address, cidrContains, isLoopback, parseCidr } from './address.ts';
 
-/** Why it cannot be said what policy decides for an address; undefined where it can. */
+/** Why policy has no verdict for an address; undefined if it has one. */
 export function whyUnjudged(address: Address): string | undefined {
   if (isLoopback(address)) return NEVER_LEAVES;
   return UNJUDGED.find(({ network }) => cidrContains(network, address))?.why;

@@ -1,4 +1,4 @@
-/** What makes pods: policy never sees it, but people name their programs by it. Pure data, as in cluster.ts. */
+/** Controllers of pods: policy never sees them, but people name their programs by them. Pure data, as in cluster.ts. */
 import type { ContainerPort, PodKey } from './cluster.ts';
 import type { Labelled } from './selector.ts';
 
@@ -17,13 +17,13 @@ export type WorkloadKind = (typeof WORKLOAD_KINDS)[number];
 /** `Deployment shop/web`. */
 export type WorkloadId = `${WorkloadKind} ${string}/${string}`;
 
-/** The object that controls another one: the one of its ownerReferences that says so. */
+/** The object that controls another one, by its `ownerReferences`. */
 export interface Controller {
   readonly kind: string;
   readonly name: string;
 }
 
-/** Labels are those of its template, so of each pod that it makes. */
+/** Its labels are those of its pod template, which all of its pods have. */
 export interface Workload extends Labelled {
   readonly id: WorkloadId;
   readonly kind: WorkloadKind;
@@ -32,9 +32,9 @@ export interface Workload extends Labelled {
   /** Named ports of its containers and restartable init containers (4.14). */
   readonly ports: readonly ContainerPort[];
   readonly hostNetwork: boolean;
-  /** The pods that it should have; absent where it makes one when its time comes, or one for each node. */
+  /** How many pods it should have; absent for a workload that makes one when it is due, or one for each node. */
   readonly replicas?: number;
-  /** The Deployment of a ReplicaSet, the CronJob of a Job. */
+  /** The Deployment of a ReplicaSet, or the CronJob of a Job. */
   readonly owner?: Controller;
 }
 
@@ -46,7 +46,7 @@ export function isWorkloadKind(kind: string): kind is WorkloadKind {
   return (WORKLOAD_KINDS as readonly string[]).includes(kind);
 }
 
-/** A pod that nothing owns stands for itself. */
+/** A pod without a controller is listed as itself. */
 export type PodOrWorkload =
   | { readonly kind: WorkloadKind; readonly id: WorkloadId }
   | { readonly kind: 'Pod'; readonly id: `Pod ${PodKey}` };

@@ -1,11 +1,11 @@
-/** Which workload a pod belongs to: the one that a person wrote, not the ReplicaSet or Job that it made on its way. */
+/** The workload of a pod: the object that a person wrote, not the ReplicaSet or Job that it made. */
 
 import { getOrMake } from '../lib/collections/getormake.ts';
 import type { Cluster, Pod } from './cluster.ts';
 import type { Inventory } from './inventory.ts';
 import { isWorkloadKind, type PodOrWorkload, workloadId } from './workload.ts';
 
-/** What stands at the top of its owners, as far as they are known. */
+/** The last of the pod's owners, as far as they are known. */
 export function workloadOf({ workloads, podOwners }: Inventory, pod: Pod): PodOrWorkload {
   const owner = podOwners.get(pod.key);
   if (owner === undefined || !isWorkloadKind(owner.kind)) return { kind: 'Pod', id: `Pod ${pod.key}` };
@@ -15,14 +15,14 @@ export function workloadOf({ workloads, podOwners }: Inventory, pod: Pod): PodOr
   return { kind: above.kind, id: workloadId(above.kind, pod.namespace, above.name) };
 }
 
-/** A Deployment names its ReplicaSets after itself and the hash that it labels their pods with. */
+/** A Deployment's ReplicaSets are named after it and a hash, which is also a label of their pods. */
 function deploymentOf({ labels }: Pod, kind: string, name: string) {
   const hash = labels['pod-template-hash'];
   if (kind !== 'ReplicaSet' || hash === undefined || !name.endsWith(`-${hash}`)) return undefined;
   return { kind: 'Deployment', name: name.slice(0, -hash.length - 1) };
 }
 
-/** The pods of each workload, and each other pod by itself; pods that have finished are none. */
+/** The pods of each workload, and each other pod by itself, without finished pods. */
 export function podsByWorkload(
   cluster: Cluster,
   inventory: Inventory,

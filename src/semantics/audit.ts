@@ -1,4 +1,4 @@
-/** What policies that are not in force would make of a connection, beside those that are. */
+/** What audited policies would decide for a connection, compared with the policies in force. */
 
 import type { Pod } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
@@ -6,7 +6,9 @@ import { comparePolicies, type Direction, type Policy, type Tier } from '../mode
 import { evaluatorOf, type FlowVerdict } from './evaluate.ts';
 import { asSeenBy, policiesAmong, type View } from './view.ts';
 
-/** The view as it would be with these policies in force too; looks everything else up in `view`, as that changes. */
+/**
+ * The view as it would be if these policies were in force too. Everything else is read from `view`, which may change.
+ */
 export function viewWith(view: View, added: readonly Policy[]): View {
   const policiesOn = (pod: Pod, direction: Direction, tier: Tier): readonly Policy[] => {
     const more = policiesAmong(added, view.cluster, pod, direction, tier);
@@ -14,7 +16,7 @@ export function viewWith(view: View, added: readonly Policy[]): View {
     return more.length === 0 ? inForce : [...inForce, ...more].sort(comparePolicies);
   };
   return {
-    // Asked anew each time: a view that follows events may come to another cluster.
+    // A getter, because a view that follows events may move on to another cluster object.
     get cluster() {
       return view.cluster;
     },
@@ -33,17 +35,17 @@ export function viewWith(view: View, added: readonly Policy[]): View {
 
 export interface Audit {
   readonly now: FlowVerdict;
-  /** With the policies in force. */
+  /** The verdict of the policies in force. */
   readonly enforced: FlowVerdict;
 }
 
-/** Of many connections of one cluster. */
+/** Judges many connections of one cluster. */
 export function auditor(view: View, added: readonly Policy[]): (flow: Flow) => Audit {
   const [now, enforced] = [evaluatorOf(view), evaluatorOf(viewWith(view, added))];
   return flow => ({ now: now(flow), enforced: enforced(flow) });
 }
 
-/** Whether the policy may have a word on the connection: it selects one of its ends, or nobody knows. */
+/** Whether the policy may affect the connection: it selects one of its ends, or it is not known whether it does. */
 export function concerns(view: View, policy: Policy, { from, to }: Flow): boolean {
   return [view.owners.get(from), view.owners.get(to)].some(
     pod => pod !== undefined && asSeenBy(pod, policy, view.cluster).length > 0,

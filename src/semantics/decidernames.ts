@@ -1,7 +1,9 @@
-/** Which rules decided a direction, as scenarios and tests of policy name them: `ingress NetworkPolicy shop/db ingress[0]`. */
+/**
+ * The rules that decided a direction, as scenarios and tests write them: `ingress NetworkPolicy shop/db ingress[0]`.
+ */
 import type { DirectionWalk } from './explain.ts';
 
-/** NetworkPolicies that say the same decide together; in the other tiers there is one. */
+/** Several NetworkPolicies with the same verdict decide together; in the other tiers one policy decides. */
 export function deciderNames({ direction, verdict, stops }: DirectionWalk): string[] {
   if (verdict.tier === 'default') return [`${direction} default`];
   const together = verdict.tier === 'networkpolicy' ? ['decided', 'same-verdict'] : ['decided'];

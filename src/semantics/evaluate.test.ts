@@ -8,7 +8,7 @@ import { parseFlow } from './flowtext.ts';
 
 const at = (text: string) => parseAddress(text)!;
 
-/** Node n1 at 172.18.0.1 with a bridge at 10.1.0.1, an isolated pod on it, and unknown pods denied. */
+/** Node n1 at 172.18.0.1 with a bridge at 10.1.0.1, an isolated pod on the bridge, and unknown pods denied. */
 function clusterOn(bridge: 'known' | 'unknown'): ClusterState {
   const cluster = new ClusterState();
   const node = { name: 'n1', labels: {}, addresses: [at('172.18.0.1')], podCidrs: ['10.1.0.0/24'] };
@@ -85,7 +85,7 @@ test('evaluate() keeps pods from a tunnel at an address that bridges of several 
     value: { ...node, name: 'n3', interfaceAddresses: [at('172.18.0.2')] },
   });
   expect(verdict(cluster, 'shop/web -> 172.18.0.2/47')).toBe('deny');
-  // Of a pod outside of the pod networks the other node says nothing: it is its own node that denies.
+  // For a pod outside the pod networks the receiving node denies nothing: the pod's own node does.
   const aside = { ...cluster.pods.get('shop/web')!, key: 'shop/aside', name: 'aside' } as const;
   cluster.apply({ type: 'pod', key: aside.key, value: { ...aside, addresses: [at('10.200.0.5')] } });
   const both = [at('192.168.7.1')];

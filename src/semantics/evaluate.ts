@@ -20,9 +20,9 @@ export interface DirectionVerdict {
   readonly verdict: 'allow' | 'deny';
   readonly tier: Tier | 'default';
   readonly policy?: PolicyId;
-  /** `ingress[0]`; absent where a NetworkPolicy isolates and nothing matched. */
+  /** `ingress[0]`; absent if a NetworkPolicy isolates and no rule matches. */
   readonly rule?: string;
-  /** One sentence for a person. */
+  /** One sentence for people. */
   readonly reason: string;
 }
 
@@ -36,7 +36,10 @@ export function evaluate(cluster: Cluster, flow: Flow, unknownPods?: UnknownPods
   return evaluator(cluster, unknownPods)(flow);
 }
 
-/** `evaluate` for many flows of one cluster, which must not change meanwhile; as `node` sees it, where one is named. */
+/**
+ * `evaluate` for many flows of one cluster, which must not change meanwhile. With `node`, as that node sees the
+ * cluster.
+ */
 export function evaluator(
   cluster: Cluster,
   unknownPods?: UnknownPods,
@@ -45,7 +48,7 @@ export function evaluator(
   return evaluatorOf(viewOf(cluster, unknownPods, node));
 }
 
-/** The same, of a view that others look into too. */
+/** The same for a view that the caller has already. */
 export function evaluatorOf(view: View): (flow: Flow) => FlowVerdict {
   return flow => {
     const egress = judgeDirection(view, 'egress', flow);
@@ -55,7 +58,7 @@ export function evaluatorOf(view: View): (flow: Flow) => FlowVerdict {
   };
 }
 
-/** Half of `evaluate`, by who keeps a view of the cluster. */
+/** Judges one direction of a flow, for a caller that keeps a view of the cluster. */
 export function judgeDirection(view: View, direction: Direction, flow: Flow): DirectionVerdict {
   const unknown = unknownPod(view, direction, flow);
   if (unknown !== undefined) return { verdict: 'deny', tier: 'default', reason: unknown };
@@ -65,7 +68,7 @@ export function judgeDirection(view: View, direction: Direction, flow: Flow): Di
   return typeof packet === 'string' ? unaffected(packet) : judge(view, packet);
 }
 
-/** N72: what would come out of a tunnel between nodes passes for a node's word. The sender's node denies it … */
+/** N72: a packet out of a tunnel between nodes counts as checked by the sending node. So the pod's node denies it … */
 function tunnelFromPod(view: View, flow: Flow): string | undefined {
   if (flow.from === flow.to && !flow.viaService) return undefined; // N40
   const sender = nodeOfPodAt(view, flow.from);
@@ -80,32 +83,32 @@ function tunnelFromPod(view: View, flow: Flow): string | undefined {
   return leaves ? because.tunnelOutOfNetworks(flow, own) : undefined;
 }
 
-/** … and so does the node that it comes to, by whatever address, where a pod can have sent it. */
+/** … and the node at which it arrives denies it too, at any of its addresses, if a pod may have sent it. */
 function tunnelAtNode(view: View, flow: Flow): string | undefined {
   const node = view.nodeWith(flow.to);
   const links = view.tunnels.linksOf(node);
   if (node === undefined || links.podTunnels === 'allow' || !isTunnel(flow, links)) return undefined;
-  if (isNodeItself(node, flow.from)) return undefined; // never leaves it
+  if (isNodeItself(node, flow.from)) return undefined; // the packet never leaves the node
   const isOfPod = view.tunnels.isInPodNetworks(flow.from) && !view.tunnels.isListed(flow.from);
   return isOfPod ? because.tunnelEnd(flow, node) : undefined;
 }
 
-/** Whose links it comes by, known or not. */
+/** The node by whose links the packet arrives, whether the pod is known or not. */
 function nodeOfPodAt({ owners, nodeOfUnknownPod }: View, address: Address): string | undefined {
   return owners.get(address)?.node ?? nodeOfUnknownPod(address)?.name;
 }
 
-/** N67: why what is at this end is denied although no policy is known to select it. */
+/** N67: why traffic of an unknown pod at this end is denied, although no policy is known to select it. */
 function unknownPod(view: View, direction: Direction, flow: Flow): string | undefined {
   const { from, to, viaService } = flow;
-  if (from === to && !viaService) return undefined; // Never leaves its pod.
+  if (from === to && !viaService) return undefined; // The packet never leaves its pod.
   const [own, peer] = direction === 'egress' ? [from, to] : [to, from];
   const node = view.nodeDenyingUnknownPod(own);
   if (node === undefined || (direction === 'ingress' && isNodeItself(node, peer))) return undefined;
   return because.unknownPod(own, node, direction);
 }
 
-/** What policy has to judge, or the reason why it has no say. */
+/** The packet that policy judges in this direction, or the reason why policy does not apply. */
 export function packetOf({ cluster, owners }: View, direction: Direction, flow: Flow): Packet | string {
   const [own, peer] = direction === 'egress' ? [flow.from, flow.to] : [flow.to, flow.from];
   const subject = owners.get(own);
@@ -113,7 +116,7 @@ export function packetOf({ cluster, owners }: View, direction: Direction, flow: 
   if (subject === undefined) return because.noPod(own);
   // N40, 4.1, C47: a pod cannot block access to itself, unless it goes through a Service.
   if (subject === peerPod && !flow.viaService) return because.itself(subject);
-  // N43: whatever runs on a node (the kubelet's probes first of all) reaches the pods of that node.
+  // N43: everything on a node, such as the kubelet with its probes, can reach the pods of that node.
   if (direction === 'ingress' && isNodeItself(cluster.nodes.get(subject.node), peer))
     return because.ownNode(subject);
   return { flow, direction, subject, peer, peerPod };
@@ -136,12 +139,17 @@ function judgeAdmin(view: View, packet: Packet): DirectionVerdict | undefined {
   return judgeByFirstMatch(view, 'admin', packet);
 }
 
-/** C7, C8: not consulted where a NetworkPolicy isolates the pod in this direction, for that one always decides. */
+/**
+ * C7, C8: Baseline is not evaluated if a NetworkPolicy isolates the pod in this direction, because that tier always
+ * decides.
+ */
 function judgeBaseline(view: View, packet: Packet): DirectionVerdict | undefined {
   return judgeByFirstMatch(view, 'baseline', packet);
 }
 
-/** C6, C9, C13, C14: the first matching rule of the first policy that has one; Pass leaves the whole tier. */
+/**
+ * C6, C9, C13, C14: the first matching rule of the first policy that has one decides; Pass skips the rest of the tier.
+ */
 function judgeByFirstMatch(
   view: View,
   tier: 'admin' | 'baseline',
@@ -160,7 +168,7 @@ function judgeByFirstMatch(
   };
 }
 
-/** N1, N2, N35: policies that select the pod isolate it; together they allow what any rule of any one matches. */
+/** N1, N2, N35: policies that select the pod isolate it. Together they allow what any rule of any of them matches. */
 function judgeNetworkPolicy(view: View, packet: Packet): DirectionVerdict | undefined {
   const tier = 'networkpolicy';
   const isolating = view.policiesOn(packet.subject, packet.direction, tier);

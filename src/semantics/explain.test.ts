@@ -160,7 +160,7 @@ test('evaluator() looks the policies through once, however many flows it judges'
   expect(denied).toBe(2_000 - 20);
 });
 
-/** `tier policy says part` of each stop on the way in. */
+/** `tier policy says part` of each stop in the ingress direction. */
 function stops(cluster: ClusterState, text: string): string[] {
   const flow = parseFlow(cluster, text);
   const { ingress, verdict } = walk(cluster, flow);

@@ -1,4 +1,4 @@
-/** The walk of a flow through the tiers: every policy that was looked at, and what became of its verdict. */
+/** Follows a flow through the tiers: every policy that was looked at, and what became of its verdict. */
 
 import type { Cluster, PodKey } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
@@ -18,7 +18,7 @@ export interface Walk {
 
 export interface DirectionWalk {
   readonly direction: Direction;
-  /** The pod whose policies were looked at; absent where policy has no say in this direction. */
+  /** The pod whose policies were looked at; absent if policy does not apply in this direction. */
   readonly pod?: PodKey;
   readonly verdict: DirectionVerdict;
   /** The policies that select the pod in this direction, in order of precedence. */
@@ -28,9 +28,9 @@ export interface DirectionWalk {
 export interface Stop {
   readonly tier: Tier;
   readonly policy: PolicyId;
-  /** The first rule that matches. */
+  /** The first rule that matches; absent if none does. */
   readonly rule?: string;
-  /** `isolates`: a NetworkPolicy without a matching rule. `nothing`: a cluster policy without one. */
+  /** `isolates`: a NetworkPolicy without a matching rule. `nothing`: a cluster policy without a matching rule. */
   readonly says: 'allow' | 'deny' | 'pass' | 'isolates' | 'nothing';
   /**
    *     decided       its word is the verdict
@@ -40,9 +40,9 @@ export interface Stop {
    *     no-match      no rule of it matches, or an allow of another NetworkPolicy outweighs its isolation
    */
   readonly part: 'decided' | 'passed' | 'same-verdict' | 'overridden' | 'no-match';
-  /** Which policy overrode it. */
+  /** The policy that overrode it. */
   readonly by?: PolicyId;
-  /** `NetworkPolicy shop/web ingress[0] allows …`, where a rule matches. */
+  /** `NetworkPolicy shop/web ingress[0] allows …`; absent if no rule matches. */
   readonly text?: string;
 }
 
@@ -102,12 +102,12 @@ function partOf(
   return wouldBe(view, policy.tier, says, packet) === verdict.verdict ? 'same-verdict' : 'overridden';
 }
 
-/** Isolation is what is left where no NetworkPolicy allows, so it yields to any that does. */
+/** A NetworkPolicy that only isolates is overridden by any NetworkPolicy that allows. */
 function isOutvoted(view: View, says: Stop['says'], packet: Packet): boolean {
   return says === 'isolates' && firstMatch(view, 'networkpolicy', packet) !== undefined;
 }
 
-/** The verdict if this word were the first that its tier hears. */
+/** The verdict if this policy's were the first verdict of the tier. */
 function wouldBe(view: View, tier: Tier, says: Stop['says'], packet: Packet): 'allow' | 'deny' {
   if (says === 'allow') return 'allow';
   return says === 'pass' ? verdictAfter(view, tier, packet) : 'deny';

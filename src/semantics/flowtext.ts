@@ -25,7 +25,7 @@ import { flowProtocol } from '../model/ipprotocol.ts';
 import type { Protocol } from '../model/policy.ts';
 import { NEVER_LEAVES } from '../model/unjudged.ts';
 
-/** A flow that cannot be read, or that names what the cluster does not have. */
+/** A flow that cannot be parsed, or that names something that the cluster does not have. */
 export class FlowTextError extends Error {
   override readonly name = 'FlowTextError';
 }
@@ -42,7 +42,7 @@ export function parseFlow(cluster: Cluster, text: string): Flow {
 
 const VIA_SERVICE = /\s+via service\s*$/;
 
-/** The same in two pieces, as the command line has them: `shop/web`, `shop/db:5432/TCP`. */
+/** The same in two pieces, as the command line takes them: `shop/web`, `shop/db:5432/TCP`. */
 export function parseFlowPieces(cluster: Cluster, from: string, to: string): Flow {
   const source = parseEnd(from);
   if (source.port ?? source.protocol) throw new FlowTextError(`"${from}": only the destination has a port`);
@@ -56,7 +56,10 @@ export function parseFlowPieces(cluster: Cluster, from: string, to: string): Flo
   };
 }
 
-/** `fd00::5:80` is an address of its own; who writes it of a pod that is `fd00::5` means something else. */
+/**
+ * `fd00::5:80` is an address by itself. If no pod has it but a pod has `fd00::5`, its author probably meant port 80 of
+ * that pod, so the text is refused.
+ */
 function refuseHiddenPort(cluster: Cluster, { text, address, port }: End): void {
   const [, host = '', group] = /^([^[\]/]*):(\d+)(?:\/|$)/.exec(text) ?? [];
   const meant = port === undefined && address !== undefined ? parseAddress(host) : undefined;
@@ -68,7 +71,7 @@ function refuseHiddenPort(cluster: Cluster, { text, address, port }: End): void 
     );
 }
 
-/** Whom one end names, without port and protocol: `shop/web`, `10.0.0.1`. */
+/** The name of an end without port and protocol: `shop/web`, `10.0.0.1`. */
 export function endName(text: string): string {
   const { pod, address } = parseEnd(text);
   return pod ?? address ?? text;
@@ -78,7 +81,7 @@ interface End {
   readonly text: string;
   readonly pod?: PodKey;
   readonly address?: Address;
-  /** Where the text says which. */
+  /** The family that the text asks for, if any. */
   readonly family?: Family;
   readonly port?: string;
   readonly protocol?: string;
@@ -105,7 +108,7 @@ function parseEnd(text: string): End {
   return { ...rest, address: parsed, family: familyOf(parsed) };
 }
 
-/** The one that an end asks for, else the first of the source's that the destination has too. */
+/** The family that an end asks for, else the first one of the source that the destination has too. */
 function commonFamily(cluster: Cluster, from: End, to: End): Family {
   if (from.family && to.family && from.family !== to.family)
     throw new FlowTextError(`"${from.text}" and "${to.text}" are not of one address family`);
@@ -128,7 +131,7 @@ function addressIn(cluster: Cluster, end: End, family: Family): Address {
   return address;
 }
 
-/** An address that went to another pod since: the answer would be about that one (N47, N49). */
+/** Throws if another pod owns the address by now: the answer would be about that pod (N47, N49). */
 export function requireOwner(cluster: Cluster, pod: Pod, address: Address): void {
   if (pod.hostNetwork) return;
   const owner = ownerOf(cluster, address);
@@ -149,7 +152,7 @@ function addressesOf(cluster: Cluster, { pod: key }: End): readonly Address[] {
 
 const OF_A_SERVICE = ' (for a Service, ask for a pod behind it)';
 
-/** A node by its addresses, or a pod by its name, among those of its namespace. */
+/** A suggestion for a wrong pod name: a node by its addresses, or a pod of the same namespace. */
 function meant(cluster: Cluster, key: PodKey): string {
   const node = key.startsWith('node/') ? cluster.nodes.get(key.slice('node/'.length)) : undefined;
   if (node !== undefined)
@@ -180,7 +183,7 @@ function parsePort(cluster: Cluster, end: End, protocol: Protocol): number {
   throw new FlowTextError(`"${text}": "${port}" is not a port from 1 to 65535${who}`);
 }
 
-/** What the name means in the pod that is asked about: it may be another port in every pod. */
+/** The port number of the name in the pod that the question is about: it may differ from pod to pod. */
 function namedPort(
   cluster: Cluster,
   { pod: key, address }: End,
@@ -208,7 +211,7 @@ const NAMED: Record<string, FlowProtocol | undefined> = {
   ICMPV6: 'ICMP',
 };
 
-/** `10.0.0.1 -> [fd00::1]:53/UDP`: reads back as the same flow. */
+/** `10.0.0.1 -> [fd00::1]:53/UDP`: `parseFlow` reads the same flow from it. */
 export function flowText({ from, to, protocol, port, viaService }: Flow): string {
   const host = port !== undefined && familyOf(to) === 'ip6' ? `[${to}]` : to;
   const suffix = `${port === undefined ? '' : `:${port}`}/${protocol}${viaService ? ' via service' : ''}`;

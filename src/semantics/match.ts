@@ -1,4 +1,4 @@
-/** Whether a rule matches a packet, read off the API's documentation. Part of the reference semantics. */
+/** Whether a rule matches a packet, according to the API's documentation. Part of the reference semantics. */
 
 import { assertNever } from '../lib/text/assert.ts';
 import { type Address, cidrContains } from '../model/address.ts';
@@ -7,18 +7,18 @@ import type { Flow } from '../model/flow.ts';
 import type { Direction, Peer, PortMatch, Rule } from '../model/policy.ts';
 import { type Match, matchesLabels, matchPod, type PodSelector } from '../model/selector.ts';
 
-/** A flow as the pod at one of its ends sees it. */
+/** A flow from the point of view of the pod at one end. */
 export interface Packet {
   readonly flow: Flow;
   readonly direction: Direction;
   /** The pod that the policies select: the source of egress, the destination of ingress. */
   readonly subject: Pod;
-  /** The other end, and the pod that owns it, if one does. */
+  /** The other end, and the pod that owns its address, if one does. */
   readonly peer: Address;
   readonly peerPod: Pod | undefined;
 }
 
-/** N12: any of the peers and any of the ports. */
+/** N12: one of the peers and one of the ports has to match. */
 export function matchRule(cluster: Cluster, rule: Rule, packet: Packet): Match {
   if (matchingPort(rule, packet) === undefined) return 'no';
   if (rule.peers === 'any') return 'yes';
@@ -27,7 +27,7 @@ export function matchRule(cluster: Cluster, rule: Rule, packet: Packet): Match {
   return matches.includes('unknown') ? 'unknown' : 'no';
 }
 
-/** The first peer that matches, else the first that may; 'any' where the rule names none (N10). */
+/** The first peer that matches, else the first that might match; 'any' if the rule has no peers (N10). */
 export function matchingPeer(cluster: Cluster, rule: Rule, packet: Packet): 'any' | Peer | undefined {
   if (rule.peers === 'any') return 'any';
   const first = (wanted: Match) =>
@@ -35,22 +35,22 @@ export function matchingPeer(cluster: Cluster, rule: Rule, packet: Packet): 'any
   return first('yes') ?? first('unknown');
 }
 
-/** The first port entry that matches; 'any' where the rule names none (N11, C21), which every protocol is. */
+/** The first port entry that matches; 'any' if the rule has no ports (N11, C21), which matches every protocol. */
 export function matchingPort(rule: Rule, packet: Packet): 'any' | PortMatch | undefined {
   return rule.ports === 'any' ? 'any' : rule.ports.find(port => matchesPort(port, packet));
 }
 
 function matchPeer(cluster: Cluster, peer: Peer, packet: Packet): Match {
   switch (peer.kind) {
-    case 'pods': // N14, C18: an address that no pod owns is never a pod, whatever the selector.
+    case 'pods': // N14, C18: an address that no pod owns never matches a pod selector.
       return packet.peerPod === undefined ? 'no' : selects(cluster, peer.selector, packet.peerPod);
-    case 'nodes': // C31: by the nodes' own addresses; the pods that run there are no part of it.
+    case 'nodes': // C31: the nodes' own addresses; pods on those nodes do not match.
       return certain(nodesWith(cluster, packet.peer).some(node => matchesLabels(peer.selector, node.labels)));
-    case 'network': // N19, N20, C34: whoever owns the address.
+    case 'network': // N19, N20, C34: whether or not a pod owns the address.
       return certain(
         cidrContains(peer.cidr, packet.peer) && !peer.except.some(cidr => cidrContains(cidr, packet.peer)),
       );
-    case 'domain': // C41: an address belongs to a name only once an answer to this very pod had it.
+    case 'domain': // C41: an address matches a name only after this pod got it in an answer for the name.
       return certain(cluster.resolved?.has(packet.subject.key, packet.peer, peer.name) ?? false);
     default:
       return assertNever(peer);
@@ -72,14 +72,14 @@ function matchesPort(port: PortMatch, { flow, direction, subject, peerPod }: Pac
         port.first <= flow.port &&
         flow.port <= port.last
       );
-    case 'named': // N29, N30: a name means what the destination's containers say.
+    case 'named': // N29, N30: a name stands for what the destination's containers declare.
       return declares(direction === 'ingress' ? subject : peerPod, port, flow);
     default:
       return assertNever(port);
   }
 }
 
-/** N31, N33, C27: name, protocol and number all fit one container port. */
+/** N31, N33, C27: name, protocol and number have to match the same container port. */
 function declares(
   destination: Pod | undefined,
   { name, protocol }: PortMatch & { kind: 'named' },
@@ -93,7 +93,7 @@ function declares(
   return destination?.ports.some(fits) ?? false;
 }
 
-/** Whether a selector, of a subject or of a peer, means this pod; who owns no address is none (N45, N46, N47). */
+/** Whether a selector of a subject or peer selects this pod; not if the pod owns no address (N45, N46, N47). */
 export function selects(cluster: Cluster, selector: PodSelector, pod: Pod): Match {
   return matchPod(selector, pod, namespaceAround(cluster, pod));
 }

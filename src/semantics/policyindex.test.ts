@@ -24,7 +24,7 @@ test('what selects a pod is found, in its order, as by asking every policy', () 
     }),
     { numRuns: runs(200) },
   );
-  // A generator without such policies, or an index that leaves nobody out, would prove nothing.
+  // This would fail for a generator without such policies, or an index that leaves no policy out.
   expect(tally.found).toBeGreaterThan(runs(1_000));
   expect(tally.leftOut).toBeGreaterThan(runs(1_000));
 });

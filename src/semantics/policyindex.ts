@@ -1,6 +1,6 @@
 /**
- * Policies by what their subject asks for, so that a pod is looked for among those alone that may select it. A policy that
- * changes costs its own keys, however many others there are.
+ * Policies indexed by what their subjects require, so that only policies which may select a pod are looked at. Changing
+ * a policy costs as much as its own keys, however many other policies there are.
  */
 
 import { getOrMake } from '../lib/collections/getormake.ts';
@@ -10,14 +10,14 @@ import type { PodSelector } from '../model/selector.ts';
 
 interface Placed {
   readonly policy: Policy;
-  /** All that its subject asks for, and those under which it is found. */
+  /** The keys of everything that its subject requires, and those under which it is indexed. */
   readonly required: readonly string[];
   readonly keys: ReadonlySet<string>;
 }
 
 export class PolicyIndex {
   readonly #placed = new Map<PolicyId, Placed>();
-  /** How many policies ask for a key. */
+  /** How many policies require a key. */
   readonly #counts = new Map<string, number>();
   readonly #found = new Map<string, Map<PolicyId, Policy>>();
   #sorted: readonly Policy[] | undefined;
@@ -28,7 +28,7 @@ export class PolicyIndex {
     for (const { policy, lists } of all) this.#place(policy, lists);
   }
 
-  /** Without a policy it is gone. */
+  /** Without a policy, it is deleted. */
   put(id: PolicyId, policy: Policy | undefined): void {
     if (this.#placed.get(id)?.policy === policy) return;
     this.#remove(id);
@@ -38,9 +38,9 @@ export class PolicyIndex {
     this.#place(policy, lists);
   }
 
-  /** In order of precedence: all that select the pod, or may, are among them. */
+  /** In order of precedence: all policies that select the pod or might select it, and perhaps others. */
   candidates(pod: Pod): readonly Policy[] {
-    // Of one whose labels are not known any policy may mean it (N68).
+    // If the pod's labels are not all known, any policy might select it (N68).
     if (pod.partial) return this.#all();
     const found = [...new Set(keysOf(pod))].flatMap(key => [...(this.#found.get(key)?.values() ?? [])]);
     return [...new Set(found)].sort(comparePolicies);
@@ -83,7 +83,10 @@ export class PolicyIndex {
 
 const ANY = '';
 
-/** One of the keys of each list a pod has to have: by the namespace that is named, and each label that is asked for. */
+/**
+ * Lists of keys: the pod has to have one key of each list. They come from the namespace's name and from required
+ * labels.
+ */
 function requiredOf({ namespaces, pods }: PodSelector): readonly (readonly string[])[] {
   const namespace = namespaces.kind === 'name' ? namespaces.name : ANY;
   const labels = pods.requirements.filter(({ operator }) => operator === 'In');
@@ -93,7 +96,7 @@ function requiredOf({ namespaces, pods }: PodSelector): readonly (readonly strin
   ];
 }
 
-/** The list whose keys fewest policies share. */
+/** The list whose keys the fewest policies share. */
 function rarest(
   lists: readonly (readonly string[])[],
   counts: ReadonlyMap<string, number>,
@@ -107,7 +110,7 @@ function keysOf({ namespace, labels }: Pod): readonly string[] {
   return [ANY, namespace].flatMap(name => texts.map(text => textOf(name, text)));
 }
 
-/** Of two labels never the same. */
+/** Different labels have different texts. */
 function labelText(key: string, value: string): string {
   return `${key.length} ${key}${value}`;
 }

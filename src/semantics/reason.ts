@@ -1,4 +1,4 @@
-/** The sentences of a verdict. */
+/** The sentences that explain a verdict. */
 
 import { assertNever } from '../lib/text/assert.ts';
 import { firstOf } from '../lib/text/firstof.ts';
@@ -48,7 +48,7 @@ export function ruleSays({ cluster }: View, policy: Policy, rule: Rule, packet: 
   return `${ruleName(policy, rule)} ${VERBS[rule.action]} ${peer} on ${port}${doubt(cluster, policy, rule, packet)}`;
 }
 
-/** N68. */
+/** N68: why it is not known whether the policy or rule applies. */
 function doubt(cluster: Cluster, policy: Policy, rule: Rule, packet: Packet): string {
   const { subject, peerPod } = packet;
   if (policy.uncertain && subject.isolateOnly) return `; what it allows to ${subject.key} is on its way`;
@@ -104,7 +104,7 @@ export function undecided(view: View, packet: Packet): string {
 
 const TIERS = ['baseline', 'admin'] as const;
 
-/** The sentence of the last Pass on the way, if one was met. */
+/** The sentence of the last Pass on the way, if there was one. */
 function passes(view: View, packet: Packet): string | undefined {
   for (const tier of TIERS) {
     const match = firstMatch(view, tier, packet);

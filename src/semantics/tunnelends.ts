@@ -1,30 +1,30 @@
-/** N72: where tunnels between nodes may end, and who may send there. */
+/** N72: where tunnels between nodes may end, and which addresses belong to nodes and pods. */
 import type { Address } from '../model/address.ts';
 import type { Cluster, Node, NodeLinks } from '../model/cluster.ts';
 import { tunnelEnds } from '../model/tunnels.ts';
 import { podNetworkFinder } from './unknownpods.ts';
 
 export interface TunnelFinders {
-  /** The node at which a tunnel may end, as all nodes know it. */
+  /** The node whose tunnels may end at the address, as all nodes know it. */
   endAt(address: Address): Node | undefined;
-  /** Whether a node has it by its status. */
+  /** Whether the address is in the status of a node. */
   isListed(address: Address): boolean;
-  /** Whether any node's pods can have it. */
+  /** Whether the address is in the pod networks of any node. */
   isInPodNetworks(address: Address): boolean;
   /**
-   * A node's own tunnels, and whether its pods may use them. Of a node that nobody has looked at it is taken for granted
-   * that it has those of one that somebody has: an overlay is the same on every node.
+   * A node's own tunnels, and whether its pods may use tunnels. A node whose links are not known is assumed to have
+   * those of one that is known, because an overlay is the same on every node.
    */
   linksOf(node: Node | undefined): TunnelLinks;
 }
 
 export type TunnelLinks = Pick<NodeLinks, 'tunnels' | 'podTunnels'>;
 
-/** Of a cluster whose nodes stay as they are. */
+/** For a cluster whose nodes do not change. */
 export function tunnelFinders({ nodes }: Cluster): TunnelFinders {
   const ends = new Map<Address, Node>();
   for (const node of nodes.values()) for (const address of tunnelEnds(node)) ends.set(address, node);
-  // Before others a node by its status.
+  // If several nodes have an address, one that has it in its status takes precedence.
   const listed = new Set<Address>();
   for (const node of nodes.values())
     for (const address of node.addresses) {

@@ -1,4 +1,4 @@
-/** A cluster with what the reference semantics look up for every flow. */
+/** A cluster with the look-ups that the reference semantics need for every flow. */
 
 import { getOrMake } from '../lib/collections/getormake.ts';
 import type { Address } from '../model/address.ts';
@@ -13,7 +13,7 @@ import { PolicyIndex } from './policyindex.ts';
 import { type TunnelFinders, tunnelFinders } from './tunnelends.ts';
 import { unknownPodFinders } from './unknownpods.ts';
 
-/** Who owns an address. */
+/** The pod that owns an address. */
 export type Owners = Pick<ReadonlyMap<Address, Pod>, 'get' | 'has'>;
 
 export interface View {
@@ -24,18 +24,21 @@ export interface View {
   nodeDenyingUnknownPod(address: Address): Node | undefined;
   /** The same node, whether or not nodes deny unknown pods. */
   nodeOfUnknownPod(address: Address): Node | undefined;
-  /** The node that has an address: before others one by its status. */
+  /** The node that has an address; one that has it in its status takes precedence. */
   nodeWith(address: Address): Node | undefined;
   /** The policies of a tier that select a pod and affect a direction, in order of precedence. */
   policiesOn(pod: Pod, direction: Direction, tier: Tier): readonly Policy[];
 }
 
-/** Of which every owner is known. */
+/** A view that can list the owners of all addresses. */
 export interface WholeView extends View {
   readonly owners: ReadonlyMap<Address, Pod>;
 }
 
-/** As `node` sees it, where one is named: it knows its own pods better than others do. The index has its policies. */
+/**
+ * The view of `node`, if given: a node knows its own pods better than others do. `index` contains the cluster's
+ * policies.
+ */
 export function viewOf(
   cluster: Cluster,
   unknownPods: UnknownPods = 'allow',
@@ -46,7 +49,7 @@ export function viewOf(
   return { ...viewBy(owners, cluster, unknownPods, index), owners };
 }
 
-/** As somebody sees it who knows of himself who owns an address. */
+/** A view for a caller that finds the owners of addresses itself. */
 export function viewBy(
   owners: Owners,
   cluster: Cluster,
@@ -63,7 +66,7 @@ export function viewBy(
   };
 }
 
-/** `nodeWith` of a cluster whose nodes stay as they are. */
+/** `nodeWith` for a cluster whose nodes do not change. */
 export function nodeFinder({ nodes }: Cluster): View['nodeWith'] {
   const byAddress = new Map<Address, Node>();
   for (const addressesOf of [addressesOfNode, ({ addresses }: Node) => addresses])
@@ -72,8 +75,8 @@ export function nodeFinder({ nodes }: Cluster): View['nodeWith'] {
 }
 
 /**
- * `policiesOn` of a cluster whose policies, which the index has, and namespaces stay as they are; a pod that changes is another
- * object.
+ * `policiesOn` for a cluster whose policies, which `index` contains, and namespaces do not change. A pod that changes
+ * is another object.
  */
 export function policyFinder(
   cluster: Cluster,
@@ -97,7 +100,7 @@ interface PoliciesOfPod {
   readonly found: Map<string, readonly Policy[]>;
 }
 
-/** Those of a tier that select the pod and affect the direction, in the order in which they come. */
+/** The policies of a tier that select the pod and affect the direction, in the given order. */
 export function policiesAmong(
   policies: readonly Policy[],
   cluster: Cluster,
@@ -111,7 +114,10 @@ export function policiesAmong(
     .filter(policy => policy[direction] !== undefined);
 }
 
-/** A policy that selects the pod, or what is left of one of which nobody knows whether it does (N68), or whose allowances the pod awaits. */
+/**
+ * The policy as it applies to the pod: empty if it does not select the pod, and what `effectIfUncertain` leaves if that
+ * is not known (N68) or the pod only awaits its allow rules.
+ */
 export function asSeenBy(pod: Pod, policy: Policy, cluster: Cluster): readonly Policy[] {
   const match = matchSubject(policy.subject, pod, namespaceAround(cluster, pod));
   if (match === 'no') return [];
@@ -135,7 +141,8 @@ export function firstMatchingRule(cluster: Cluster, policy: Policy, packet: Pack
   for (const rule of policy[packet.direction] ?? []) {
     const match = matchRule(cluster, rule, packet);
     if (match === 'yes') return rule;
-    // N68: whoever may be meant is denied, and never allowed; a pass may be past a denial.
+    // N68: a peer that the rule might match is denied, and never allowed. A pass denies, because it might skip a
+    // denial.
     if (match === 'unknown' && rule.action !== 'accept') return { ...rule, action: 'deny' };
   }
   return undefined;

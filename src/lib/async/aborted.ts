@@ -1,4 +1,4 @@
-/** Settled when the signal is aborted. */
+/** Resolves when the signal is aborted. */
 export function aborted(signal: AbortSignal): Promise<void> {
   return new Promise(resolve => {
     if (signal.aborted) resolve();

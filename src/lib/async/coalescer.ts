@@ -1,15 +1,15 @@
-/** Questions that are answered together: those that come while an answer is sought are the next round's. */
+/** Combines questions: those that are asked while others are being answered are answered together in the next round. */
 export class Coalescer<Q, A> {
   readonly #answer: (questions: readonly Q[]) => Promise<readonly (A | Error)[]>;
   #waiting: { readonly question: Q; readonly settle: (answer: A | Error) => void }[] = [];
   #busy = false;
 
-  /** `answer` gives each question its own answer, in order, or throws what becomes the answer of all. */
+  /** `answer` gives an answer for each question, in order. If it throws, each question is rejected with that error. */
   constructor(answer: (questions: readonly Q[]) => Promise<readonly (A | Error)[]>) {
     this.#answer = answer;
   }
 
-  /** Begins after the call. */
+  /** The answer is computed after this call begins, never before. */
   ask(question: Q): Promise<A> {
     return new Promise((resolve, reject) => {
       const settle = (answer: A | Error) => (answer instanceof Error ? reject(answer) : resolve(answer));

@@ -1,12 +1,13 @@
-/** Long work on the event loop, in slices: between two of them everybody else has a turn. */
+/** Splits long work into slices, so that other tasks of the event loop run between them. */
 
-// What resolves in one phase of the loop and begins in the next runs without a timer in between: twice this, at worst.
+// Work that resolves in one phase of the loop and begins in the next has no timer between: other tasks wait at most
+// twice as long as this.
 const SLICE_MS = 2;
 
 export class EventLoopYield {
   #began = performance.now();
 
-  /** Whether it is time to `rest`. */
+  /** Whether it is time to call `rest`. */
   get over(): boolean {
     return performance.now() - this.#began > SLICE_MS;
   }
@@ -14,13 +15,13 @@ export class EventLoopYield {
   async rest(): Promise<void> {
     const began = performance.now();
     await nextTurn();
-    // Another task had a long turn: what comes with ours in one pass of the loop would hold those who wait for a timer.
+    // If another task took long as well, more than one pass of the loop is needed before timers run.
     if (performance.now() - began > SLICE_MS) await nextTurn();
     this.#began = performance.now();
   }
 }
 
-/** Does work that comes in pieces; between slices of it everybody else has a turn. */
+/** Runs work that comes in pieces, and lets other tasks run between slices of it. */
 export async function inSlices<T>(work: Iterator<void, T>): Promise<T> {
   const slices = new EventLoopYield();
   for (let piece = work.next(); ; piece = work.next()) {
@@ -29,7 +30,7 @@ export async function inSlices<T>(work: Iterator<void, T>): Promise<T> {
   }
 }
 
-/** Everybody else has a turn of the event loop first. */
+/** Resolves after all other waiting tasks of the event loop have run once. */
 export function nextTurn(): Promise<void> {
   return new Promise(resolve => setImmediate(resolve));
 }

@@ -1,8 +1,8 @@
-/** Work of one key in order, of different keys at the same time. */
+/** Runs work of one key in order, and work of different keys at the same time. */
 export class KeyedQueue<K> {
   readonly #last = new Map<K, Promise<unknown>>();
 
-  /** Keys with work under way or waiting. */
+  /** The keys for which work is running or waiting. */
   get busy(): ReadonlySet<K> {
     return new Set(this.#last.keys());
   }

@@ -1,4 +1,4 @@
-/** Waits, at most until the signal, if there is one; never rejects. */
+/** Waits for the time to pass, or until the signal is aborted; never rejects. */
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   if (ms <= 0 || signal?.aborted) return Promise.resolve();
   return new Promise(resolve => {
@@ -12,7 +12,7 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   });
 }
 
-/** Waits until the work has settled, and no longer than that; never rejects. */
+/** Waits until the work has settled, but no longer than `ms`; never rejects. */
 export async function settledWithin(ms: number, work: Promise<unknown>): Promise<void> {
   const enough = new AbortController();
   await Promise.race([work.catch(() => undefined), sleep(ms, enough.signal)]);

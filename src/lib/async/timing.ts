@@ -1,9 +1,9 @@
 import { sleep } from './sleep.ts';
 
-/** The time and the dice of those who try again; tests bring their own. */
+/** Time and randomness for code that retries; tests pass their own. */
 export interface Timing {
   now(): number;
-  /** Ends early, without an error, when the signal is aborted. */
+  /** Resolves early, without an error, when the signal is aborted. */
   sleep(ms: number, signal: AbortSignal): Promise<void>;
   /** 0 ≤ x < 1. */
   random(): number;

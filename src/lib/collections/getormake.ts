@@ -1,10 +1,10 @@
-/** A `Map` or a `WeakMap`. */
+/** The methods that `Map` and `WeakMap` have in common. */
 interface Entries<K, V> {
   get(key: K): V | undefined;
   set(key: K, value: V): unknown;
 }
 
-/** What the key has; where it has nothing yet, it is made and stays. */
+/** The value of the key; if it has none yet, makes one and stores it. */
 export function getOrMake<K, V>(entries: Entries<K, V>, key: K, make: () => V): V {
   const found = entries.get(key);
   if (found !== undefined) return found;

@@ -1,6 +1,6 @@
 /**
- * Values by key, each once, in the order in which they came. Of most keys there is one value, and it is stored
- * bare: a Set that holds one object is as big as the object.
+ * Values by key, each once, in the order in which they were added. Most keys have one value, which is stored without a
+ * Set: a Set of one object takes as much memory as the object.
  */
 export class MultiMap<K, V extends object> {
   readonly #entries = new Map<K, V | Set<V>>();
@@ -28,14 +28,14 @@ export class MultiMap<K, V extends object> {
     return found instanceof Set ? found : [found];
   }
 
-  /** How many `get` answers. */
+  /** How many values `get` returns. */
   count(key: K): number {
     const found = this.#entries.get(key);
     if (found === undefined) return 0;
     return found instanceof Set ? found.size : 1;
   }
 
-  /** Of all keys; a value comes once for each key that it has. */
+  /** The values of all keys; a value comes once for each of its keys. */
   *values(): Generator<V> {
     for (const found of this.#entries.values()) {
       if (found instanceof Set) yield* found;

@@ -1,12 +1,15 @@
-/** Work that stops now and then, so that its caller can let others go on; not done before its end. */
+/**
+ * Work that yields between pieces, so that its caller can run other tasks; it is done only when the generator has
+ * ended.
+ */
 export type Pieces<T> = Generator<void, T>;
 
-/** All of it in one go. */
+/** Runs all of it at once. */
 export function wholeOf<T>(work: Pieces<T>): T {
   for (let piece = work.next(); ; piece = work.next()) if (piece.done) return piece.value;
 }
 
-/** Looks at each value, so many in a piece. */
+/** Calls `look` for each value, and yields after each `ofAPiece` values. */
 export function* inPieces<T>(ofAPiece: number, values: Iterable<T>, look: (value: T) => void): Pieces<void> {
   let looked = 0;
   for (const value of values) {

@@ -1,7 +1,7 @@
-/** 2^32 divided by the golden ratio: neighbours come far from one another. */
+/** 2^32 divided by the golden ratio: it spreads neighbouring hashes over the table. */
 const SPREAD = 0x9e3779b1;
 
-/** Which of 2^`bits` places a number of 32 bits has, in a table in which the next one that comes to a place takes it. */
+/** The index of a 32-bit hash in a table of 2^`bits` slots, where a slot in use moves the entry to the next one. */
 export function placeOf(hash: number, bits: number): number {
   return Math.imul(hash, SPREAD) >>> (32 - bits);
 }

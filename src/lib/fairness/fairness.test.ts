@@ -1,4 +1,4 @@
-/** Whatever others do, nobody loses what is his: each part of this folder by itself. */
+/** Each part of this folder by itself: whatever others do, nobody gets less than an equal share. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { firstOfEach } from './firstofeach.ts';

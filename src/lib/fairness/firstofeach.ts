@@ -1,6 +1,6 @@
 /**
- * The first of each group, then the second of each, and so on, until there are `most`: nobody's many hide another's few.
- * Groups come in their order; `rank` says who comes first of a turn that has no room for all.
+ * The first of each group, then the second of each, and so on, until there are `most`, so that a large group does not
+ * hide a small one. Groups come in their order; `rank` sorts the items of a turn that does not fit as a whole.
  */
 export function firstOfEach<T>(
   groups: readonly (readonly T[])[],

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { namespaceOfPolicy, type PolicyId } from '../../model/policy.ts';
 import { InTurns } from './inturns.ts';
 
-/** The same of all that are there, looked at anew. */
+/** The same names, computed anew from all that are there. */
 function firstOf(ids: ReadonlySet<PolicyId>, most: number): PolicyId[] {
   const sorted = [...ids].sort();
   const turnOf = (id: PolicyId) =>

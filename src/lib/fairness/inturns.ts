@@ -1,25 +1,25 @@
 /**
- * Names in turns: the first of each namespace, in order, then the second of each, and so on. Kept up name by name, so
- * that one that comes or goes among tens of thousands costs the turns that it moves, and not a look at all.
+ * Names in turns: the first of each namespace, in order, then the second of each, and so on. Updated name by name: a
+ * name that comes or goes among tens of thousands costs the turns that it moves, and not a look at all names.
  */
 import { getOrMake } from '../collections/getormake.ts';
 
 export class InTurns<Name extends string> {
   readonly #most: number;
   readonly #namespaceOf: (name: Name) => string;
-  /** Of each namespace, in order. */
+  /** Names by namespace, sorted. */
   readonly #ofNamespaces = new Map<string, Name[]>();
-  /** Of each turn, in order; turns beyond the first `most` are not kept. */
+  /** The names of each turn, sorted; turns beyond the first `most` names are not kept. */
   readonly #turns: readonly Name[][];
 
-  /** `most`: how many are asked for at most. */
+  /** `most`: how many names `first` returns at most. */
   constructor(most: number, namespaceOf: (name: Name) => string) {
     this.#most = most;
     this.#namespaceOf = namespaceOf;
     this.#turns = Array.from({ length: most }, () => []);
   }
 
-  /** The first of them. */
+  /** The first `most` names. */
   get first(): readonly Name[] {
     const found: Name[] = [];
     for (const turn of this.#turns) {
@@ -52,7 +52,7 @@ export class InTurns<Name extends string> {
     return getOrMake(this.#ofNamespaces, this.#namespaceOf(id), () => []);
   }
 
-  /** Of one namespace, from a turn on. */
+  /** Replaces the names of a namespace in the turns from `from` on. */
   #move(from: number, before: readonly Name[], now: readonly Name[]): void {
     for (const [index, id] of before.entries()) {
       const turn = this.#turns[from + index]!;
@@ -65,7 +65,7 @@ export class InTurns<Name extends string> {
   }
 }
 
-/** Where it is, or would be. */
+/** The index of the id, or the index at which it would be inserted. */
 function placeOf(ids: readonly string[], id: string): number {
   let [low, high] = [0, ids.length];
   while (low < high) {

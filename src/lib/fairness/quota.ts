@@ -1,10 +1,10 @@
 /**
- * Who loses where there is too much of something: whoever has most of it. So nobody who has less than an equal share
- * loses anything, whatever others do.
+ * Decides who loses something if there is too much of it: the one that has most. So whoever has less than an equal
+ * share loses nothing, whatever others do.
  */
 import { getOrMake } from '../collections/getormake.ts';
 
-/** Of those that have as much the one that comes first; undefined of none. */
+/** The largest; of several that are equally large the first one. Undefined if there are none. */
 export function largest<T>(all: Iterable<T>, sizeOf: (each: T) => number): T | undefined {
   let most: { readonly each: T; readonly size: number } | undefined;
   for (const each of all) {
@@ -14,13 +14,13 @@ export function largest<T>(all: Iterable<T>, sizeOf: (each: T) => number): T | u
   return most?.each;
 }
 
-/** What a pod has. */
+/** How much a pod has, and its namespace. */
 export interface Holding {
   readonly namespace: string;
   readonly size: number;
 }
 
-/** Of the namespace that has most, the pod that has most: many pods are no way to take from others. */
+/** The largest holding of the namespace that has most: a namespace cannot take from others by having many pods. */
 export function largestHolding<T extends Holding>(holdings: Iterable<T>): T | undefined {
   const namespaces = new Map<string, T[]>();
   for (const holding of holdings) getOrMake(namespaces, holding.namespace, () => []).push(holding);
@@ -28,7 +28,7 @@ export function largestHolding<T extends Holding>(holdings: Iterable<T>): T | un
   return its && largest(its, ({ size }) => size);
 }
 
-/** Whose a thing is. */
+/** The group and the source that an item counts for. */
 export interface Origin {
   readonly group: string;
   readonly source: string;
@@ -40,8 +40,8 @@ class Group<T> {
 }
 
 /**
- * A list of the latest: where it is full, the group with most loses one, of its source with most, the oldest. Whoever is
- * outside of the node may say any address, so that all of them are one group.
+ * The latest items. If the list is full, the group with most items loses the oldest of the source with most. Senders
+ * outside the node can forge any address, so they are one group.
  */
 export class QuotaList<T> {
   readonly #most: number;
@@ -52,7 +52,7 @@ export class QuotaList<T> {
     this.#most = most;
   }
 
-  /** What has no place any more. */
+  /** Adds an item. Returns the item that lost its place for it, if any. */
   add(item: T, { group, source }: Origin): T | undefined {
     const own = getOrMake(this.#groups, group, () => new Group<T>());
     getOrMake(own.sources, source, () => []).push(item);

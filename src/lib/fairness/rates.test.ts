@@ -25,7 +25,7 @@ test('a clock that goes back adds nothing and takes nothing, and what follows co
 const EACH = { burst: 2, perSecond: 1 };
 const ALL = { burst: 5, perSecond: 2 };
 
-/** How many of so many in a row are within the rates. */
+/** How many of this many attempts in a row are within the rates. */
 const taken = (rates: SourceRates, source: string, count: number, nowMs: number) =>
   Array.from({ length: count }, () => rates.take(source, nowMs)).filter(Boolean).length;
 

@@ -1,12 +1,12 @@
-/** A rate that is kept, with bursts: where a clock goes back, nothing is added, and nothing is lost. */
+/** Rates with bursts. If the clock goes back, nothing is added and nothing is lost. */
 
 export interface Rate {
-  /** What may follow one another at once. */
+  /** How many may come at once. */
   readonly burst: number;
   readonly perSecond: number;
 }
 
-/** Full at first. To take more than there is leaves a debt. */
+/** Full at first. Taking more tokens than there are leaves a debt. */
 export class TokenBucket {
   readonly #rate: Rate;
   #level: number;
@@ -30,11 +30,11 @@ export class TokenBucket {
   }
 }
 
-/** A rate for each key, so that a key that comes too often takes nothing from others. */
+/** A rate for each key, so that a key that is used too often takes nothing from others. */
 export class KeyedRates {
   readonly #rate: Rate;
   readonly #most: number;
-  /** The key that was asked for longest ago comes first, and is forgotten where there are more. */
+  /** The key that was used longest ago comes first, and is forgotten when there are too many. */
   readonly #buckets = new Map<string, TokenBucket>();
 
   constructor(rate: Rate, most = Number.POSITIVE_INFINITY) {
@@ -42,22 +42,25 @@ export class KeyedRates {
     this.#most = most;
   }
 
-  /** How many keys are known. */
+  /** How many keys are remembered. */
   get size(): number {
     return this.#buckets.size;
   }
 
-  /** What the key has left: its burst, where it is not known. To ask forgets no key. */
+  /**
+   * How many tokens the key has: the burst, for a key that is not remembered. Asking does not make another key be
+   * forgotten.
+   */
   level(key: string, nowMs: number): number {
     return this.#buckets.has(key) ? this.#bucketOf(key).level(nowMs) : this.#rate.burst;
   }
 
-  /** Takes tokens of the key. Where it has fewer, the rest is a debt that later refills pay first. */
+  /** Takes tokens of the key. If it has fewer, the rest is a debt that later refills pay first. */
   take(key: string, nowMs: number, tokens = 1): void {
     this.#bucketOf(key).take(nowMs, tokens);
   }
 
-  /** Forgets the keys whose bucket is full: a new bucket would be the same. */
+  /** Forgets the keys whose bucket is full, because a new bucket would be the same. */
   forgetWhole(nowMs: number): void {
     for (const [key, bucket] of this.#buckets)
       if (bucket.level(nowMs) >= this.#rate.burst) this.#buckets.delete(key);
@@ -86,7 +89,7 @@ export class SourceRates {
     this.#all = new TokenBucket(all);
   }
 
-  /** Whether one more of this source is within both rates; only then it counts. */
+  /** Whether one more of this source is within both rates; it counts only then. */
   take(source: string, nowMs: number): boolean {
     if (this.#each.level(source, nowMs) < 1 || this.#all.level(nowMs) < 1) return false;
     this.#each.take(source, nowMs);

@@ -1,13 +1,13 @@
 /**
- * In which order answers are read that wait: one of each namespace, and in a namespace one of each pod, in turn. A pod
- * that is told much waits for itself, and others for one of its answers.
+ * The order in which waiting DNS answers are read: one of each namespace in turn, and within a namespace one of each
+ * pod in turn. So a pod with many answers delays its own, and others by one answer.
  */
 
-/** Of one pod: what is more goes on without being read. */
+/** For each pod: answers beyond this are delivered without being read. */
 export const MOST_WAITING_OF_POD = { packets: 256, bytes: 512 << 10 } as const;
 
 export interface Waiting {
-  /** Of memory. */
+  /** In bytes of memory. */
   readonly size: number;
 }
 
@@ -18,7 +18,7 @@ interface Line<T> {
 
 export class Turns<Pod extends string, T extends Waiting> {
   readonly #namespaceOf: (pod: Pod) => string;
-  /** Whose turn it is comes first, namespace by namespace and pod by pod. */
+  /** In the order of turns, by namespace and then by pod. */
   readonly #namespaces = new Map<string, Map<Pod, Line<T>>>();
 
   constructor(namespaceOf: (pod: Pod) => string) {
@@ -29,7 +29,7 @@ export class Turns<Pod extends string, T extends Waiting> {
     return this.#namespaces.size === 0;
   }
 
-  /** Answers whether there was room. */
+  /** Returns whether there was room. */
   put(pod: Pod, item: T): boolean {
     const namespace = this.#namespaceOf(pod);
     const pods = this.#namespaces.get(namespace) ?? new Map<Pod, Line<T>>();

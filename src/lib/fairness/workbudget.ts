@@ -1,6 +1,6 @@
 /**
- * How much work answers may make, for each pod and each namespace: what is beyond it goes on without being read. The
- * unit is a record that is read, or an element that is told: some microseconds each.
+ * How much work DNS answers may cause, for each pod and each namespace: answers beyond it are delivered without being
+ * read. The unit is a record that is read or a set element that is added: some microseconds each.
  */
 
 import type { Rate } from './rates.ts';
@@ -11,7 +11,7 @@ export interface WorkRates {
   readonly namespace: Rate;
 }
 
-/** Of a pod's thousand answers a second (control.ts) each may be of four addresses, and have them told. */
+/** A pod may get a thousand answers a second (control.ts), each with four addresses, all of which become elements. */
 const WORK_RATES: WorkRates = {
   pod: { perSecond: 8_000, burst: 16_000 },
   namespace: { perSecond: 32_000, burst: 32_000 },
@@ -28,12 +28,12 @@ export class WorkBudget<Pod extends string> {
     this.#namespaces = new KeyedRates(namespace);
   }
 
-  /** Whether an answer of the pod may be read now, whatever it costs. */
+  /** Whether an answer to the pod may be read now, whatever it costs. */
   allows(pod: Pod, nowMs: number): boolean {
     return this.#pods.level(pod, nowMs) > 0 && this.#namespaces.level(this.#namespaceOf(pod), nowMs) > 0;
   }
 
-  /** What it cost may be more than what was left. */
+  /** The cost may exceed what was left. */
   spend(pod: Pod, units: number, nowMs: number): void {
     this.#pods.take(pod, nowMs, units);
     this.#namespaces.take(this.#namespaceOf(pod), nowMs, units);

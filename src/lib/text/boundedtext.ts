@@ -1,9 +1,9 @@
-/** What people read of an author's text: a name may have a megabyte, which is not read. */
+/** Limits for text that comes from an author of objects and is shown to people: a name may have a megabyte. */
 const LONGEST_WORD = 300;
 const SHOWN_OF_IT = 200;
 const LONGEST = 4_000;
 
-/** The text, with long words and the rest of a long text left out; each is followed by `…`. */
+/** The text without the rest of long words, and without the rest of a long text; `…` marks each. */
 export function boundedText(text: string): string {
   if (text.length <= LONGEST_WORD) return text;
   const words = text.replaceAll(/\S+/g, word =>

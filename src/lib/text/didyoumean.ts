@@ -1,4 +1,4 @@
-/** The word that a person most likely meant: the same letters in another case, or at most two slips away. */
+/** The word that a person most likely meant: the same letters in another case, or at most two edits away. */
 export function didYouMean(word: string, words: readonly string[]): string | undefined {
   if (word.length > 40) return undefined;
   const distances = words.map(candidate => ({ candidate, distance: distance(word, candidate) }));
@@ -6,7 +6,7 @@ export function didYouMean(word: string, words: readonly string[]): string | und
   return best !== undefined && best.distance <= Math.min(2, word.length - 2) ? best.candidate : undefined;
 }
 
-/** Levenshtein's distance, whatever the case of the letters; two that changed places are one slip. */
+/** Levenshtein distance, ignoring case; swapping two neighbouring letters counts as one edit. */
 function distance(from: string, to: string): number {
   const a = from.toLowerCase();
   const b = to.toLowerCase();
