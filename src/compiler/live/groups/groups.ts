@@ -30,7 +30,9 @@ interface LiveGroup {
   readonly tenants: Map<string, number>;
   /** Whether its members are in its sets. Until the quota has room for them, the group must not be programmed. */
   isFilled: boolean;
-  /** The elements of each node. Those of pods are not kept: there are very many, and `#known` says what they were. */
+  /**
+   * The elements of each node. Those of pods are not kept: there are very many, and callers pass what a pod was before.
+   */
   readonly nodes: Map<string, readonly ElementKey[]>;
   readonly sets: Record<Family, LiveSet>;
 }
@@ -140,8 +142,8 @@ export class LiveGroups {
   }
 
   /**
-   * Call whenever the index has a pod as another than before, once for each change: what it was tells which groups it
-   * is a member of. Answers how many groups it may have joined or left.
+   * Call after every change of a pod in the index, once for each. `before` is the pod as it was indexed, which says of
+   * which groups it is a member. Returns how many groups it may have joined or left.
    */
   *refreshPod(key: PodKey, before: IndexedPod | undefined): Pieces<number> {
     const now = this.#podIndex.indexedPod(key);

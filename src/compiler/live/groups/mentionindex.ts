@@ -20,7 +20,7 @@ export interface LabelledPod {
  */
 export class MentionIndex<T extends object> {
   readonly #filed = new MultiMap<string, T>();
-  /** Of the last two namespaces: one that is relabelled touches the same for each of its pods. */
+  /** Cached for the last change of a namespace: it affects the same selectors for each of its pods. */
   #ofNamespaces:
     | { readonly before: Namespace; readonly now: Namespace; readonly touched: Set<T> }
     | undefined;

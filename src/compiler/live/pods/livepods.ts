@@ -176,7 +176,7 @@ export class LivePods {
   *#takePod(key: PodKey, changed: Set<PodKey>, as = this.#cluster.pods.get(key)): Pieces<number> {
     let asked = 0;
     const now = this.#cluster.pods.get(key);
-    const comes = now !== this.#podIndex.indexedPod(key)?.pod; // and not its namespace alone is another
+    const comes = now !== this.#podIndex.indexedPod(key)?.pod; // the pod itself has changed, and not only its namespace
     for (const address of (comes && now?.addresses) || [])
       for (let left = this.#leftBy(address, key); left !== undefined; left = this.#leftBy(address, key)) {
         this.#waiting.delete(left);
@@ -361,10 +361,10 @@ class WaitingPods {
   }
 }
 
-/** Pods of one namespace that wait, by the reason why. */
+/** The waiting pods of one namespace, by the reason why they wait. */
 class Queue {
   readonly pods = { leaving: new Set<PodKey>(), changed: new Set<PodKey>(), relabelled: new Set<PodKey>() };
-  /** How far `take` is in each: a Set keeps the places of what was deleted, and whoever begins anew passes all of them. */
+  /** How far `take` is in each Set. A new iterator would visit the places of all deleted entries again. */
   readonly #ahead: Partial<Record<WaitingKind, SetIterator<PodKey>>> = {};
   /** The number of its last turn among all turns; 0 before the first. */
   lastTurn = 0;
@@ -386,7 +386,7 @@ class Queue {
     pods[kind].add(key);
   }
 
-  /** Takes one out, of each kind in turn; there has to be one. */
+  /** Takes out a pod, of each kind in turn. The queue must not be empty. */
   take(): PodKey {
     for (;;) {
       const kind = KINDS[this.#turns++ % KINDS.length]!;
@@ -394,7 +394,7 @@ class Queue {
       if (pods.size === 0) continue;
       let next = this.#ahead[kind]?.next();
       if (next?.value === undefined) {
-        this.#ahead[kind] = pods.values(); // an iterator that has come to its end does not see what is added later
+        this.#ahead[kind] = pods.values(); // an iterator that has ended does not see later entries
         next = this.#ahead[kind].next();
       }
       const key = next.value!;

@@ -36,14 +36,14 @@ export interface IndexedPod extends KnownPod {
   readonly addresses: readonly Address[];
 }
 
-/** Pods as they were indexed before a change, or undefined for those that were not. */
+/** Pods as they were indexed before a change; undefined for pods that were not indexed. */
 export type PodsBefore = ReadonlyMap<PodKey, IndexedPod | undefined>;
 
 /** Pods of one namespace. */
 interface NamespacePods {
-  /** One for each state of the namespace with which pods were taken in. */
+  /** One for each version of the namespace with which pods were applied. */
   versions: readonly NamespaceVersion[];
-  /** By `key=value`, and of all versions, so that a pod whose namespace is relabelled stays where it is. */
+  /** By `key=value`, for all versions together, so that a pod whose namespace is relabelled keeps its entry. */
   readonly byLabel: MultiMap<string, Pod>;
 }
 
@@ -60,7 +60,7 @@ export class PodIndex {
   readonly #cluster: Cluster;
   readonly #residents = new Map<PodKey, IndexedPod>();
   readonly #namespaces = new Map<string, NamespacePods>();
-  /** Those of this node. */
+  /** The pods of this node. */
   readonly #local = new Set<IndexedPod>();
   /** Every pod that reports an address. */
   readonly #claims = new MultiMap<Address, Pod>();
@@ -86,7 +86,7 @@ export class PodIndex {
     }
   }
 
-  /** Takes in what a pod and its namespace are now; answers the pods that are indexed anew by it, itself and others. */
+  /** Applies a change of a pod and of its namespace. Returns the pods whose entry changed by it, itself and others. */
   update(
     key: PodKey,
     now: Pod | undefined,
@@ -106,7 +106,7 @@ export class PodIndex {
     return changed;
   }
 
-  /** Of a pod only the namespace is another: its labels and addresses are indexed as they were. */
+  /** For a pod of which only the namespace has changed: the entries of its labels and addresses stay. */
   #moveTo(namespace: Namespace, indexed: IndexedPod): PodsBefore {
     const { pod } = indexed;
     const from = this.#version(indexed.namespace);
@@ -120,7 +120,7 @@ export class PodIndex {
     return new Map([[pod.key, indexed]]);
   }
 
-  /** Applies changes of the nodes' pod networks. Returns the pods that own other addresses now. */
+  /** Applies changes of the nodes' pod networks. Returns the pods that own other addresses by it, as they were. */
   updateNodes(names: Iterable<string>): PodsBefore {
     const changed = new Map<PodKey, IndexedPod | undefined>();
     if (!this.#haveOtherNetworks(names)) return changed;
@@ -284,8 +284,8 @@ export class PodIndex {
   }
 
   /**
-   * The pods of a version that the first `In` requirement leaves, and those that it may; a pod has one value for a key,
-   * so none comes twice.
+   * The pods of a version that fit its first `In` requirement, and those that might fit it. A pod has one value for a
+   * key, so each comes once.
    */
   *#candidates(
     version: NamespaceVersion,
