@@ -442,7 +442,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'semantics: a policy that may select a pod allows it what it would',
-    find: "return [match === 'yes' ? policy : whereUnsure(policy)];",
+    find: "return [match === 'yes' ? policy : effectIfUncertain(policy)];",
     replace: 'return [policy];',
     test: 'scenarios.test.ts',
   },
@@ -1112,7 +1112,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'preparations: each flush begins with the same policy',
-    find: 'this.#preparations.delete(request.key);\n        this.#preparations.set(request.key, preparation); // behind all others',
+    find: 'this.#preparations.delete(request.key);\n        this.#preparations.set(request.key, preparation); // moves it behind all others',
     replace: '',
     test: 'preparations.test.ts',
   },
