@@ -84,10 +84,7 @@ export class LivePods {
     return new Map(keys.map(key => [key, this.#podIndex.indexedPod(key)]));
   }
 
-  /**
-   * Applies the changes, and those that can wait as far as the budget allows. Returns the pods of which anything may
-   * have changed.
-   */
+  /** Applies the changes, as far as the budget allows. Returns the pods of which anything may have changed. */
   *take({ pod, namespace, node }: Touched, budget: WorkBudget): Pieces<Set<PodKey>> {
     const changed = new Set<PodKey>();
     const here = yield* this.#sort(pod);
@@ -169,10 +166,7 @@ export class LivePods {
     }
   }
 
-  /**
-   * Returns how many groups were looked up. A pod that gave up one of this pod's addresses is applied first, so that
-   * the address is never taken for the former pod's.
-   */
+  /** Returns how many groups were looked up. Pods that gave up this pod's addresses are applied first. */
   *#takePod(key: PodKey, changed: Set<PodKey>, as = this.#cluster.pods.get(key)): Pieces<number> {
     let asked = 0;
     const now = this.#cluster.pods.get(key);
@@ -272,10 +266,7 @@ export class Relabellings {
     return [];
   }
 
-  /**
-   * Ends relabellings for which no pod waits any more. Returns the pods that have to wait for the next relabelling of
-   * their namespace.
-   */
+  /** Ends relabellings for which no pod waits. Returns the pods that wait for their namespace's next one. */
   *end(): Generator<PodKey> {
     for (const [name, { target, latest }] of [...this.#underWay]) {
       if (!this.#isDone(target)) continue;
@@ -343,9 +334,7 @@ class WaitingPods {
     for (const { pods } of this.#queues.values()) for (const kind of KINDS) yield* pods[kind];
   }
 
-  /**
-   * Yields pods in turns, and takes each out of its queue. A caller that stops early goes on with the next pod later.
-   */
+  /** Yields pods in turns, and takes each out of its queue. */
   *taking(): Generator<PodKey> {
     let queues = [...this.#queues].sort(([, a], [, b]) => a.lastTurn - b.lastTurn || a.size - b.size);
     while (queues.length > 0) {
