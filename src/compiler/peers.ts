@@ -124,7 +124,7 @@ function byText([a]: readonly [string, unknown], [b]: readonly [string, unknown]
 // Networks become expressions: a few compares, or one look-up in an interval set.
 
 // Up to 25 compares are cheaper than a look-up in any interval set (measured), and a rule of that many is not too long
-// for the kernel (compiler/sizes.test.ts).
+// for the kernel (compiler/rulesizes.test.ts).
 const MOST_COMPARES = 25;
 
 /** Ways to match the networks of the builder's family. */

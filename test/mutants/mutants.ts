@@ -165,7 +165,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'names: a kernel without a queue is a warning to who names domains',
     find: 'get isNaming(): boolean {\n    return this.#naming.size > 0;',
     replace: 'get isNaming(): boolean {\n    return this.#hears;',
-    test: 'namesunheard.test.ts',
+    test: 'nameswithoutqueue.test.ts',
   },
   {
     name: 'names: an address is forgotten that another name leads to',
@@ -280,25 +280,25 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'names: whoever has a pod’s name next has been told what it was told',
     find: ' || isSuccessor(pod, known.pod)) return [];',
     replace: ') return [];',
-    test: 'successors.test.ts',
+    test: 'leaseinheritance.test.ts',
   },
   {
     name: 'names: an agent that starts leaves a pod what was told to whoever had its address before',
     find: ' || createdMs(pod.pod) > untilMs - this.#lifetimes.leaseMs)',
     replace: ')',
-    test: 'successors.test.ts',
+    test: 'leaseinheritance.test.ts',
   },
   {
     name: 'names: what was told to pods that are gone stands when an agent starts',
     find: "        return [{ kind: 'forget', set: name, pod: address, peer }];",
     replace: '        return [];',
-    test: 'successors.test.ts',
+    test: 'leaseinheritance.test.ts',
   },
   {
     name: 'names: each pod has its own index of all names',
     find: 'return getOrMake(this.#made, key, () => new SetsByName(sets));',
     replace: 'return new SetsByName(sets);',
-    test: 'successors.test.ts',
+    test: 'leaseinheritance.test.ts',
   },
   {
     name: 'names: a pointer leads to pointers without end',
@@ -335,7 +335,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'names: each address that is taken over has a list of all names',
     find: 'oneOf: sets[0]!.patterns }',
     replace: 'oneOf: sets.flatMap(({ patterns }) => patterns) }',
-    test: 'successors.test.ts',
+    test: 'leaseinheritance.test.ts',
   },
   {
     name: 'names: each connection that is taken over has a list of all names',
@@ -587,7 +587,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'compile: as many compares of networks stand in a rule as there are exceptions',
     find: 'const MOST_COMPARES = 25;',
     replace: 'const MOST_COMPARES = 60;',
-    test: 'sizes.test.ts',
+    test: 'rulesizes.test.ts',
   },
   {
     name: 'shares: a bundle has no end',
@@ -818,7 +818,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'ahead: what is in force by a name of it does not keep a class back',
     find: '(this.#added.has(builder)) return true;\n    const fits = this.#hasGroups(builder) && this.#isFree(builder);',
     replace: '(this.#added.has(builder)) return true;\n    const fits = this.#hasGroups(builder);',
-    test: 'ahead.test.ts',
+    test: 'stagedclasses.test.ts',
   },
   {
     name: 'ahead: a class goes ahead without the sets that its rules name',
@@ -830,19 +830,19 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'ahead: a class goes ahead without one of its parts',
     find: '!all.every(each => this.#fits(each))',
     replace: '!this.#fits(builder)',
-    test: 'ahead.test.ts',
+    test: 'stagedclasses.test.ts',
   },
   {
     name: 'ahead: a change is taken in before its chains are there',
     find: 'return missing.length === 0 && unsent.length === 0;',
     replace: 'return missing.length === 0;',
-    test: 'ahead.test.ts',
+    test: 'stagedclasses.test.ts',
   },
   {
     name: 'ahead: all chains go in one flush',
     find: 'sum + elementsWorth(builder), 0)',
     replace: 'sum + 0 * elementsWorth(builder), 0)',
-    test: 'ahead.test.ts',
+    test: 'stagedclasses.test.ts',
   },
   {
     name: 'ahead: what the kernel refuses of it is blamed on all policies',
@@ -969,7 +969,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'classes: what is prepared twice is forgotten with the first',
     find: ' || --known.uses > 0',
     replace: '',
-    test: 'preparedagain.test.ts',
+    test: 'preparedclasses.test.ts',
   },
   {
     name: 'classes: one that is made ready with others is made for itself',
@@ -1192,7 +1192,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'compiler: all ports of a policy are looked at in one turn of the loop',
     find: 'const PORTS_OF_A_PIECE = 64;',
     replace: 'const PORTS_OF_A_PIECE = 1e9;',
-    test: 'runningrules.test.ts',
+    test: 'run.test.ts',
   },
   {
     name: 'preparations: what nobody asks for any more stays',
@@ -3171,7 +3171,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'room: whoever had room loses it to whoever comes',
     find: 'b.more - a.more || ',
     replace: '',
-    test: 'memberroom.test.ts',
+    test: 'setquota.test.ts',
   },
   {
     name: 'room: whoever has none loses its rules where the kernel refuses somebody',
@@ -3196,19 +3196,19 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'staying.wasIsolated ? this.#othersAwaiting(pod, namespace, direction) : []',
     replace:
       'staying.wasIsolated && this.ids.size < 0 ? this.#othersAwaiting(pod, namespace, direction) : []',
-    test: 'policymoves.test.ts',
+    test: 'isolateonly.test.ts',
   },
   {
     name: 'awaited allowances: all classes are made anew by a policy that only isolates yet',
     find: 'return policies.some(isolates) ? policies.filter',
     replace: 'return policies.every(isolates) ? policies.filter',
-    test: 'policymoves.test.ts',
+    test: 'isolateonly.test.ts',
   },
   {
     name: 'awaited allowances: a class that was made for another change is taken for this one',
     find: 'if (last?.told === told) return last.made;',
     replace: 'if (last !== undefined) return last.made;',
-    test: 'policymoves.test.ts',
+    test: 'isolateonly.test.ts',
   },
   {
     name: 'before policy: DHCP is for any address',
