@@ -4,7 +4,7 @@ import { cpSync, existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { desiredAsProgrammed } from '../../src/answers/readback/desired.ts';
-import { hears } from '../../src/compiler/namespeers.ts';
+import { queuesAnswers } from '../../src/compiler/namespeers.ts';
 import { loadManifests } from '../../src/inputs/files/load.ts';
 import { openNftKernel } from '../../src/kernel/netlink/nftables/nft-kernel.ts';
 import type { Address } from '../../src/model/address.ts';
@@ -100,7 +100,7 @@ export class Stage {
   /** Until a node's agent has answers wait. */
   async hearing(node: string): Promise<void> {
     const kernel = this.#kernels.get(node)!;
-    for (const deadline = Date.now() + SETTLE_MS; !hears((await kernel.dump()).ruleset); )
+    for (const deadline = Date.now() + SETTLE_MS; !queuesAnswers((await kernel.dump()).ruleset); )
       if (Date.now() > deadline)
         throw new CommandError(`${node}: answers are not heard; see ${HOME}/${node}.log`);
       else await new Promise(resolve => setTimeout(resolve, 20));

@@ -15,7 +15,7 @@ import { FakeKernel } from '../../test/support/kernel/fake.ts';
 import { assertExactly, assertInForce } from '../../test/support/oracle/inforce.ts';
 import { runs } from '../../test/support/seed.ts';
 import { Incremental } from '../compiler/live/incremental.ts';
-import { MOST_ASKED } from '../compiler/live/pods/livepods.ts';
+import { MOST_LOOKUPS } from '../compiler/live/pods/livepods.ts';
 import type { ClusterEvent } from '../model/cluster.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
 import { Agent } from './agent.ts';
@@ -261,7 +261,7 @@ test('while a tenant writes policies whose selectors mean very many pods, a neig
   await pass(30_000);
   const at = commits.slice(before).findIndex(names => names.includes('NetworkPolicy good/deny'));
   expect([0, 1]).toContain(at);
-  expect(Math.max(...sizes)).toBeLessThan(2 * MOST_ASKED);
+  expect(Math.max(...sizes)).toBeLessThan(2 * MOST_LOOKUPS);
   assertExactly(programmed, agent.cluster);
   expect(agent.cluster.policies.get('NetworkPolicy evil-1/more')?.ingress).toHaveLength(40);
 });

@@ -228,7 +228,7 @@ test.each([true, false])(
       if (opText(op).includes('/web')) touched.push(opText(op));
       return isBadPort(op);
     };
-    site = new Site({ names, isBad, limits: { mostAsked: 20 } }); // a group in each flush
+    site = new Site({ names, isBad, limits: { mostLookups: 20 } }); // a group in each flush
     populate(site);
     for (const namespace of NAMESPACES) site.note(policyEvent(policy(namespace, 'web')));
     site.run();

@@ -22,7 +22,7 @@ import {
   toNeighbours,
 } from './podlinks.ts';
 import { INGRESS_CHAIN } from './program.ts';
-import { tunnelsOfAnybody } from './tunnels.ts';
+import { tunnelsFromAnySource } from './tunnels.ts';
 import { unknownRules } from './unknownpods.ts';
 
 /** The verdict map of a direction: a local pod's address leads to its class. */
@@ -67,7 +67,7 @@ export function baseChains(
         ...always(family),
         ...sourceRules(family, network, 'input'),
         ...exempt('related', family),
-        ...tunnelsOfAnybody(family, 'here', network.links),
+        ...tunnelsFromAnySource(family, 'here', network.links),
         ...input,
       ],
     },
@@ -95,7 +95,7 @@ function forwardChain(
     ...always(family),
     ...sourceRules(family, network, 'forward'),
     ...exempt('related', family),
-    ...tunnelsOfAnybody(family, 'through', network.links),
+    ...tunnelsFromAnySource(family, 'through', network.links),
     ...judged,
   ];
   return { name: 'forward', hook: hook('forward'), rules };

@@ -16,7 +16,7 @@ import {
   icmpTypeIs,
   icmpTypesAre,
   protocolIs,
-  senderIsEnd,
+  senderIsConnectionEnd,
   verdict,
 } from '../nft/match.ts';
 import { sourcePortIs } from '../nft/matchanswers.ts';
@@ -184,7 +184,7 @@ function matchesOf(name: ExemptionName, family: Family): Expr[][] {
  * conntrack keeps no entry. Everything else that a pod's port may send is judged by the rules of the IP families.
  */
 export function exemptFrames(): Expr[][] {
-  return [packetTypeIs('other'), etherTypeIs('arp'), ...untrackedFrames(), questionForAddress()];
+  return [packetTypeIs('other'), etherTypeIs('arp'), ...untrackedFrames(), dhcpRequest()];
 }
 
 /** Listener reports and neighbour discovery. */
@@ -194,23 +194,23 @@ export function untrackedFrames(): Expr[][] {
 }
 
 /** DHCP of IPv4. In DHCPv6 a pod sends from its link-local address, which needs no exemption. */
-export function questionForAddress(): Expr[] {
+export function dhcpRequest(): Expr[] {
   return [...etherTypeIs('ip'), ...matchesOf('dhcp', 'ip').flat()];
 }
 
 function matchOf(match: ExemptMatch, family: Family): Expr[] {
   if (match.kind === 'state') return ctStateAny(CT_STATE[match.state]);
-  if (match.kind === 'end') return senderIsEnd(family, match.end, ERROR_SENDERS);
+  if (match.kind === 'end') return senderIsConnectionEnd(family, match.end, ERROR_SENDERS);
   const { from, to, carries, hops } = match;
   return [
-    ...contentOf(carries, family),
+    ...contentMatch(carries, family),
     ...(hops === undefined ? [] : hopsLeft(family, 'eq', hops)),
     ...(from === undefined ? [] : addressInNetwork(from, 'saddr')),
     ...(to === undefined ? [] : addressInNetwork(to, 'daddr')),
   ];
 }
 
-function contentOf(carries: ExemptContent, family: Family): Expr[] {
+function contentMatch(carries: ExemptContent, family: Family): Expr[] {
   if (carries.protocol === 'icmpv6') return icmpTypesAre(family, ...carries.types);
   return [
     ...protocolIs(family, 'udp'),

@@ -36,11 +36,11 @@ export class Builder {
   readonly ofTenant = new Set<string>();
 
   /** Whether the node reads the DNS answers to its pods. If not, no address has a name. */
-  readonly hearsAnswers: boolean;
+  readonly readsAnswers: boolean;
 
-  constructor(family: Family, hearsAnswers = false) {
+  constructor(family: Family, readsAnswers = false) {
     this.family = family;
-    this.hearsAnswers = hearsAnswers;
+    this.readsAnswers = readsAnswers;
   }
 
   addChain(chain: Chain): void {

@@ -33,7 +33,7 @@ import { linkPart, nodeNetworkOf } from './podlinks.ts';
 import { podPortsTable } from './podports.ts';
 import { buildClass, className, sharesIn } from './program.ts';
 import type { Shares } from './shares.ts';
-import { deniedNetworks, OPEN } from './unknownpods.ts';
+import { deniedNetworks, OPEN_VERDICT } from './unknownpods.ts';
 
 /** A local pod in its class of one direction. */
 export interface Placement {
@@ -68,10 +68,10 @@ export function compile(
     builder.includeParts();
     const attached = podLinks === 'ours' ? attachedPods(family, cluster, node) : NOTHING;
     const subjects = namesSubjects(placements, builder.groups.values());
-    const hears = dnsQueue !== undefined && subjects.pods.length > 0;
-    const unheard = named ? forgedPart(network) : NOTHING;
-    const names = hears ? namesPart(family, subjects, dnsQueue, network) : unheard;
-    const answers = named ? { ports: resolverPorts(dnsQueue), hears } : undefined;
+    const readsAnswers = dnsQueue !== undefined && subjects.pods.length > 0;
+    const withoutAnswers = named ? forgedPart(network) : NOTHING;
+    const names = readsAnswers ? namesPart(family, subjects, dnsQueue, network) : withoutAnswers;
+    const answers = named ? { ports: resolverPorts(dnsQueue), readsAnswers } : undefined;
     const parts = [linkPart(family, cluster.nodes, node), attached, names];
     const base = [
       ...baseChains(family, denied, network, { answers }),
@@ -181,7 +181,7 @@ export function podMaps(
 ): readonly NftSet[] {
   const maps = (['egress', 'ingress'] as const).flatMap(direction => {
     const elements = new Map<ElementKey, ElementValue>();
-    for (const indexedPod of known) addElements(elements, indexedPod, family, OPEN[direction]);
+    for (const indexedPod of known) addElements(elements, indexedPod, family, OPEN_VERDICT[direction]);
     for (const { podClass, indexedPod, chain } of placements) {
       if (podClass.direction === direction)
         addElements(elements, indexedPod, family, { kind: 'goto', chain });

@@ -27,7 +27,16 @@
 
 import type { Rate } from '../lib/fairness/rates.ts';
 import type { Family } from '../model/address.ts';
-import { addressType, inSet, limitOver, loadLink, loadSource, logTo, update, verdict } from '../nft/match.ts';
+import {
+  addressType,
+  inSet,
+  limitOver,
+  loadInputInterface,
+  loadSource,
+  logTo,
+  update,
+  verdict,
+} from '../nft/match.ts';
 import {
   type Chain,
   type Expr,
@@ -151,7 +160,7 @@ function limitedBySource(family: Family, { perSource, inAll }: DenialLimits): Nf
  * all.
  */
 function limitedByLink({ perSource, inAll }: DenialLimits): NftRule[] {
-  const key = loadLink();
+  const key = loadInputInterface();
   const often = [key, update(LINKS.by, { over: perSource }), key, update(LINKS.silent)];
   return [
     { exprs: [COUNTED, key, inSet(LINKS.silent), verdict('drop')] },

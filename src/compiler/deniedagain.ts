@@ -13,7 +13,7 @@ import { FROM_PODS } from './linkmatches.ts';
 import { podNetworksIn } from './podnetworksin.ts';
 import { INGRESS_CHAIN } from './program.ts';
 import { withoutMark } from './removedmark.ts';
-import { type AskedIn, allowingUnknownPods, unknownRules } from './unknownpods.ts';
+import { allowingUnknownPods, type LookupPlace, unknownRules } from './unknownpods.ts';
 
 /** Denies unknown pods again and takes the mark away, because an agent runs again. */
 export function denyingUnknownPods(ruleset: Ruleset): Ruleset {
@@ -36,7 +36,7 @@ function denying(chain: Chain, family: Family, networks: readonly Cidr[]): Chain
 }
 
 /** The chains that look addresses up in the pod maps. */
-function placeOf(chain: string): AskedIn | undefined {
+function placeOf(chain: string): LookupPlace | undefined {
   if (chain === INGRESS_CHAIN) return INGRESS_CHAIN;
   if (chain === 'input' || chain === FROM_PODS.input) return 'input';
   return chain === 'forward' || chain === FROM_PODS.forward ? 'forward' : undefined;

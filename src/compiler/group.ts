@@ -106,7 +106,7 @@ export function podSelectorsOf(group: Group): readonly PodSelector[] {
  * All selectors of the group that look at labels. A pod for which none of them changes its answer is a member as
  * before.
  */
-export function askedSelectorsOf(group: Group): readonly PodSelector[] {
+export function labelSelectorsOf(group: Group): readonly PodSelector[] {
   switch (group.kind) {
     case 'others':
       return [group.scope, ...group.selectors];

@@ -18,7 +18,7 @@ import type { NamedPort } from '../model/ports.ts';
 import { type PodSelector, podSelectorText, selectsPod } from '../model/selector.ts';
 import type { ElementKey } from '../nft/ruleset.ts';
 import type { IndexedPod } from './live/pods/podindex.ts';
-import { holds, peerRanges } from './networks.ts';
+import { peerRanges, rangesContain } from './networks.ts';
 
 /** The pods that a selector selects, and those whose addresses lie in the networks: each port of them by name. */
 export interface NamedPortPeers {
@@ -53,7 +53,9 @@ function namedPortsOf({ ports }: Pod, protocols: Prepared['protocols']): readonl
 }
 
 function isInNetworks(address: Address, peer: NamedPortPeers): boolean {
-  return peer.networks.length > 0 && holds(prepared(peer).ranges[familyOf(address)], addressToInt(address));
+  return (
+    peer.networks.length > 0 && rangesContain(prepared(peer).ranges[familyOf(address)], addressToInt(address))
+  );
 }
 
 /** The selectors and names of a group, prepared once, because every pod is matched against them. */

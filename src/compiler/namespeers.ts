@@ -16,26 +16,26 @@ import {
   type Command,
   commandDestination,
   DNS_PORT,
+  forgetCommandOf,
   MOST_ANSWERS,
   QUEUE_NUMBER,
   SWITCH_MS,
   sourcePort,
   startWaiting,
   stopWaiting,
-  toForget,
 } from '../names/control.ts';
 import { LIFETIMES } from '../names/leasetable.ts';
 import type { NamesSet, Subjects } from '../names/subjects.ts';
 import { addressIn, addressType, CT_STATE, ctStateAny, verdict } from '../nft/match.ts';
 import {
-  answers,
-  askedAddressIn,
-  askedPort,
-  changeAnswered,
+  changeAddressPair,
   changeDestination,
   changeDestinationPort,
+  isReply,
   l4ProtocolIs,
   markIsNot,
+  originalDestinationIn,
+  originalPortIs,
   portsVmap,
   queueTo,
   sourcePortIn,
@@ -91,7 +91,7 @@ function answersFrom({ exprs }: NftRule): number[] {
 }
 
 /** Whether DNS answers wait in a queue by these programmed rules. */
-export function hears({ tables }: Ruleset): boolean {
+export function queuesAnswers({ tables }: Ruleset): boolean {
   return FAMILIES.some(family => (tables.get(family)?.sets.get(ALIVE)?.elements.size ?? 0) > 0);
 }
 
@@ -112,7 +112,7 @@ export interface AnswersOfBase {
   /** The ports from which resolvers answer. */
   readonly ports: readonly number[];
   /** Whether this node has pods with rules by name, so that it reads their DNS answers. */
-  readonly hears: boolean;
+  readonly readsAnswers: boolean;
 }
 
 /** In front of the rule that accepts replies, so that packets of open connections pay a compare for each port too. */
@@ -121,8 +121,8 @@ export function namesOfForward({ ports }: AnswersOfBase): NftRule[] {
 }
 
 /** For answers of a resolver on the node itself. */
-export function namesOfOutput({ ports, hears }: AnswersOfBase): NftRule[] {
-  return hears ? ports.map(port => ({ exprs: [...sourcePortIs(port), verdict('jump', LOCAL)] })) : [];
+export function namesOfOutput({ ports, readsAnswers }: AnswersOfBase): NftRule[] {
+  return readsAnswers ? ports.map(port => ({ exprs: [...sourcePortIs(port), verdict('jump', LOCAL)] })) : [];
 }
 
 /** For a node without pods that have rules by name. */
@@ -185,8 +185,8 @@ function chainsOf(set: NamesSet, family: Family): Chain[] {
   const timeoutMs = LIFETIMES.leaseMs;
   const chain = (name: string, exprs: Expr[]) => ({ name, rules: [{ exprs: [...exprs, verdict('drop')] }] });
   return [
-    chain(`learn-${set.name}`, changeAnswered(family, { op: 'update', set: set.name, timeoutMs })),
-    chain(`forget-${set.name}`, changeAnswered(family, { op: 'delete', set: set.name })),
+    chain(`learn-${set.name}`, changeAddressPair(family, { op: 'update', set: set.name, timeoutMs })),
+    chain(`forget-${set.name}`, changeAddressPair(family, { op: 'delete', set: set.name })),
   ];
 }
 
@@ -201,9 +201,9 @@ function trusted(family: Family): NftRule[] {
   return (['udp', 'tcp'] as const).map(protocol => ({
     exprs: [
       ...l4ProtocolIs(protocol),
-      ...answers(),
-      ...askedPort(DNS_PORT),
-      ...askedAddressIn(family, RESOLVERS),
+      ...isReply(),
+      ...originalPortIs(DNS_PORT),
+      ...originalDestinationIn(family, RESOLVERS),
       verdict('goto', WAIT),
     ],
   }));
@@ -257,7 +257,7 @@ function commands(sets: readonly NamesSet[], dnsQueue: DnsQueue): Map<ElementKey
     ]),
     ...sets.flatMap(({ name, command }): [ElementKey, ElementValue][] => [
       [keyOf(command), goto(`learn-${name}`)],
-      [keyOf(toForget(command)), goto(`forget-${name}`)],
+      [keyOf(forgetCommandOf(command)), goto(`forget-${name}`)],
     ]),
   ]);
 }

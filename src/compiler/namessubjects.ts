@@ -4,7 +4,7 @@ import { hash } from 'node:crypto';
 import { getOrMake } from '../lib/collections/getormake.ts';
 import { hasDomainPeers, patternsOfPolicy } from '../model/domainpeers.ts';
 import type { Policy } from '../model/policy.ts';
-import { commandOf } from '../names/control.ts';
+import { learnCommandOf } from '../names/control.ts';
 import { type NamesPod, type NamesSet, NO_SUBJECTS, type Subjects } from '../names/subjects.ts';
 import { idOf, type PodClass } from './classes.ts';
 import type { NamedGroup } from './group.ts';
@@ -29,7 +29,7 @@ function namesSets(groups: Iterable<NamedGroup>): NamesSet[] {
   const byCommand = new Map<number, NamesSet>();
   for (const { name, group } of [...groups].sort((a, b) => (a.name < b.name ? -1 : 1))) {
     if (group.kind !== 'names') continue;
-    const command = commandOf(hash('sha256', name, 'buffer').readUInt32BE());
+    const command = learnCommandOf(hash('sha256', name, 'buffer').readUInt32BE());
     if (!byCommand.has(command)) byCommand.set(command, { name, patterns: group.patterns, command });
   }
   return [...byCommand.values()];

@@ -9,7 +9,7 @@ import {
   parseCidr,
 } from '../model/address.ts';
 import type { NetworkPeer } from '../model/policy.ts';
-import { holds, peerRanges, rangeText } from './networks.ts';
+import { peerRanges, rangesContain, rangeText } from './networks.ts';
 
 function network(cidr: string, ...except: readonly string[]): NetworkPeer {
   return { kind: 'network', cidr: parseCidr(cidr)!, except: except.map(text => parseCidr(text)!) };
@@ -46,7 +46,7 @@ describe('rangesOf()', () => {
               cidrContains(cidr, address) && !except.some(hole => cidrContains(hole, address)),
           );
           expect(`${address} ${held}`).toBe(`${address} ${meant}`);
-          expect(holds(ranges, value)).toBe(held);
+          expect(rangesContain(ranges, value)).toBe(held);
         }
       }),
     );

@@ -31,7 +31,7 @@ function withoutExceptions({ cidr, except }: NetworkPeer): AddressRange[] {
 }
 
 /** Whether one of these ranges, as made by `peerRanges` from peers of one family, contains the address. */
-export function holds(ranges: readonly AddressRange[], address: bigint): boolean {
+export function rangesContain(ranges: readonly AddressRange[], address: bigint): boolean {
   let [low, high] = [0, ranges.length];
   while (low < high) {
     const middle = (low + high) >> 1;

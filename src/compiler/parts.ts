@@ -34,8 +34,8 @@ export class ClassBuilder extends Builder {
   readonly #parts: Parts;
 
   /** `parts` are the parts that exist already. */
-  constructor(family: Family, hearsAnswers = false, parts = new Parts()) {
-    super(family, hearsAnswers);
+  constructor(family: Family, readsAnswers = false, parts = new Parts()) {
+    super(family, readsAnswers);
     this.#parts = parts;
   }
 
@@ -94,10 +94,10 @@ function keyOf(
   policies: readonly Policy[],
   { direction }: PodClass,
   resolved: ResolvedPorts,
-  { family, hearsAnswers }: Builder,
+  { family, readsAnswers }: Builder,
 ): string {
   const ports = resolved.length === 0 ? '' : JSON.stringify(resolved);
-  return `${family} ${direction} ${hearsAnswers} ${numbersOf(policies)} ${ports}`;
+  return `${family} ${direction} ${readsAnswers} ${numbersOf(policies)} ${ports}`;
 }
 
 const texts = new WeakMap<readonly Policy[], string>();
@@ -120,9 +120,9 @@ function* makingPart(
   policies: readonly Policy[],
   podClass: PodClass,
   verdict: NftVerdict,
-  { family, hearsAnswers }: Builder,
+  { family, readsAnswers }: Builder,
 ): Pieces<Builder> {
-  const builder = new Builder(family, hearsAnswers);
+  const builder = new Builder(family, readsAnswers);
   builder.isForTenant = true;
   const rules = policies.flatMap(policy => sourcedRules(policy, podClass.direction));
   yield;

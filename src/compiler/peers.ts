@@ -63,7 +63,7 @@ function sorted(peerLists: readonly LabelledPeers[], { family }: Builder): Sorte
  * the node reads no answers.
  */
 export function namesMatches(names: readonly LabelledPeer<DomainPeer>[], builder: Builder): PeerMatch[] {
-  if (!builder.hearsAnswers) return [];
+  if (!builder.readsAnswers) return [];
   const makeSet = (peers: readonly DomainPeer[]) =>
     builder.group({ kind: 'names', patterns: peers.map(({ name }) => name) });
   return asFewGroups(names, makeSet).map(({ set, labels }) => ({

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { type Address, FAMILIES, type Family, parseAddress } from '../model/address.ts';
 import { ClusterState } from '../model/cluster.ts';
-import type { Surroundings } from '../nft/trace/machine.ts';
+import type { PacketContext } from '../nft/trace/machine.ts';
 import { packet } from '../nft/trace/packet.ts';
 import { trace } from '../nft/trace/trace.ts';
 import { compile } from './compile.ts';
@@ -10,13 +10,13 @@ import { compile } from './compile.ts';
 const at = (text: string) => parseAddress(text) as Address;
 const POD = { ip: at('10.0.0.1'), ip6: at('fd00::1') };
 const OTHER = { ip: at('10.0.0.9'), ip6: at('fd00::9') };
-const BY_POD: Partial<Surroundings> = { iif: 7, iifkind: 'veth' };
+const BY_POD: Partial<PacketContext> = { iif: 7, iifkind: 'veth' };
 const RULES = compile(new ClusterState(), 'n1');
 
 function verdictOf(
   family: Family,
   state: 'new' | 'related',
-  around: Partial<Surroundings>,
+  around: Partial<PacketContext>,
   icmpType?: number,
 ) {
   const protocol = icmpType === undefined ? 'TCP' : 'ICMP';

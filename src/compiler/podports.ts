@@ -23,17 +23,17 @@ import type { UnknownPods } from '../model/podcidrs.ts';
 import { icmpTypeIs, protocolIs, protocolNumberIs, verdict } from '../nft/match.ts';
 import { FRAGMENT, isFragment, isLaterFragment, nextHeaderIs } from '../nft/matchextension.ts';
 import {
-  asksOrAnswers,
   etherTypeIs,
   forBridgeItself,
   frameIsTo,
   hardwareSenderIn,
+  isArpRequestOrReply,
   senderIn,
-  senderIsNobody,
+  senderIsUnspecified,
 } from '../nft/matchframe.ts';
 import { interfaceIn, interfaceKindIs, packetTypeIs } from '../nft/matchinterface.ts';
 import type { BaseHook, Chain, Expr, NftRule, Table } from '../nft/ruleset.ts';
-import { exemptFrames, questionForAddress, untrackedFrames } from './beforepolicy.ts';
+import { dhcpRequest, exemptFrames, untrackedFrames } from './beforepolicy.ts';
 import { PORT_SETS, senderSets, setsBeside } from './portsets.ts';
 
 const CHAINS = {
@@ -76,17 +76,13 @@ const CHAINS_OF_PORTS: readonly Chain[] = [
       {
         exprs: [
           ...etherTypeIs('arp'),
-          ...asksOrAnswers(),
+          ...isArpRequestOrReply(),
           ...hardwareSenderIn('arp saddr ether', PORT_SETS.macs),
           verdict('goto', CHAINS.arp),
         ],
       },
       {
-        exprs: [
-          ...questionForAddress(),
-          ...hardwareSenderIn('ether saddr', PORT_SETS.macs),
-          verdict('accept'),
-        ],
+        exprs: [...dhcpRequest(), ...hardwareSenderIn('ether saddr', PORT_SETS.macs), verdict('accept')],
       },
       {
         exprs: [
@@ -108,7 +104,7 @@ const CHAINS_OF_PORTS: readonly Chain[] = [
   {
     name: CHAINS.arp,
     rules: [
-      { exprs: [...etherTypeIs('arp'), ...senderIsNobody('arp'), verdict('goto', CHAINS.probed)] },
+      { exprs: [...etherTypeIs('arp'), ...senderIsUnspecified('arp'), verdict('goto', CHAINS.probed)] },
       {
         exprs: [
           ...etherTypeIs('arp'),
@@ -200,7 +196,7 @@ function ofIcmpv6(): Chain[] {
           exprs: [
             ...icmpTypeIs('ip6', NEIGHBOUR.solicitation),
             ...etherTypeIs('ip6'),
-            ...senderIsNobody('ip6'),
+            ...senderIsUnspecified('ip6'),
             toAdvertised,
           ],
         },

@@ -56,7 +56,7 @@ export function tunnelsFromPods(family: Family, hook: 'forward' | 'input', links
  * Checks packets to the node or through it, whatever link they arrive by. Most of them are TCP, which costs one
  * compare.
  */
-export function tunnelsOfAnybody(family: Family, place: 'here' | 'through', links: Links): NftRule[] {
+export function tunnelsFromAnySource(family: Family, place: 'here' | 'through', links: Links): NftRule[] {
   if (links.podTunnels === 'allow') return [];
   const isNotTcp = protocolNumberIs(family, PROTOCOL_NUMBER.tcp, true);
   return [{ exprs: [...isNotTcp, verdict('jump', TUNNEL_CHAINS[place])] }];

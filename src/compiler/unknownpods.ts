@@ -30,7 +30,7 @@ export function deniedNetworks({ nodes }: Cluster, node: string, unknownPods: Un
 }
 
 /** The verdict in a pod map for a known pod that no policy affects in the direction. */
-export const OPEN: Record<Direction, NftVerdict> = {
+export const OPEN_VERDICT: Record<Direction, NftVerdict> = {
   egress: { kind: 'goto', chain: INGRESS_CHAIN },
   ingress: { kind: 'accept' },
 };
@@ -42,7 +42,7 @@ export function classChain({ verdict }: ElementValue): string | undefined {
     : undefined;
 }
 
-export type AskedIn = 'forward' | 'input' | typeof INGRESS_CHAIN;
+export type LookupPlace = 'forward' | 'input' | typeof INGRESS_CHAIN;
 
 /**
  * Drops packets from and to unknown pods. An address of the node itself in the pod network, such as a bridge's, belongs
@@ -52,10 +52,10 @@ export type AskedIn = 'forward' | 'input' | typeof INGRESS_CHAIN;
 export function unknownRules(
   family: Family,
   networks: readonly Cidr[],
-  place: AskedIn,
+  place: LookupPlace,
   field: AddressField,
 ): NftRule[] {
-  const also: Record<AskedIn, Expr[]> = {
+  const also: Record<LookupPlace, Expr[]> = {
     forward: [],
     input: notFromLoopback(),
     [INGRESS_CHAIN]: isForwarded(),

@@ -1,7 +1,7 @@
 /**
  * Parses the headers of an IPv4 or IPv6 packet. The bytes are untrusted and may be cut off anywhere: it never throws.
  */
-import { word } from '../lib/text/words.ts';
+import { readUint16 } from '../lib/text/words.ts';
 
 export interface IpPacket {
   readonly from: Uint8Array;
@@ -37,8 +37,8 @@ function readV4(bytes: Uint8Array): IpPacket | undefined {
     to: bytes.subarray(16, 20),
     number: bytes[9]!,
     at: Math.max(20, (bytes[0]! & 15) * 4),
-    end: word(bytes, 2),
-    fragment: fragmentOf(word(bytes, 6), 0x1fff, 0x2000),
+    end: readUint16(bytes, 2),
+    fragment: fragmentOf(readUint16(bytes, 6), 0x1fff, 0x2000),
     isCut: false,
   };
 }
@@ -46,13 +46,13 @@ function readV4(bytes: Uint8Array): IpPacket | undefined {
 /** RFC 8200 4; AH (RFC 4302) gives its length in words of four bytes. */
 function readV6(bytes: Uint8Array): IpPacket | undefined {
   if (bytes.length < 40) return undefined;
-  const length = word(bytes, 4); // zero if the packet is a batch of segments (GSO)
+  const length = readUint16(bytes, 4); // zero if the packet is a batch of segments (GSO)
   let number = bytes[6]!;
   let at = 40;
   let fragment: IpPacket['fragment'];
   for (let i = 0; i < MOST_EXTENSIONS && isExtension(number) && at + 8 <= bytes.length; i++) {
     const length = bytes[at + 1]!;
-    if (number === HEADER.fragment) fragment = fragmentOf(word(bytes, at + 2), 0xfff8, 1);
+    if (number === HEADER.fragment) fragment = fragmentOf(readUint16(bytes, at + 2), 0xfff8, 1);
     const size = number === HEADER.fragment ? 8 : number === HEADER.ah ? (length + 2) * 4 : (length + 1) * 8;
     number = bytes[at]!;
     at += size;

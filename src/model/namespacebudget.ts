@@ -12,14 +12,14 @@ import type { Problem } from './problem.ts';
  * For all policies of a namespace together: entries, counted as for one policy with one more for each policy, and
  * distinct pod selectors, each of which may be a set of thousands of addresses.
  */
-export interface Room {
+export interface NamespaceLimits {
   /** Policies with rules: all that select a pod are compiled together, and again whenever one of them is edited. */
   readonly policies: number;
   readonly entries: number;
   readonly selectors: number;
 }
 
-const ROOM: Room = { policies: 2_000, entries: 25_000, selectors: 1_000 };
+const ROOM: NamespaceLimits = { policies: 2_000, entries: 25_000, selectors: 1_000 };
 /** Beyond this, problems of one kind are counted and not listed. */
 const MOST_PROBLEMS = 200;
 
@@ -47,7 +47,7 @@ interface NamespacePolicies {
 
 export class NamespaceBudget {
   readonly #namespaces = new Map<string, NamespacePolicies>();
-  readonly #room: Room;
+  readonly #room: NamespaceLimits;
   /** The same list until a policy is refused that was not before, or the other way round. */
   #problems: readonly Problem[] | undefined = [];
 
@@ -133,7 +133,7 @@ export class NamespaceBudget {
  * come before it by name and are not refused; without a limit none is refused. This is one pass without intermediate
  * lists: a tenant may have ten thousand policies, and edit one of them all the time.
  */
-function decidedOtherwise(inOrder: readonly Entry[], room: Room | undefined): Entry[] {
+function decidedOtherwise(inOrder: readonly Entry[], room: NamespaceLimits | undefined): Entry[] {
   if (room === undefined) return inOrder.filter(({ isRefused }) => isRefused);
   const changed: Entry[] = [];
   const selectors = new Set<string>();
@@ -190,7 +190,7 @@ function count(counts: Map<string, number>, text: string, more: number): void {
   else counts.set(text, now);
 }
 
-function fits({ policies, entries, selectors }: Room, room: Room): boolean {
+function fits({ policies, entries, selectors }: NamespaceLimits, room: NamespaceLimits): boolean {
   return policies <= room.policies && entries <= room.entries && selectors <= room.selectors;
 }
 
@@ -209,7 +209,7 @@ function furtherOnes(refused: readonly Entry[]): Problem {
 }
 
 /** The text depends on the policy alone, so that an edit of one policy does not report the problems of all again. */
-function problemOf({ id, entries, selectors }: Entry, room: Room): Problem {
+function problemOf({ id, entries, selectors }: Entry, room: NamespaceLimits): Problem {
   const [namespace, name] = id.slice(id.indexOf(' ') + 1).split('/') as [string, string];
   return {
     severity: 'error',

@@ -11,7 +11,7 @@ export function countEntries(policy: Policy): number {
 }
 
 /** Matching this many pods against peers costs as much as compiling one entry. */
-export const ASKED_AS_ENTRY = 20;
+export const PODS_PER_ENTRY = 20;
 
 const counts = new WeakMap<readonly Rule[], number>();
 

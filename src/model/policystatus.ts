@@ -55,7 +55,7 @@ const WHY_NOTHING: Record<IsolateOnly, string> = {
 };
 
 /** Why the version in force allows nothing; undefined if its rules are those that its author wrote. */
-export function whyNothing({ isolateOnly }: Policy): string | undefined {
+export function whyNothingIsAllowed({ isolateOnly }: Policy): string | undefined {
   return isolateOnly && WHY_NOTHING[isolateOnly];
 }
 

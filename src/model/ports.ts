@@ -9,7 +9,7 @@ export type PortRange = Extract<PortMatch, { kind: 'range' }>;
 export type NumberedPort = Exclude<PortMatch, NamedPort>;
 
 /** C27: without a protocol, the port has the container port's own. */
-export function means({ name, protocol }: NamedPort, declared: ContainerPort): boolean {
+export function namedPortMatches({ name, protocol }: NamedPort, declared: ContainerPort): boolean {
   return declared.name === name && (protocol === undefined || declared.protocol === protocol);
 }
 

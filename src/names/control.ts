@@ -41,8 +41,8 @@ export const commandDestination = (command: Command): number => command & 0xffff
  * The commands of a set: an even number adds an element, and the next odd one deletes it. They are larger than all
  * other commands.
  */
-export function commandOf(digest: number): Command {
+export function learnCommandOf(digest: number): Command {
   return ((digest | 0x8000_0000) & ~1) >>> 0;
 }
 
-export const toForget = (learn: Command): Command => learn + 1;
+export const forgetCommandOf = (learn: Command): Command => learn + 1;

@@ -3,7 +3,7 @@
  * hostile: it never throws, and takes time linear in the length of the message.
  */
 
-import { longWord, word } from '../lib/text/words.ts';
+import { readUint16, readUint32 } from '../lib/text/words.ts';
 import { type Address, addressFromBytes } from '../model/address.ts';
 import { METADATA_SERVICES } from '../model/metadataservices.ts';
 
@@ -31,25 +31,26 @@ const CLASS_IN = 1;
 /** Undefined if it is not an answer to one question for addresses, or cannot be parsed: then nothing is learnt. */
 export function readAnswer(message: Uint8Array): DnsAnswer | undefined {
   if (message.length < HEADER) return undefined;
-  const flags = word(message, 2);
-  if ((flags & RESPONSE.mask) !== RESPONSE.value || word(message, 4) !== 1) return undefined;
+  const flags = readUint16(message, 2);
+  if ((flags & RESPONSE.mask) !== RESPONSE.value || readUint16(message, 4) !== 1) return undefined;
   const question = readQuestion(message);
   if (question === undefined) return undefined;
   const { asked, type } = question;
-  const records = readRecords(message, asked, word(message, 6), type, (flags & TRUNCATED) !== 0);
+  const records = readRecords(message, asked, readUint16(message, 6), type, (flags & TRUNCATED) !== 0);
   return records && answerFrom(asked.name, records);
 }
 
 /** How many records have to be looked at to parse it, at most. */
 export function mostRecordsOf(message: Uint8Array): number {
-  return Math.min(word(message, 6), MOST_RECORDS, Math.floor(message.length / LEAST_RECORD));
+  return Math.min(readUint16(message, 6), MOST_RECORDS, Math.floor(message.length / LEAST_RECORD));
 }
 
 function readQuestion(message: Uint8Array) {
   const asked = readDomainName(message, HEADER);
   if (asked === undefined || asked.end + 4 > message.length) return undefined;
-  const type = word(message, asked.end);
-  if ((type !== TYPE.A && type !== TYPE.AAAA) || word(message, asked.end + 2) !== CLASS_IN) return undefined;
+  const type = readUint16(message, asked.end);
+  if ((type !== TYPE.A && type !== TYPE.AAAA) || readUint16(message, asked.end + 2) !== CLASS_IN)
+    return undefined;
   return { asked: { name: asked.name, start: HEADER, end: asked.end + 4 }, type };
 }
 
@@ -242,19 +243,19 @@ function readOwner(
   start: number,
   { name, start: askedAt }: AskedName,
 ): ReadName | undefined {
-  const isAsked = word(message, start) === (POINTER_WORD | askedAt);
+  const isAsked = readUint16(message, start) === (POINTER_WORD | askedAt);
   return isAsked ? { name, end: start + 2 } : readDomainName(message, start);
 }
 
 /** Returns the offset of the next record. */
 function readRecord(message: Uint8Array, owner: ReadName, type: number, found: Found): number | undefined {
   if (owner.end + 10 > message.length) return undefined;
-  const recordType = word(message, owner.end);
-  const length = word(message, owner.end + 8);
+  const recordType = readUint16(message, owner.end);
+  const length = readUint16(message, owner.end + 8);
   const data = owner.end + 10;
   if (data + length > message.length) return undefined;
-  if (word(message, owner.end + 2) !== CLASS_IN) return data + length;
-  const ttlSeconds = ttlOf(longWord(message, owner.end + 4));
+  if (readUint16(message, owner.end + 2) !== CLASS_IN) return data + length;
+  const ttlSeconds = ttlOf(readUint32(message, owner.end + 4));
   if (recordType === TYPE.CNAME) {
     const target = readDomainName(message, data);
     if (target === undefined || target.end !== data + length) return undefined;

@@ -1,6 +1,6 @@
 /** Parses an IPv4 or IPv6 packet as far as is needed to find DNS in it. The bytes are untrusted: it never throws. */
 
-import { longWord, word } from '../lib/text/words.ts';
+import { readUint16, readUint32 } from '../lib/text/words.ts';
 import { type Address, addressFromBytes } from '../model/address.ts';
 import { type IpPacket, readIpPacket } from '../model/ippacket.ts';
 import { PROTOCOL_NUMBER } from '../model/ipprotocol.ts';
@@ -29,7 +29,7 @@ export function readPacket(bytes: Uint8Array): Transport | undefined {
   if (body.length < LEAST) return undefined;
   if (found.number === TCP) return readTcp(found, body);
   if (found.number !== UDP) return undefined;
-  const end = Math.max(LEAST, Math.min(word(body, 4) || body.length, body.length));
+  const end = Math.max(LEAST, Math.min(readUint16(body, 4) || body.length, body.length));
   return { ...endsOf(found, body), payload: body.subarray(LEAST, end) };
 }
 
@@ -37,12 +37,12 @@ function readTcp(found: IpPacket, body: Uint8Array): Transport | undefined {
   const header = ((body[12] ?? 0) >> 4) * 4;
   if (header < 20 || header > body.length) return undefined;
   const flags = body[13]!;
-  const sequence = longWord(body, 4);
+  const sequence = readUint32(body, 4);
   const tcp = { sequence, syn: (flags & SYN) !== 0, ends: (flags & FIN_OR_RST) !== 0 };
   return { ...endsOf(found, body), payload: body.subarray(header), tcp };
 }
 
 function endsOf({ from, to }: IpPacket, body: Uint8Array) {
   const [source, target] = [addressFromBytes(from), addressFromBytes(to)];
-  return { from: source, to: target, sourcePort: word(body, 0), port: word(body, 2) };
+  return { from: source, to: target, sourcePort: readUint16(body, 0), port: readUint16(body, 2) };
 }

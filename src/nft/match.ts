@@ -19,7 +19,7 @@ export const CT_STATUS = { dnat: 0x20 } as const;
 export const TCP_FLAGS = { fin: 1, syn: 2, rst: 4, psh: 8, ack: 16 } as const;
 
 /** The register that matches of one field use. */
-export const FIRST: Register = 0;
+export const FIRST_REGISTER: Register = 0;
 
 export const addressType = (family: Family): FieldType => (family === 'ip' ? 'ipv4_addr' : 'ipv6_addr');
 
@@ -37,9 +37,15 @@ export function isTranslated(): Expr[] {
 
 function ctAny(key: 'state' | 'status', bits: number): Expr[] {
   return [
-    { kind: 'ct', key, dreg: FIRST },
-    { kind: 'bitwise', sreg: FIRST, dreg: FIRST, mask: littleEndian32(bits), xor: '00000000' },
-    { kind: 'cmp', sreg: FIRST, op: 'neq', data: '00000000' },
+    { kind: 'ct', key, dreg: FIRST_REGISTER },
+    {
+      kind: 'bitwise',
+      sreg: FIRST_REGISTER,
+      dreg: FIRST_REGISTER,
+      mask: littleEndian32(bits),
+      xor: '00000000',
+    },
+    { kind: 'cmp', sreg: FIRST_REGISTER, op: 'neq', data: '00000000' },
   ];
 }
 
@@ -59,19 +65,30 @@ export const ADDRESS_TYPE = {
 /** `fib daddr type local`, `fib saddr type != unicast`. */
 export function addressTypeIs(field: AddressField, type: keyof typeof ADDRESS_TYPE, invert = false): Expr[] {
   return [
-    { kind: 'fib', result: 'type', flags: [field], dreg: FIRST },
-    { kind: 'cmp', sreg: FIRST, op: invert ? 'neq' : 'eq', data: littleEndian32(ADDRESS_TYPE[type]) },
+    { kind: 'fib', result: 'type', flags: [field], dreg: FIRST_REGISTER },
+    {
+      kind: 'cmp',
+      sreg: FIRST_REGISTER,
+      op: invert ? 'neq' : 'eq',
+      data: littleEndian32(ADDRESS_TYPE[type]),
+    },
   ];
 }
 
 /** `ip saddr @set`, `ip daddr != @set`. */
 export function addressIn(family: Family, field: AddressField, set: string, invert = false): Expr[] {
-  return [loadAddress(family, field, FIRST), { kind: 'lookup', set, sreg: FIRST, vmap: false, invert }];
+  return [
+    loadAddress(family, field, FIRST_REGISTER),
+    { kind: 'lookup', set, sreg: FIRST_REGISTER, vmap: false, invert },
+  ];
 }
 
 /** `ip saddr vmap @map`. */
 export function addressVmap(family: Family, field: AddressField, set: string): Expr[] {
-  return [loadAddress(family, field, FIRST), { kind: 'lookup', set, sreg: FIRST, vmap: true, invert: false }];
+  return [
+    loadAddress(family, field, FIRST_REGISTER),
+    { kind: 'lookup', set, sreg: FIRST_REGISTER, vmap: true, invert: false },
+  ];
 }
 
 /** `ip saddr 10.0.0.0/8`, `ip daddr != 10.1.0.0/16`. A /0 matches every packet, so it needs no expression. */
@@ -84,16 +101,16 @@ export function addressInNetwork(cidr: Cidr, field: AddressField, invert = false
       : [
           {
             kind: 'bitwise',
-            sreg: FIRST,
-            dreg: FIRST,
+            sreg: FIRST_REGISTER,
+            dreg: FIRST_REGISTER,
             mask: prefixMask(cidr.prefix, bits),
             xor: '00'.repeat(bits / 8),
           },
         ];
   return [
-    loadAddress(cidr.family, field, FIRST),
+    loadAddress(cidr.family, field, FIRST_REGISTER),
     ...masked,
-    { kind: 'cmp', sreg: FIRST, op: invert ? 'neq' : 'eq', data: toHex(addressBytes(cidr.base)) },
+    { kind: 'cmp', sreg: FIRST_REGISTER, op: invert ? 'neq' : 'eq', data: toHex(addressBytes(cidr.base)) },
   ];
 }
 
@@ -104,10 +121,10 @@ export function protocolIs(family: Family, protocol: keyof typeof PROTOCOL_NUMBE
 
 /** `th dport 1000-2000` as two compares (cheaper than the range expression), or one compare for a single port. */
 export function destinationPort(first: number, last: number): Expr[] {
-  const load = loadDestinationPort(FIRST);
+  const load = loadDestinationPort(FIRST_REGISTER);
   const compare = (op: CmpOp, port: number): Expr => ({
     kind: 'cmp',
-    sreg: FIRST,
+    sreg: FIRST_REGISTER,
     op,
     data: bigEndian16(port),
   });
@@ -117,22 +134,25 @@ export function destinationPort(first: number, last: number): Expr[] {
 /** `th dport @set`. */
 export function destinationPortIn(set: string): Expr[] {
   return [
-    { kind: 'payload', base: 'transport', offset: 2, length: 2, dreg: FIRST },
-    { kind: 'lookup', set, sreg: FIRST, vmap: false, invert: false },
+    { kind: 'payload', base: 'transport', offset: 2, length: 2, dreg: FIRST_REGISTER },
+    { kind: 'lookup', set, sreg: FIRST_REGISTER, vmap: false, invert: false },
   ];
 }
 
 /** `ip protocol 47`, `meta l4proto != 58`. */
 export function protocolNumberIs(family: Family, number: number, invert = false): Expr[] {
   const op = invert ? 'neq' : 'eq';
-  return [loadProtocol(family, FIRST), { kind: 'cmp', sreg: FIRST, op, data: toHex([number]) }];
+  return [
+    loadProtocol(family, FIRST_REGISTER),
+    { kind: 'cmp', sreg: FIRST_REGISTER, op, data: toHex([number]) },
+  ];
 }
 
 /** `ip protocol . th dport vmap @map`. */
 export function protocolPortVmap(family: Family, set: string): Expr[] {
   return [
-    ...loadProtocolPort(family, FIRST),
-    { kind: 'lookup', set, sreg: FIRST, vmap: true, invert: false },
+    ...loadProtocolPort(family, FIRST_REGISTER),
+    { kind: 'lookup', set, sreg: FIRST_REGISTER, vmap: true, invert: false },
   ];
 }
 
@@ -141,34 +161,37 @@ export function protocolPortVmap(family: Family, set: string): Expr[] {
  * offset.
  */
 export function destinationPortVmap(set: string): Expr[] {
-  return [loadDestinationPort(FIRST), { kind: 'lookup', set, sreg: FIRST, vmap: true, invert: false }];
+  return [
+    loadDestinationPort(FIRST_REGISTER),
+    { kind: 'lookup', set, sreg: FIRST_REGISTER, vmap: true, invert: false },
+  ];
 }
 
 /** `ip daddr . ip protocol . th dport @set`. */
 export function addressProtocolPortIn(family: Family, field: AddressField, set: string): Expr[] {
   return [
-    loadAddress(family, field, FIRST),
-    ...loadProtocolPort(family, FIRST + addressBits(family) / 32),
-    { kind: 'lookup', set, sreg: FIRST, vmap: false, invert: false },
+    loadAddress(family, field, FIRST_REGISTER),
+    ...loadProtocolPort(family, FIRST_REGISTER + addressBits(family) / 32),
+    { kind: 'lookup', set, sreg: FIRST_REGISTER, vmap: false, invert: false },
   ];
 }
 
 /** `ip saddr . ip daddr @set`. */
 export function addressPairIn(family: Family, set: string): Expr[] {
   return [
-    loadAddress(family, 'saddr', FIRST),
-    loadAddress(family, 'daddr', FIRST + addressBits(family) / 32),
-    { kind: 'lookup', set, sreg: FIRST, vmap: false, invert: false },
+    loadAddress(family, 'saddr', FIRST_REGISTER),
+    loadAddress(family, 'daddr', FIRST_REGISTER + addressBits(family) / 32),
+    { kind: 'lookup', set, sreg: FIRST_REGISTER, vmap: false, invert: false },
   ];
 }
 
 /** `dnat to ip protocol . th dport map @map`, of addresses and ports. */
 export function redirectByPort(family: Family, map: string): Expr[] {
-  const port = FIRST + addressBits(family) / 32;
+  const port = FIRST_REGISTER + addressBits(family) / 32;
   return [
-    ...loadProtocolPort(family, FIRST),
-    { kind: 'lookup', set: map, sreg: FIRST, vmap: false, invert: false, dreg: FIRST },
-    { kind: 'nat', type: 'dnat', family, address: FIRST, port },
+    ...loadProtocolPort(family, FIRST_REGISTER),
+    { kind: 'lookup', set: map, sreg: FIRST_REGISTER, vmap: false, invert: false, dreg: FIRST_REGISTER },
+    { kind: 'nat', type: 'dnat', family, address: FIRST_REGISTER, port },
   ];
 }
 
@@ -181,22 +204,22 @@ export function limitOver(rate: Rate): Expr {
 
 /** Loads `ip saddr` into the register that `inSet` and `update` use. */
 export function loadSource(family: Family): Expr {
-  return loadAddress(family, 'saddr', FIRST);
+  return loadAddress(family, 'saddr', FIRST_REGISTER);
 }
 
 /** Loads `meta iif` into the same register. */
-export function loadLink(): Expr {
-  return { kind: 'meta', key: 'iif', dreg: FIRST };
+export function loadInputInterface(): Expr {
+  return { kind: 'meta', key: 'iif', dreg: FIRST_REGISTER };
 }
 
 /** `… @set`. */
 export function inSet(set: string): Expr {
-  return { kind: 'lookup', set, sreg: FIRST, vmap: false, invert: false };
+  return { kind: 'lookup', set, sreg: FIRST_REGISTER, vmap: false, invert: false };
 }
 
 /** `update @set { … }`; with `over`, `limit rate over 5/second …`: matches packets whose key exceeds the rate. */
 export function update(set: string, how: Pick<ExprOf<'dynset'>, 'over' | 'timeoutMs'> = {}): Expr {
-  return { kind: 'dynset', op: 'update', set, sreg: FIRST, ...how };
+  return { kind: 'dynset', op: 'update', set, sreg: FIRST_REGISTER, ...how };
 }
 
 /** `log prefix "…" group 7 snaplen 128`. */
@@ -212,8 +235,8 @@ export function masquerade(): Expr {
 /** `ip6 hoplimit != 255`, `ip ttl < 2`. */
 export function hopsLeft(family: Family, op: CmpOp, hops: number): Expr[] {
   return [
-    { kind: 'payload', base: 'network', offset: family === 'ip' ? 8 : 7, length: 1, dreg: FIRST },
-    { kind: 'cmp', sreg: FIRST, op, data: toHex([hops]) },
+    { kind: 'payload', base: 'network', offset: family === 'ip' ? 8 : 7, length: 1, dreg: FIRST_REGISTER },
+    { kind: 'cmp', sreg: FIRST_REGISTER, op, data: toHex([hops]) },
   ];
 }
 
@@ -221,8 +244,8 @@ export function hopsLeft(family: Family, op: CmpOp, hops: number): Expr[] {
 export function icmpTypeIs(family: Family, type: number, invert = false): Expr[] {
   return [
     ...protocolIs(family, ICMP_OF[family]),
-    { kind: 'payload', base: 'transport', offset: 0, length: 1, dreg: FIRST },
-    { kind: 'cmp', sreg: FIRST, op: invert ? 'neq' : 'eq', data: toHex([type]) },
+    { kind: 'payload', base: 'transport', offset: 0, length: 1, dreg: FIRST_REGISTER },
+    { kind: 'cmp', sreg: FIRST_REGISTER, op: invert ? 'neq' : 'eq', data: toHex([type]) },
   ];
 }
 
@@ -230,9 +253,9 @@ export function icmpTypeIs(family: Family, type: number, invert = false): Expr[]
 export function icmpTypesAre(family: Family, first: number, last: number): Expr[] {
   return [
     ...protocolIs(family, ICMP_OF[family]),
-    { kind: 'payload', base: 'transport', offset: 0, length: 1, dreg: FIRST },
-    { kind: 'cmp', sreg: FIRST, op: 'gte', data: toHex([first]) },
-    { kind: 'cmp', sreg: FIRST, op: 'lte', data: toHex([last]) },
+    { kind: 'payload', base: 'transport', offset: 0, length: 1, dreg: FIRST_REGISTER },
+    { kind: 'cmp', sreg: FIRST_REGISTER, op: 'gte', data: toHex([first]) },
+    { kind: 'cmp', sreg: FIRST_REGISTER, op: 'lte', data: toHex([last]) },
   ];
 }
 
@@ -311,9 +334,15 @@ export function notOpeningTcp(family: Family): Expr[] {
   const { fin, syn, rst, ack } = TCP_FLAGS;
   return [
     ...protocolIs(family, 'tcp'),
-    { kind: 'payload', base: 'transport', offset: 13, length: 1, dreg: FIRST },
-    { kind: 'bitwise', sreg: FIRST, dreg: FIRST, mask: toHex([fin | syn | rst | ack]), xor: '00' },
-    { kind: 'cmp', sreg: FIRST, op: 'neq', data: toHex([syn]) },
+    { kind: 'payload', base: 'transport', offset: 13, length: 1, dreg: FIRST_REGISTER },
+    {
+      kind: 'bitwise',
+      sreg: FIRST_REGISTER,
+      dreg: FIRST_REGISTER,
+      mask: toHex([fin | syn | rst | ack]),
+      xor: '00',
+    },
+    { kind: 'cmp', sreg: FIRST_REGISTER, op: 'neq', data: toHex([syn]) },
   ];
 }
 
@@ -324,24 +353,24 @@ export function notOpeningTcp(family: Family): Expr[] {
 export function notOpeningSctp(family: Family): Expr[] {
   return [
     ...protocolIs(family, 'sctp'),
-    { kind: 'payload', base: 'transport', offset: 12, length: 1, dreg: FIRST },
-    { kind: 'cmp', sreg: FIRST, op: 'neq', data: toHex([SCTP_INIT]) },
+    { kind: 'payload', base: 'transport', offset: 12, length: 1, dreg: FIRST_REGISTER },
+    { kind: 'cmp', sreg: FIRST_REGISTER, op: 'neq', data: toHex([SCTP_INIT]) },
   ];
 }
 
 /** `ct state != new`. A packet has exactly one state. */
 export function ctStateIsNot(state: keyof typeof CT_STATE): Expr[] {
   return [
-    { kind: 'ct', key: 'state', dreg: FIRST },
-    { kind: 'cmp', sreg: FIRST, op: 'neq', data: littleEndian32(CT_STATE[state]) },
+    { kind: 'ct', key: 'state', dreg: FIRST_REGISTER },
+    { kind: 'cmp', sreg: FIRST_REGISTER, op: 'neq', data: littleEndian32(CT_STATE[state]) },
   ];
 }
 
 /** `icmp code 1`; the type has to be matched before. */
 export function icmpCodeIs(code: number): Expr[] {
   return [
-    { kind: 'payload', base: 'transport', offset: 1, length: 1, dreg: FIRST },
-    { kind: 'cmp', sreg: FIRST, op: 'eq', data: toHex([code]) },
+    { kind: 'payload', base: 'transport', offset: 1, length: 1, dreg: FIRST_REGISTER },
+    { kind: 'cmp', sreg: FIRST_REGISTER, op: 'eq', data: toHex([code]) },
   ];
 }
 
@@ -351,16 +380,16 @@ export function rememberSender(family: Family, set: string): Expr[] {
 }
 
 /** `ip saddr . ct original ip saddr @set`: matches if the two addresses are equal and the set has the pair. */
-export function senderIsEnd(family: Family, direction: 'original' | 'reply', set: string): Expr[] {
+export function senderIsConnectionEnd(family: Family, direction: 'original' | 'reply', set: string): Expr[] {
   const end: Expr = { kind: 'ct', key: `${direction} ${family} saddr`, dreg: second(family) };
-  return [...beside(family, end), { kind: 'lookup', set, sreg: FIRST, vmap: false, invert: false }];
+  return [...beside(family, end), { kind: 'lookup', set, sreg: FIRST_REGISTER, vmap: false, invert: false }];
 }
 
 /** `ip saddr . …`. */
 function beside(family: Family, other: Expr): Expr[] {
-  return [loadAddress(family, 'saddr', FIRST), other];
+  return [loadAddress(family, 'saddr', FIRST_REGISTER), other];
 }
 
 function second(family: Family): number {
-  return FIRST + addressBits(family) / 32;
+  return FIRST_REGISTER + addressBits(family) / 32;
 }

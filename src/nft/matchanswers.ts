@@ -1,65 +1,71 @@
 /** Builders for the rules that recognize DNS answers to pods, and for rules that change a dynamic set. */
 import { addressBits } from '../model/address.ts';
 import { PROTOCOL_NUMBER } from '../model/ipprotocol.ts';
-import { bigEndian16, FIRST, littleEndian32, loadAddress, loadPort, toHex } from './match.ts';
+import { bigEndian16, FIRST_REGISTER, littleEndian32, loadAddress, loadPort, toHex } from './match.ts';
 import type { Expr, Family, QueueBy } from './ruleset.ts';
 
 /** `ct direction reply`: the packet is a reply. IP_CT_DIR_REPLY is 1, in one byte. */
-export function answers(): Expr[] {
+export function isReply(): Expr[] {
   return [
-    { kind: 'ct', key: 'direction', dreg: FIRST },
-    { kind: 'cmp', sreg: FIRST, op: 'eq', data: '01' },
+    { kind: 'ct', key: 'direction', dreg: FIRST_REGISTER },
+    { kind: 'cmp', sreg: FIRST_REGISTER, op: 'eq', data: '01' },
   ];
 }
 
 /** `ct original proto-dst 53`, for TCP and UDP: the protocol has to be matched before, or nft cannot list the rule. */
-export function askedPort(port: number): Expr[] {
+export function originalPortIs(port: number): Expr[] {
   return [
-    { kind: 'ct', key: 'original proto-dst', dreg: FIRST },
-    { kind: 'cmp', sreg: FIRST, op: 'eq', data: bigEndian16(port) },
+    { kind: 'ct', key: 'original proto-dst', dreg: FIRST_REGISTER },
+    { kind: 'cmp', sreg: FIRST_REGISTER, op: 'eq', data: bigEndian16(port) },
   ];
 }
 
 /** `ct original ip daddr @set`: the address that the connection was opened to, before any translation. */
-export function askedAddressIn(family: Family, set: string): Expr[] {
+export function originalDestinationIn(family: Family, set: string): Expr[] {
   return [
-    { kind: 'ct', key: `original ${family} daddr`, dreg: FIRST },
-    { kind: 'lookup', set, sreg: FIRST, vmap: false, invert: false },
+    { kind: 'ct', key: `original ${family} daddr`, dreg: FIRST_REGISTER },
+    { kind: 'lookup', set, sreg: FIRST_REGISTER, vmap: false, invert: false },
   ];
 }
 
 /** `meta l4proto udp`, in both families. */
 export function l4ProtocolIs(protocol: keyof typeof PROTOCOL_NUMBER): Expr[] {
   return [
-    { kind: 'meta', key: 'l4proto', dreg: FIRST },
-    { kind: 'cmp', sreg: FIRST, op: 'eq', data: toHex([PROTOCOL_NUMBER[protocol]]) },
+    { kind: 'meta', key: 'l4proto', dreg: FIRST_REGISTER },
+    { kind: 'cmp', sreg: FIRST_REGISTER, op: 'eq', data: toHex([PROTOCOL_NUMBER[protocol]]) },
   ];
 }
 
 /** `meta mark != 0x534c5543`. */
 export function markIsNot(mark: number): Expr[] {
   return [
-    { kind: 'meta', key: 'mark', dreg: FIRST },
-    { kind: 'cmp', sreg: FIRST, op: 'neq', data: littleEndian32(mark) },
+    { kind: 'meta', key: 'mark', dreg: FIRST_REGISTER },
+    { kind: 'cmp', sreg: FIRST_REGISTER, op: 'neq', data: littleEndian32(mark) },
   ];
 }
 
 /** `th sport 53`. */
 export function sourcePortIs(port: number): Expr[] {
-  return [loadPort('sport', FIRST), { kind: 'cmp', sreg: FIRST, op: 'eq', data: bigEndian16(port) }];
+  return [
+    loadPort('sport', FIRST_REGISTER),
+    { kind: 'cmp', sreg: FIRST_REGISTER, op: 'eq', data: bigEndian16(port) },
+  ];
 }
 
 /** `th sport != @set`. */
 export function sourcePortIn(set: string, invert = false): Expr[] {
-  return [loadPort('sport', FIRST), { kind: 'lookup', set, sreg: FIRST, vmap: false, invert }];
+  return [
+    loadPort('sport', FIRST_REGISTER),
+    { kind: 'lookup', set, sreg: FIRST_REGISTER, vmap: false, invert },
+  ];
 }
 
 /** `th sport . th dport vmap @map`. */
 export function portsVmap(map: string): Expr[] {
   return [
-    loadPort('sport', FIRST),
-    loadPort('dport', FIRST + 1),
-    { kind: 'lookup', set: map, sreg: FIRST, vmap: true, invert: false },
+    loadPort('sport', FIRST_REGISTER),
+    loadPort('dport', FIRST_REGISTER + 1),
+    { kind: 'lookup', set: map, sreg: FIRST_REGISTER, vmap: true, invert: false },
   ];
 }
 
@@ -67,20 +73,20 @@ export type DynsetChange = Pick<Expr & { kind: 'dynset' }, 'op' | 'set' | 'timeo
 
 /** `update @set { th dport timeout 2s }`. */
 export function changeDestinationPort(change: DynsetChange): Expr[] {
-  return [loadPort('dport', FIRST), { kind: 'dynset', ...change, sreg: FIRST }];
+  return [loadPort('dport', FIRST_REGISTER), { kind: 'dynset', ...change, sreg: FIRST_REGISTER }];
 }
 
 /** `update @set { ip daddr limit rate over 1000/second burst 2000 packets }`. */
 export function changeDestination(family: Family, change: DynsetChange): Expr[] {
-  return [loadAddress(family, 'daddr', FIRST), { kind: 'dynset', ...change, sreg: FIRST }];
+  return [loadAddress(family, 'daddr', FIRST_REGISTER), { kind: 'dynset', ...change, sreg: FIRST_REGISTER }];
 }
 
 /** `update @set { ip daddr . ip saddr timeout 10m }`. */
-export function changeAnswered(family: Family, change: DynsetChange): Expr[] {
+export function changeAddressPair(family: Family, change: DynsetChange): Expr[] {
   return [
-    loadAddress(family, 'daddr', FIRST),
-    loadAddress(family, 'saddr', FIRST + addressBits(family) / 32),
-    { kind: 'dynset', ...change, sreg: FIRST },
+    loadAddress(family, 'daddr', FIRST_REGISTER),
+    loadAddress(family, 'saddr', FIRST_REGISTER + addressBits(family) / 32),
+    { kind: 'dynset', ...change, sreg: FIRST_REGISTER },
   ];
 }
 

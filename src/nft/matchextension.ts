@@ -1,12 +1,12 @@
 /** Builders for matches of IPv6 extension headers. */
-import { FIRST, toHex } from './match.ts';
+import { FIRST_REGISTER, toHex } from './match.ts';
 import type { Expr } from './ruleset.ts';
 
 /** `ip6 nexthdr 6`: the byte of the fixed header, which is cheap to read. */
 export function nextHeaderIs(number: number, invert = false): Expr[] {
   return [
-    { kind: 'payload', base: 'network', offset: 6, length: 1, dreg: FIRST },
-    { kind: 'cmp', sreg: FIRST, op: invert ? 'neq' : 'eq', data: toHex([number]) },
+    { kind: 'payload', base: 'network', offset: 6, length: 1, dreg: FIRST_REGISTER },
+    { kind: 'cmp', sreg: FIRST_REGISTER, op: invert ? 'neq' : 'eq', data: toHex([number]) },
   ];
 }
 
@@ -15,8 +15,8 @@ export const FRAGMENT = 44;
 /** `exthdr frag exists`: a fragment, wherever the fragment header is in the chain of extension headers. */
 export function isFragment(): Expr[] {
   return [
-    { kind: 'exthdr', type: FRAGMENT, dreg: FIRST },
-    { kind: 'cmp', sreg: FIRST, op: 'eq', data: '01' },
+    { kind: 'exthdr', type: FRAGMENT, dreg: FIRST_REGISTER },
+    { kind: 'cmp', sreg: FIRST_REGISTER, op: 'eq', data: '01' },
   ];
 }
 
@@ -24,8 +24,8 @@ export function isFragment(): Expr[] {
 export function isLaterFragment(): Expr[] {
   return [
     ...nextHeaderIs(FRAGMENT),
-    { kind: 'payload', base: 'network', offset: 42, length: 2, dreg: FIRST },
-    { kind: 'bitwise', sreg: FIRST, dreg: FIRST, mask: 'fff8', xor: '0000' },
-    { kind: 'cmp', sreg: FIRST, op: 'neq', data: '0000' },
+    { kind: 'payload', base: 'network', offset: 42, length: 2, dreg: FIRST_REGISTER },
+    { kind: 'bitwise', sreg: FIRST_REGISTER, dreg: FIRST_REGISTER, mask: 'fff8', xor: '0000' },
+    { kind: 'cmp', sreg: FIRST_REGISTER, op: 'neq', data: '0000' },
   ];
 }

@@ -1,6 +1,6 @@
 /** Builders for matches of Ethernet frames in the bridge table: their type, and the sender that they state. */
 import type { Family } from '../model/address.ts';
-import { bigEndian16, FIRST, toHex } from './match.ts';
+import { bigEndian16, FIRST_REGISTER, toHex } from './match.ts';
 import type { Expr } from './ruleset.ts';
 
 /** `linux/if_ether.h`. A frame with a VLAN tag has the type of the tag. */
@@ -9,8 +9,8 @@ export const ETHER_TYPE = { ip: [0x08, 0x00], arp: [0x08, 0x06], ip6: [0x86, 0xd
 /** `ether type arp`. */
 export function etherTypeIs(type: keyof typeof ETHER_TYPE): Expr[] {
   return [
-    { kind: 'payload', base: 'link', offset: 12, length: 2, dreg: FIRST },
-    { kind: 'cmp', sreg: FIRST, op: 'eq', data: toHex(ETHER_TYPE[type]) },
+    { kind: 'payload', base: 'link', offset: 12, length: 2, dreg: FIRST_REGISTER },
+    { kind: 'cmp', sreg: FIRST_REGISTER, op: 'eq', data: toHex(ETHER_TYPE[type]) },
   ];
 }
 
@@ -20,17 +20,23 @@ export function etherTypeIs(type: keyof typeof ETHER_TYPE): Expr[] {
  */
 export function forBridgeItself(): Expr[] {
   return [
-    { kind: 'payload', base: 'link', offset: 0, length: 6, dreg: FIRST },
-    { kind: 'bitwise', sreg: FIRST, dreg: FIRST, mask: 'fffffffffff0', xor: '000000000000' },
-    { kind: 'cmp', sreg: FIRST, op: 'eq', data: '0180c2000000' },
+    { kind: 'payload', base: 'link', offset: 0, length: 6, dreg: FIRST_REGISTER },
+    {
+      kind: 'bitwise',
+      sreg: FIRST_REGISTER,
+      dreg: FIRST_REGISTER,
+      mask: 'fffffffffff0',
+      xor: '000000000000',
+    },
+    { kind: 'cmp', sreg: FIRST_REGISTER, op: 'eq', data: '0180c2000000' },
   ];
 }
 
 /** `ether daddr @set`. */
 export function frameIsTo(set: string): Expr[] {
   return [
-    { kind: 'payload', base: 'link', offset: 0, length: 6, dreg: FIRST },
-    { kind: 'lookup', set, sreg: FIRST, vmap: false, invert: false },
+    { kind: 'payload', base: 'link', offset: 0, length: 6, dreg: FIRST_REGISTER },
+    { kind: 'lookup', set, sreg: FIRST_REGISTER, vmap: false, invert: false },
   ];
 }
 
@@ -44,18 +50,18 @@ export function hardwareSenderIn(claim: 'ether saddr' | 'arp saddr ether', set: 
     offset: claim === 'ether saddr' ? 6 : 8,
   } as const;
   return [
-    { kind: 'meta', key: 'iif', dreg: FIRST },
-    { kind: 'payload', ...place, length: 6, dreg: FIRST + 1 },
-    { kind: 'lookup', set, sreg: FIRST, vmap: false, invert: false },
+    { kind: 'meta', key: 'iif', dreg: FIRST_REGISTER },
+    { kind: 'payload', ...place, length: 6, dreg: FIRST_REGISTER + 1 },
+    { kind: 'lookup', set, sreg: FIRST_REGISTER, vmap: false, invert: false },
   ];
 }
 
 /** `arp operation 1-2`: a request or a reply (RFC 826). */
-export function asksOrAnswers(): Expr[] {
+export function isArpRequestOrReply(): Expr[] {
   return [
-    { kind: 'payload', base: 'network', offset: 6, length: 2, dreg: FIRST },
-    { kind: 'cmp', sreg: FIRST, op: 'gte', data: bigEndian16(1) },
-    { kind: 'cmp', sreg: FIRST, op: 'lte', data: bigEndian16(2) },
+    { kind: 'payload', base: 'network', offset: 6, length: 2, dreg: FIRST_REGISTER },
+    { kind: 'cmp', sreg: FIRST_REGISTER, op: 'gte', data: bigEndian16(1) },
+    { kind: 'cmp', sreg: FIRST_REGISTER, op: 'lte', data: bigEndian16(2) },
   ];
 }
 
@@ -78,19 +84,19 @@ const CLAIMS: Readonly<Record<Claim, Pick<Expr & { kind: 'payload' }, 'base' | '
 export function senderIn(family: Family, claim: Claim, set: string): Expr[] {
   const length = family === 'ip' ? 4 : 16;
   return [
-    { kind: 'meta', key: 'iif', dreg: FIRST },
-    { kind: 'payload', base: 'link', offset: 6, length: 6, dreg: FIRST + 1 },
-    { kind: 'payload', ...CLAIMS[claim], length, dreg: FIRST + 3 },
-    { kind: 'lookup', set, sreg: FIRST, vmap: false, invert: false },
+    { kind: 'meta', key: 'iif', dreg: FIRST_REGISTER },
+    { kind: 'payload', base: 'link', offset: 6, length: 6, dreg: FIRST_REGISTER + 1 },
+    { kind: 'payload', ...CLAIMS[claim], length, dreg: FIRST_REGISTER + 3 },
+    { kind: 'lookup', set, sreg: FIRST_REGISTER, vmap: false, invert: false },
   ];
 }
 
 /** `arp saddr ip 0.0.0.0`, `ip6 saddr ::`: the sender has no address yet. */
-export function senderIsNobody(type: 'arp' | 'ip6'): Expr[] {
+export function senderIsUnspecified(type: 'arp' | 'ip6'): Expr[] {
   const length = type === 'arp' ? 4 : 16;
   const place = CLAIMS[type === 'arp' ? 'arp saddr ip' : 'ip6 saddr'];
   return [
-    { kind: 'payload', ...place, length, dreg: FIRST },
-    { kind: 'cmp', sreg: FIRST, op: 'eq', data: '00'.repeat(length) },
+    { kind: 'payload', ...place, length, dreg: FIRST_REGISTER },
+    { kind: 'cmp', sreg: FIRST_REGISTER, op: 'eq', data: '00'.repeat(length) },
   ];
 }

@@ -46,7 +46,7 @@ export function auditor(view: View, added: readonly Policy[]): (flow: Flow) => A
 }
 
 /** Whether the policy may affect the connection: it selects one of its ends, or it is not known whether it does. */
-export function concerns(view: View, policy: Policy, { from, to }: Flow): boolean {
+export function mayAffect(view: View, policy: Policy, { from, to }: Flow): boolean {
   return [view.owners.get(from), view.owners.get(to)].some(
     pod => pod !== undefined && asSeenBy(pod, policy, view.cluster).length > 0,
   );

@@ -6,7 +6,7 @@ import { type Address, type Cidr, cidrText } from '../model/address.ts';
 import type { Cluster, Node, Pod } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
 import type { Action, Direction, Peer, Policy, PortMatch, Rule } from '../model/policy.ts';
-import { whyNothing } from '../model/policystatus.ts';
+import { whyNothingIsAllowed } from '../model/policystatus.ts';
 import { podSelectorText, selectorText } from '../model/selector.ts';
 import { matchingPeer, matchingPort, matchRule, type Packet } from './match.ts';
 import { firstMatch, type View } from './view.ts';
@@ -66,9 +66,9 @@ function ruleName(policy: Policy, rule: Rule): string {
 /** `NetworkPolicies shop/a and shop/b select shop/web, and none allows ingress from shop/api on TCP 80`. */
 export function isolatedReason(policies: readonly Policy[], packet: Packet): string {
   const names = policies.map(policy => policy.name);
-  const [closed, ...others] = policies.filter(policy => whyNothing(policy) !== undefined);
+  const [closed, ...others] = policies.filter(policy => whyNothingIsAllowed(policy) !== undefined);
   if (closed === undefined) return isolatedText(names, packet);
-  const why = whyNothing(closed)!;
+  const why = whyNothingIsAllowed(closed)!;
   if (names.length === 1)
     return `NetworkPolicy ${closed.name} selects ${packet.subject.key} and allows nothing: ${why}`;
   const closedOnes =

@@ -2,13 +2,13 @@
 import { expect } from 'vitest';
 import { addressType, loadSource, update, verdict } from '../../src/nft/match.ts';
 import {
-  askedAddressIn,
-  askedPort,
-  changeAnswered,
+  changeAddressPair,
   changeDestinationPort,
-  answers as isAnswer,
+  isReply as isAnswer,
   l4ProtocolIs,
   markIsNot,
+  originalDestinationIn,
+  originalPortIs,
   portsVmap,
   queueTo,
   sourcePortIn,
@@ -77,7 +77,7 @@ export function answers(promise: PromiseOf): void {
       addTable(),
       addSet(told, 64),
       addChain('c'),
-      addRule('c', [...changeAnswered('ip', change), verdict('drop')]),
+      addRule('c', [...changeAddressPair('ip', change), verdict('drop')]),
     ]);
     await refused(kernel, 'EBUSY', [delSet(told.name)], 0);
   });
@@ -96,15 +96,15 @@ function rulesOf(family: Family, queue: QueueBy | undefined): Expr[][] {
   return [
     [...markIsNot(0x534c5543), verdict('return')],
     portsVmap(COMMANDS.name),
-    [...changeAnswered(family, { op: 'update', set: 'told', timeoutMs: MINUTES }), verdict('drop')],
-    [...changeAnswered(family, { op: 'delete', set: 'told' }), verdict('drop')],
+    [...changeAddressPair(family, { op: 'update', set: 'told', timeoutMs: MINUTES }), verdict('drop')],
+    [...changeAddressPair(family, { op: 'delete', set: 'told' }), verdict('drop')],
     [...changeDestinationPort({ op: 'update', set: 'alive', timeoutMs: 2_000 }), verdict('drop')],
     [...noRouteBack(), verdict('return')],
     [
       ...l4ProtocolIs('udp'),
       ...isAnswer(),
-      ...askedPort(53),
-      ...askedAddressIn(family, 'asked'),
+      ...originalPortIs(53),
+      ...originalDestinationIn(family, 'asked'),
       verdict('return'),
     ],
     [...sourcePortIn('alive', true), verdict('return')],

@@ -127,7 +127,7 @@ export const MUTANTS: readonly Mutant[] = [
   // Peers by name
   {
     name: 'names: a resolver of the pod’s own is believed',
-    find: '      ...askedAddressIn(family, RESOLVERS),\n',
+    find: '      ...originalDestinationIn(family, RESOLVERS),\n',
     replace: '',
     test: 'names/forged.test.ts',
   },
@@ -164,7 +164,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'names: a kernel without a queue is a warning to who names domains',
     find: 'get isNaming(): boolean {\n    return this.#naming.size > 0;',
-    replace: 'get isNaming(): boolean {\n    return this.#hears;',
+    replace: 'get isNaming(): boolean {\n    return this.#readsAnswers;',
     test: 'nameswithoutqueue.test.ts',
   },
   {
@@ -242,7 +242,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'names: a question counts as an answer',
     within: 'function trusted',
-    find: '      ...answers(),\n',
+    find: '      ...isReply(),\n',
     replace: '',
     test: 'names/forged.test.ts',
   },
@@ -840,8 +840,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'ahead: all chains go in one flush',
-    find: 'sum + elementsWorth(builder), 0)',
-    replace: 'sum + 0 * elementsWorth(builder), 0)',
+    find: 'sum + weightInElements(builder), 0)',
+    replace: 'sum + 0 * weightInElements(builder), 0)',
     test: 'stagedclasses.test.ts',
   },
   {
@@ -864,8 +864,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'pods in turns: a pod of this node that is relabelled never waits',
-    find: 'if (this.#saysSomethingElse(key)) this.#waitingHere',
-    replace: 'if (this.#saysSomethingElse(key) && !this.#isHere(key)) this.#waitingHere',
+    find: 'if (this.#changedLabelsOnly(key)) this.#waitingHere',
+    replace: 'if (this.#changedLabelsOnly(key) && !this.#isHere(key)) this.#waitingHere',
     test: 'livepods.test.ts',
   },
   {
@@ -1130,7 +1130,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'fair queue: what a policy weighs is its text alone, however many pods its peers ask',
-    find: 'Math.floor(pods / ASKED_AS_ENTRY)',
+    find: 'Math.floor(pods / PODS_PER_ENTRY)',
     replace: '0 * pods',
     test: 'unready.test.ts',
   },
@@ -2432,8 +2432,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'bridge: a pod asks from no address for one that its neighbour takes',
-    find: "            ...senderIsNobody('ip6'),\n            toAdvertised,",
-    replace: "            ...senderIsNobody('ip6'),\n            verdict('accept'),",
+    find: "            ...senderIsUnspecified('ip6'),\n            toAdvertised,",
+    replace: "            ...senderIsUnspecified('ip6'),\n            verdict('accept'),",
     test: 'hostile/neighbours.test.ts',
   },
   {
@@ -3145,8 +3145,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'explain: of a policy without rules it is said that none of them allows it',
-    find: 'policies.filter(policy => whyNothing(policy) !== undefined)',
-    replace: 'policies.filter(policy => whyNothing(policy) === "")',
+    find: 'policies.filter(policy => whyNothingIsAllowed(policy) !== undefined)',
+    replace: 'policies.filter(policy => whyNothingIsAllowed(policy) === "")',
     test: 'explain.test.ts',
   },
   {
@@ -3243,7 +3243,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'tunnels: the node that gets them takes them from pods',
-    find: "...tunnelsOfAnybody(family, 'here', network.links),",
+    find: "...tunnelsFromAnySource(family, 'here', network.links),",
     replace: '',
     test: 'overlay.test.ts',
   },

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { enforced, withEnforced } from '../../src/model/audited.ts';
-import { auditor, concerns } from '../../src/semantics/audit.ts';
+import { auditor, mayAffect } from '../../src/semantics/audit.ts';
 import { evaluator } from '../../src/semantics/evaluate.ts';
 import { viewOf } from '../../src/semantics/view.ts';
 import { situationArbitrary } from '../support/arbitrary/cluster.ts';
@@ -21,7 +21,7 @@ test('a policy that is switched from audit to enforced does what audit said, and
         for (const flow of flows) {
           const found = audit(flow);
           expect(found).toEqual({ now: now(flow), enforced: then(flow) });
-          if (!policies.some(policy => concerns(view, policy, flow)))
+          if (!policies.some(policy => mayAffect(view, policy, flow)))
             expect(found.enforced).toEqual(found.now);
           if (found.now.verdict !== found.enforced.verdict) changes[found.enforced.verdict]++;
         }

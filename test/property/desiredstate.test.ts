@@ -45,7 +45,7 @@ const fate: fc.Arbitrary<Fate> = fc.record({
 });
 
 const limits: fc.Arbitrary<Partial<Limits>> = fc.record({
-  mostAsked: fc.constantFrom(0, 2, 5),
+  mostLookups: fc.constantFrom(0, 2, 5),
   room: fc.record({ ofNamespace: fc.constantFrom(3, 8, 1_000), ofAll: fc.constantFrom(5, 16, 1_000) }),
   patience: fc.record({ isolating: fc.nat(2), others: fc.nat(4) }),
   mostEntries: fc.constantFrom(0, 1, 6, 1_000),

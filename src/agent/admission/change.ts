@@ -9,7 +9,7 @@
  */
 import { namespaceOfPolicy, type Policy, type PolicyId, type Rule } from '../../model/policy.ts';
 import type { PolicyChange } from '../../model/policychange.ts';
-import { ASKED_AS_ENTRY, countEntries } from '../../model/policysize.ts';
+import { countEntries, PODS_PER_ENTRY } from '../../model/policysize.ts';
 import { FAIRNESS } from './limits.ts';
 
 /** A change of a policy that is in no batch yet. */
@@ -104,7 +104,7 @@ export function weightOf(policy: Policy | undefined): number {
 }
 
 function weightOfAsking(pods: number): number {
-  return Math.floor(pods / ASKED_AS_ENTRY);
+  return Math.floor(pods / PODS_PER_ENTRY);
 }
 
 /**

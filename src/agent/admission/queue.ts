@@ -140,7 +140,7 @@ export class AdmissionQueue {
     this.#tookLarge = turn.length > 0;
     this.#takenAtMs = nowMs;
     for (const namespace of this.#tightening(nowMs)) this.#rations.take(namespace, nowMs);
-    if (this.#rations.size > MOST_RATIONS) this.#rations.forgetWhole(nowMs);
+    if (this.#rations.size > MOST_RATIONS) this.#rations.forgetFullBuckets(nowMs);
     const starting = new Set(this.#starting);
     const taken = this.#take([...atOnce, ...turn]);
     return [...taken, ...this.#isolate(nowMs, starting)];

@@ -7,7 +7,7 @@ import { podMap } from '../../compiler/base.ts';
 import { INGRESS_CHAIN } from '../../compiler/program.ts';
 import { TUNNEL_CHAINS, TUNNEL_SETS } from '../../compiler/tunnelsin.ts';
 import { classChain } from '../../compiler/unknownpods.ts';
-import { placeOf } from '../../lib/collections/placeof.ts';
+import { slotOf } from '../../lib/collections/placeof.ts';
 import { textHash } from '../../lib/text/texthash.ts';
 import { type Address, familyOf } from '../../model/address.ts';
 import type { Flow } from '../../model/flow.ts';
@@ -123,5 +123,5 @@ function isSame(a: Flow, b: Flow): boolean {
 }
 
 function placeIn({ from, to, port = 0 }: Flow): number {
-  return placeOf(textHash(to, textHash(from, port)), PLACE_BITS);
+  return slotOf(textHash(to, textHash(from, port)), PLACE_BITS);
 }

@@ -6,7 +6,7 @@ import type { Flow } from '../../model/flow.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import { comparePolicies, type Policy } from '../../model/policy.ts';
 import type { DnsRecord } from '../../names/dnscache.ts';
-import { auditor, concerns } from '../../semantics/audit.ts';
+import { auditor, mayAffect } from '../../semantics/audit.ts';
 import type { DirectionVerdict, FlowVerdict } from '../../semantics/evaluate.ts';
 import { FlowTextError } from '../../semantics/flowtext.ts';
 import { viewOf } from '../../semantics/view.ts';
@@ -176,7 +176,7 @@ function auditNotes(cluster: Cluster, flow: Flow, unknownPods: UnknownPods): rea
   if (cluster.audited === undefined || cluster.audited.size === 0) return [];
   const view = viewOf(cluster, unknownPods);
   const asked = [...cluster.audited.values()]
-    .filter(policy => concerns(view, policy, flow))
+    .filter(policy => mayAffect(view, policy, flow))
     .sort(comparePolicies);
   const change = (policies: readonly Policy[]) => {
     const { now, enforced: then } = auditor(view, policies.map(enforced))(flow);

@@ -15,7 +15,7 @@ import {
   type Rule,
   type Tier,
 } from '../../model/policy.ts';
-import { means, mergePorts, type NumberedPort } from '../../model/ports.ts';
+import { mergePorts, type NumberedPort, namedPortMatches } from '../../model/ports.ts';
 import { Bits } from './bits.ts';
 import type { ClusterIndex, Selected } from './clusterindex.ts';
 import type { ConnectionPool, Connections } from './connections.ts';
@@ -151,7 +151,7 @@ function numbered(port: PortMatch, destination: readonly ContainerPort[]): reado
     case 'range':
       return [port];
     case 'named':
-      return destination.filter(declared => means(port, declared)).map(rangeOf);
+      return destination.filter(declared => namedPortMatches(port, declared)).map(rangeOf);
     default:
       return assertNever(port);
   }

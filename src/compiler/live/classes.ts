@@ -16,12 +16,12 @@ import type { LiveGroups } from './groups/groups.ts';
 import { MergedMembers } from './groups/mergedmembers.ts';
 import type { LiveTables } from './livetables.ts';
 import {
-  elementsWorth,
   NOTHING_STAGED,
   PreparedClasses,
   partsOf,
   type Staged,
   stagedObjects,
+  weightInElements,
 } from './preparations/preparedclasses.ts';
 
 interface LiveClass {
@@ -50,16 +50,16 @@ export class LiveClasses {
   readonly #parts = new Parts();
   /** How many classes use each part. */
   readonly #uses = new Map<Part, number>();
-  readonly #hearsAnswers: boolean;
+  readonly #readsAnswers: boolean;
   /** The objects that were staged in the last flush. */
   #ahead: Staged = NOTHING_STAGED;
   /** Entries by namespace; undefined when a class has changed since they were counted. */
   #entries: ReadonlyMap<string, number> | undefined;
 
-  constructor(groups: LiveGroups, hearsAnswers: boolean) {
+  constructor(groups: LiveGroups, readsAnswers: boolean) {
     this.#groups = groups;
     this.#merged = new MergedMembers(groups);
-    this.#hearsAnswers = hearsAnswers;
+    this.#readsAnswers = readsAnswers;
   }
 
   /**
@@ -208,7 +208,7 @@ export class LiveClasses {
     const sent = this.#prepared.send(className(podClass), podClass);
     const isNew = ({ family, chains }: Builder) =>
       [...chains.keys()].every(name => this.#chains[family].get(name) === undefined);
-    return sent.filter(isNew).reduce((sum, builder) => sum + elementsWorth(builder), 0);
+    return sent.filter(isNew).reduce((sum, builder) => sum + weightInElements(builder), 0);
   }
 
   /** Drops a prepared class that is no longer needed. */
@@ -248,7 +248,7 @@ export class LiveClasses {
 
   *#make(name: string, podClass: PodClass, isBundled: boolean): Pieces<ClassBuilder[]> {
     const shares = sharesIn(podClass, isBundled);
-    const builders = FAMILIES.map(family => new ClassBuilder(family, this.#hearsAnswers, this.#parts));
+    const builders = FAMILIES.map(family => new ClassBuilder(family, this.#readsAnswers, this.#parts));
     let isMade = false;
     try {
       for (const builder of builders) {

@@ -56,7 +56,7 @@ export class Incremental {
   readonly #podIndex: PodIndex;
   readonly #groups: LiveGroups;
   readonly #livePods: LivePods;
-  readonly #mostAsked: number;
+  readonly #mostLookups: number;
   readonly #classes: LiveClasses;
   readonly #placements: LivePlacements;
   readonly #moves: LocalMoves;
@@ -86,7 +86,7 @@ export class Incremental {
     dnsQueue?: DnsQueue,
     limits: Partial<Limits> = {},
   ) {
-    const { mostAsked, room, patience, mostEntries, stagesPrepared, denials } = { ...LIMITS, ...limits };
+    const { mostLookups, room, patience, mostEntries, stagesPrepared, denials } = { ...LIMITS, ...limits };
     this.#node = node;
     this.#unknownPods = unknownPods;
     this.#bases = new LiveBases(this.#state, { node, unknownPods, podLinks, limits: denials });
@@ -95,7 +95,7 @@ export class Incremental {
     this.#podIndex = new PodIndex(this.#state, node);
     this.#remotePods = new LiveRemotePods(this.#podIndex, node);
     this.#groups = new LiveGroups(this.#state, this.#podIndex, room);
-    this.#mostAsked = mostAsked;
+    this.#mostLookups = mostLookups;
     this.#names = new LiveNames(dnsQueue);
     this.#classes = new LiveClasses(this.#groups, dnsQueue !== undefined);
     this.#placements = new LivePlacements(this.#state, this.#classes);
@@ -219,7 +219,7 @@ export class Incremental {
   }
 
   *#takeIn(marked: Marks, timeBudget: TimeBudget): Pieces<void> {
-    const budget = workBudget(this.#mostAsked, timeBudget, marked.policy.size > 0);
+    const budget = workBudget(this.#mostLookups, timeBudget, marked.policy.size > 0);
     const moves = this.#placements.changePolicies(marked.policy); // pods move to their new classes by these
     const pods = yield* this.#livePods.take(marked, budget);
     const renewed = marked.node.has(this.#node) && this.#bases.renew(this.#names.answers);

@@ -2,13 +2,13 @@
 
 import type { DenialLimits } from '../denied.ts';
 import { SET_QUOTA, type SetQuota } from './groups/setquota.ts';
-import { MOST_ASKED } from './pods/livepods.ts';
+import { MOST_LOOKUPS } from './pods/livepods.ts';
 import { POD_PATIENCE, type PodPatience } from './preparations/podpreparations.ts';
 import { MOST_AT_ONCE } from './preparations/policypreparations.ts';
 
 export interface Limits {
   /** How many look-ups of a pod in a group a flush may do for changes that can wait. */
-  readonly mostAsked: number;
+  readonly mostLookups: number;
   /** How many members the sets may have. */
   readonly room: SetQuota;
   readonly patience: PodPatience;
@@ -21,7 +21,7 @@ export interface Limits {
 }
 
 export const LIMITS: Limits = {
-  mostAsked: MOST_ASKED,
+  mostLookups: MOST_LOOKUPS,
   room: SET_QUOTA,
   patience: POD_PATIENCE,
   mostEntries: MOST_AT_ONCE,

@@ -10,7 +10,7 @@ import type { LiveParts } from './liveparts.ts';
 import type { PolicyMoves } from './placements.ts';
 import type { PodIndex } from './pods/podindex.ts';
 
-export interface Moved {
+export interface PlacementResult {
   /** Whether a pod has joined or left a class. */
   readonly moved: boolean;
   /** Policies that have lost their rules because the quota has no room, each as it was. */
@@ -32,7 +32,7 @@ export class LocalMoves {
    * Places these pods, of which anything may have changed, and moves all others that are affected by the changed
    * policies.
    */
-  *placeAll(pods: ReadonlySet<PodKey>, moves: PolicyMoves): Pieces<Moved> {
+  *placeAll(pods: ReadonlySet<PodKey>, moves: PolicyMoves): Pieces<PlacementResult> {
     const local = new Set([...pods].filter(key => this.#isLocal(key) || this.#local.has(key)));
     for (const key of local) yield* this.#place(key);
     const moved = moves.ids.size > 0 && (yield* this.#move(moves, local));
@@ -134,7 +134,7 @@ function sized(policies: readonly Policy[], podIndex: PodIndex): Sized[] {
   const asked = new Map<string, number>();
   const asksOf = (selector: PodSelector) =>
     getOrMake(asked, podSelectorText(selector), () =>
-      podIndex.countAsked(selector, Number.POSITIVE_INFINITY),
+      podIndex.countLookedAt(selector, Number.POSITIVE_INFINITY),
     );
   return policies.map(policy => {
     const selectors = rulesOf(policy).flatMap(selectorsOf);

@@ -35,10 +35,10 @@ export class LiveNames {
   /** What base chains need for rules by name. */
   get answers(): AnswersOfBase | undefined {
     if (!this.isNaming) return undefined;
-    return { ports: resolverPorts(this.#dnsQueue), hears: this.#hears };
+    return { ports: resolverPorts(this.#dnsQueue), readsAnswers: this.#readsAnswers };
   }
 
-  get #hears(): boolean {
+  get #readsAnswers(): boolean {
     return this.#subjects.pods.length > 0;
   }
 
@@ -64,19 +64,19 @@ export class LiveNames {
     network: NodeNetwork,
     anew: boolean,
   ): boolean {
-    const heard = this.#hears;
+    const before = this.#readsAnswers;
     const subjects = this.#dnsQueue === undefined ? NO_SUBJECTS : namesSubjects(placements, groups);
     const isSame = JSON.stringify(subjects) === JSON.stringify(this.#subjects);
     if (isSame && !anew) return false;
     if (!isSame) this.#subjects = subjects;
     const parts = FAMILIES.map(family => [family, this.#makePart(family, network)]);
     this.#parts = Object.fromEntries(parts) as Record<Family, TablePart>;
-    return heard !== this.#hears || anew;
+    return before !== this.#readsAnswers || anew;
   }
 
   #makePart(family: Family, network: NodeNetwork): TablePart {
     if (!this.isNaming) return NOTHING;
-    if (this.#dnsQueue === undefined || !this.#hears) return forgedPart(network);
+    if (this.#dnsQueue === undefined || !this.#readsAnswers) return forgedPart(network);
     return namesPart(family, this.#subjects, this.#dnsQueue, network);
   }
 }

@@ -10,10 +10,10 @@ import { namespaceOfPod, type PodKey } from '../../model/cluster.ts';
 import { AnswerReader } from '../../names/answerreader.ts';
 import {
   type Command,
+  forgetCommandOf,
   HEARTBEAT_INTERVAL_MS,
   startWaiting,
   stopWaiting,
-  toForget,
 } from '../../names/control.ts';
 import type { DnsRecord } from '../../names/dnscache.ts';
 import { Leases, type Recovered } from '../../names/leases.ts';
@@ -256,7 +256,7 @@ export class DnsAnswerHandler {
     for (const { kind, set, pod, peer } of changes) {
       const learn = this.#commands.get(set);
       if (learn === undefined) continue;
-      if (!this.#control.tell(kind === 'learn' ? learn : toForget(learn), pod, peer)) this.#untaken++;
+      if (!this.#control.tell(kind === 'learn' ? learn : forgetCommandOf(learn), pod, peer)) this.#untaken++;
     }
   }
 

@@ -3,7 +3,7 @@
 import { getOrMake } from '../../lib/collections/getormake.ts';
 import { MultiMap } from '../../lib/collections/multimap.ts';
 import { type Cluster, type ContainerPort, isSelectable, namespaceOf } from '../../model/cluster.ts';
-import { means, type NamedPort } from '../../model/ports.ts';
+import { type NamedPort, namedPortMatches } from '../../model/ports.ts';
 import {
   type LabelSelector,
   type Labels,
@@ -48,7 +48,7 @@ export class SubjectIndex {
 
   /** Whether one of them calls a port so. */
   selectsPort({ namespaces, pods }: PodSelector, port: NamedPort): boolean {
-    const isMeant = (declared: ContainerPort) => means(port, declared);
+    const isMeant = (declared: ContainerPort) => namedPortMatches(port, declared);
     return this.#in(namespaces).some(({ byPort }) =>
       [...byPort.get(port.name)].some(
         ({ labels, ports }) => ports.some(isMeant) && matchesLabels(pods, labels),

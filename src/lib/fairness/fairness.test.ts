@@ -31,9 +31,9 @@ test('KeyedRates: to ask about others forgets nobody, and who has all again is f
   rates.take('a', 0, 4);
   for (const other of ['b', 'c', 'd']) expect(rates.level(other, 0)).toBe(4);
   expect([rates.level('a', 0), rates.size]).toEqual([0, 1]);
-  rates.forgetWhole(1_000);
+  rates.forgetFullBuckets(1_000);
   expect([rates.level('a', 1_000), rates.size]).toEqual([2, 1]);
-  rates.forgetWhole(2_000);
+  rates.forgetFullBuckets(2_000);
   expect(rates.size).toBe(0);
 });
 

@@ -61,7 +61,7 @@ export class KeyedRates {
   }
 
   /** Forgets the keys whose bucket is full, because a new bucket would be the same. */
-  forgetWhole(nowMs: number): void {
+  forgetFullBuckets(nowMs: number): void {
     for (const [key, bucket] of this.#buckets)
       if (bucket.level(nowMs) >= this.#rate.burst) this.#buckets.delete(key);
   }

@@ -37,7 +37,7 @@ interface TracedConnection {
 }
 
 /** What the kernel has for a packet beside its bytes. */
-export interface Surroundings {
+export interface PacketContext {
   readonly iif: number;
   readonly oif: number;
   readonly iifgroup: number;
@@ -59,7 +59,7 @@ const REGISTER_BYTES = 4;
 const NFPROTO: Readonly<Record<Family, number>> = { ip: 2, ip6: 10 };
 
 /** For packets that arrive and leave by other interfaces than loopback, which has index 1. */
-const INTERFACES: Readonly<Record<BaseHook['hook'], Pick<Surroundings, 'iif' | 'oif'>>> = {
+const INTERFACES: Readonly<Record<BaseHook['hook'], Pick<PacketContext, 'iif' | 'oif'>>> = {
   prerouting: { iif: 2, oif: 0 },
   input: { iif: 2, oif: 0 },
   forward: { iif: 2, oif: 3 },
@@ -73,7 +73,7 @@ export class Machine {
   readonly #family: Family;
   readonly #packet: Uint8Array;
   readonly #ctState: CtState;
-  readonly #around: Surroundings;
+  readonly #around: PacketContext;
 
   /**
    * By default the packet is an ordinary one: its interfaces have no group, and it arrives by the interface to which
@@ -85,7 +85,7 @@ export class Machine {
     hook: BaseHook['hook'],
     packet: Uint8Array,
     ctState: CtState,
-    around: Partial<Surroundings> = {},
+    around: Partial<PacketContext> = {},
   ) {
     this.#table = table;
     this.#family = family;

@@ -28,12 +28,12 @@ import {
   protocolPortVmap,
   redirectByPort,
   rememberSender,
-  senderIsEnd,
+  senderIsConnectionEnd,
   verdict,
 } from '../match.ts';
-import { answers, askedPort, queueTo } from '../matchanswers.ts';
+import { isReply, originalPortIs, queueTo } from '../matchanswers.ts';
 import { isFragment } from '../matchextension.ts';
-import { etherTypeIs, forBridgeItself, senderIn, senderIsNobody } from '../matchframe.ts';
+import { etherTypeIs, forBridgeItself, senderIn, senderIsUnspecified } from '../matchframe.ts';
 import {
   interfaceGroupIs,
   interfaceIn,
@@ -104,7 +104,7 @@ export const SAMPLE_OF_LAST: readonly Expr[] = [{ kind: 'last' }];
 
 /** What a rule needs to queue packets and to recognize DNS answers. */
 export function sampleOfQueue(by: QueueBy): readonly Expr[] {
-  return [...noRouteBack(), ...answers(), ...askedPort(53), ...queueTo(53, by)];
+  return [...noRouteBack(), ...isReply(), ...originalPortIs(53), ...queueTo(53, by)];
 }
 
 /** What tables of bridges need in addition: their hooks, and matches of frames and senders. */
@@ -122,7 +122,7 @@ export function sampleOfBridges(): Op[] {
     addElement(family, ports, '1', {}),
     addRule(family, [...etherTypeIs('ip'), ...senderIn('ip', 'ip saddr', 'senders'), verdict('accept')]),
     addRule(family, [...forBridgeItself(), ...interfaceIn('iif', 'ports'), verdict('drop')]),
-    addRule(family, [...etherTypeIs('arp'), ...senderIsNobody('arp'), verdict('drop')]),
+    addRule(family, [...etherTypeIs('arp'), ...senderIsUnspecified('arp'), verdict('drop')]),
     addRule(family, [...packetTypeIs('host', true), ...interfaceKindIs('veth'), verdict('drop')]),
     addRule(family, [...icmpTypeIs('ip6', 136), verdict('drop')]),
     addRule(family, [...isFragment(), verdict('drop')]),
@@ -176,8 +176,8 @@ function rules(family: Family): Expr[][] {
     addressVmap(family, 'saddr', 'pods'),
     protocolPortVmap(family, 'ports'),
     rememberSender(family, 'senders'),
-    [...senderIsEnd(family, 'original', 'senders'), accept],
-    [...senderIsEnd(family, 'reply', 'senders'), accept],
+    [...senderIsConnectionEnd(family, 'original', 'senders'), accept],
+    [...senderIsConnectionEnd(family, 'reply', 'senders'), accept],
     [verdict('jump', 'class')],
     [{ kind: 'counter' }, verdict('drop')],
   ];

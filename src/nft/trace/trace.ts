@@ -1,7 +1,7 @@
 /** Walks a packet through a ruleset like the kernel (nft_do_chain), and records which rules decided. */
 
 import type { BaseHook, Chain, ElementKey, Family, NftRule, NftVerdict, Ruleset, Table } from '../ruleset.ts';
-import { type CtState, Machine, type Surroundings, type Translation } from './machine.ts';
+import { type CtState, Machine, type PacketContext, type Translation } from './machine.ts';
 
 export interface Trace {
   readonly verdict: 'accept' | 'drop';
@@ -31,7 +31,7 @@ export function trace(
   hook: BaseHook['hook'],
   packet: Uint8Array,
   ctState: CtState,
-  around: Partial<Surroundings> = {},
+  around: Partial<PacketContext> = {},
 ): Trace {
   const hits: Hit[] = [];
   const table = ruleset.tables.get(family);

@@ -18,17 +18,17 @@ import {
   packetTypeIs,
 } from '../matchinterface.ts';
 import { type BaseHook, type Chain, type Expr, MEMBER, type NftSet, type Ruleset } from '../ruleset.ts';
-import type { CtState, Surroundings } from './machine.ts';
+import type { CtState, PacketContext } from './machine.ts';
 import { packet } from './packet.ts';
 import { type Trace, trace } from './trace.ts';
 
 const POD: Record<Family, string> = { ip: '10.0.0.5', ip6: 'fd00::5' };
 const NODE: Record<Family, string> = { ip: '192.0.2.1', ip6: '2001:db8::1' };
-const LOCAL: Partial<Surroundings> = { route: () => ({ oif: 0, type: 'local' }) };
+const LOCAL: Partial<PacketContext> = { route: () => ({ oif: 0, type: 'local' }) };
 
 test.each(['ip', 'ip6'] as const)('a port of the node leads to the %s pod that the map names', family => {
   const rule = [...addressTypeIs('daddr', 'local'), ...redirectByPort(family, 'host-ports')];
-  const run = (port: number, around: Partial<Surroundings>, ctState: CtState = 'new') =>
+  const run = (port: number, around: Partial<PacketContext>, ctState: CtState = 'new') =>
     walk(family, [chain('led', NAT, [rule])], { to: NODE[family], port }, around, ctState);
   expect(run(80, LOCAL).hits).toEqual([
     {
@@ -60,7 +60,7 @@ test('who reaches himself leaves by an address of the node', () => {
   expect(run('10.0.0.6')).toEqual([]);
 });
 
-test.each<[string, Expr[], Partial<Surroundings>, Partial<Surroundings>]>([
+test.each<[string, Expr[], Partial<PacketContext>, Partial<PacketContext>]>([
   ['the group it came in by', interfaceGroupIs('iifgroup', 7), { iifgroup: 7 }, { iifgroup: 8 }],
   ['no group where it came in by none', interfaceGroupIs('iifgroup', 0), {}, { iif: 0 }],
   [
@@ -81,7 +81,8 @@ test.each<[string, Expr[], Partial<Surroundings>, Partial<Surroundings>]>([
   const source = chain('source', { hook: 'prerouting', priority: -300, policy: 'accept' }, [
     [...exprs, verdict('drop')],
   ]);
-  const run = (around: Partial<Surroundings>) => walk('ip', [source], { to: NODE.ip }, around, 'new').verdict;
+  const run = (around: Partial<PacketContext>) =>
+    walk('ip', [source], { to: NODE.ip }, around, 'new').verdict;
   expect([run(yes), run(no)]).toEqual(['drop', 'accept']);
 });
 
@@ -95,7 +96,7 @@ test('a rule knows the type of an ICMPv6 message and the hops that it may still 
 
 const NAT: BaseHook = { type: 'nat', hook: 'prerouting', priority: -99, policy: 'accept' };
 
-function back(oif: number): Partial<Surroundings> {
+function back(oif: number): Partial<PacketContext> {
   return { iif: 2, route: () => ({ oif, type: 'unicast' }) };
 }
 
@@ -115,7 +116,7 @@ function walk(
   family: Family,
   chains: readonly Chain[],
   { from = family === 'ip' ? '10.0.0.9' : 'fd00::9', to, protocol = 'TCP', port = 80, ...rest }: Fields,
-  around: Partial<Surroundings>,
+  around: Partial<PacketContext>,
   ctState: CtState,
 ): Trace {
   const bytes = packet({ from: from as Address, to: to as Address, protocol, port, ...rest });

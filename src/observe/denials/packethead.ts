@@ -3,7 +3,7 @@
  * never throws, and looks at no more than a few headers.
  */
 
-import { longWord, word } from '../../lib/text/words.ts';
+import { readUint16, readUint32 } from '../../lib/text/words.ts';
 import { type Address, addressFromBytes } from '../../model/address.ts';
 import type { FlowProtocol } from '../../model/flow.ts';
 import { isIcmpError } from '../../model/icmperrors.ts';
@@ -63,10 +63,10 @@ function transport(number: number, body: Uint8Array, outer: boolean): Transport 
   if (number === icmp || number === icmpv6) return readIcmp(body, number === icmpv6, outer);
   if (number !== tcp && number !== udp && number !== sctp) return {};
   if (body.length < 4) return {};
-  const ports = { sourcePort: word(body, 0), port: word(body, 2) };
+  const ports = { sourcePort: readUint16(body, 0), port: readUint16(body, 2) };
   if (number === sctp && body.length > 12) return { ...ports, sctp: { chunk: body[12]! } };
   if (number !== tcp || body.length < 14) return ports;
-  return { ...ports, tcp: { flags: body[13]! & 0x3f, sequence: longWord(body, 4) } };
+  return { ...ports, tcp: { flags: body[13]! & 0x3f, sequence: readUint32(body, 4) } };
 }
 
 /** RFC 792, RFC 4443: echo and its reply; errors, which have the packet that they are about behind eight bytes. */
@@ -80,7 +80,7 @@ function readIcmp(body: Uint8Array, isV6: boolean, outer: boolean): Transport {
     icmp: {
       type,
       code,
-      ...(isEcho && body.length >= 6 && { id: word(body, 4) }),
+      ...(isEcho && body.length >= 6 && { id: readUint16(body, 4) }),
       ...(about !== undefined && { about }),
     },
   };

@@ -4,7 +4,7 @@ import { InTurns } from '../../lib/fairness/inturns.ts';
 import { enforced } from '../../model/audited.ts';
 import type { Flow } from '../../model/flow.ts';
 import { type Direction, namespaceOfPolicy, type Policy, type PolicyId } from '../../model/policy.ts';
-import { concerns, viewWith } from '../../semantics/audit.ts';
+import { mayAffect, viewWith } from '../../semantics/audit.ts';
 import { judgeDirection } from '../../semantics/evaluate.ts';
 import type { View } from '../../semantics/view.ts';
 
@@ -142,7 +142,7 @@ export class AuditTally {
   }
 
   #judge({ flow, directions, was, text }: ObservedConnection, counted: Counted): void {
-    if (!concerns(this.#view, counted.asEnforced, flow)) return;
+    if (!mayAffect(this.#view, counted.asEnforced, flow)) return;
     const changes = (to: 'allow' | 'deny') => (direction: Direction) =>
       judgeDirection(counted.view, direction, flow).verdict === to &&
       judgeDirection(this.#view, direction, flow).verdict !== to;

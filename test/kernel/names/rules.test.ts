@@ -8,7 +8,7 @@ import { type Address, FAMILIES } from '../../../src/model/address.ts';
 import { type Cluster, ClusterState, type Pod } from '../../../src/model/cluster.ts';
 import type { Policy } from '../../../src/model/policy.ts';
 import { EVERYTHING } from '../../../src/model/selector.ts';
-import { type Command, toForget } from '../../../src/names/control.ts';
+import { type Command, forgetCommandOf } from '../../../src/names/control.ts';
 import { formatRuleset } from '../../../src/nft/format/format.ts';
 import { objectOf } from '../../../src/nft/plan/op.ts';
 import { plan } from '../../../src/nft/plan/plan.ts';
@@ -141,7 +141,7 @@ test('a control packet is an element once it was sent; of one that no rule takes
   const told = (command: Command) => socket.tell(command, '10.1.0.1' as Address, '192.0.2.1' as Address);
   const stands = () => netns.exec('nft', ['list', 'ruleset']).includes('10.1.0.1 . 192.0.2.1 ');
   expect([told(learn), stands()]).toEqual([true, true]);
-  expect([told(toForget(learn)), stands()]).toEqual([true, false]);
+  expect([told(forgetCommandOf(learn)), stands()]).toEqual([true, false]);
   expect([told(learn + 8), stands()]).toEqual([false, false]);
 });
 

@@ -149,7 +149,7 @@ export function replayWaiting(
   count: Waits,
   patience: PodPatience,
 ): string {
-  const limits = { mostAsked: ONE_POD, patience };
+  const limits = { mostLookups: ONE_POD, patience };
   const engine = engineOf([], limits, how);
   const past = new Past();
   const flush = (state: Cluster) => {

@@ -25,7 +25,7 @@ const SILENT = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {
 /** After it an agent has done all that it was told. */
 const SETTLED_MS = 10_000;
 /** So that a few peers and rules are several turns, and several batches. */
-const SMALL = { mostAsked: 2, portion: 60 };
+const SMALL = { mostLookups: 2, portion: 60 };
 
 /** How an agent is started. */
 export interface Manner extends Enforced {
@@ -184,7 +184,7 @@ export class RestartedNode {
 
   #engine() {
     const { unknownPods, podLinks, dnsQueue } = this.#manner;
-    return new Incremental(NODE, unknownPods, podLinks, dnsQueue, { mostAsked: SMALL.mostAsked });
+    return new Incremental(NODE, unknownPods, podLinks, dnsQueue, { mostLookups: SMALL.mostLookups });
   }
 
   #desired(cluster: Cluster = this.#cluster): Ruleset {

@@ -8,9 +8,9 @@ import { matchesLabels } from '../../../model/selector.ts';
 import { MemberHistory } from '../../../nft/plan/history.ts';
 import type { ElementKey, NftSet, SetSpec } from '../../../nft/ruleset.ts';
 import {
-  askedSelectorsOf,
   type Group,
   groupSet,
+  labelSelectorsOf,
   type NamedGroup,
   nodeSelectorsOf,
   podKeys,
@@ -123,7 +123,7 @@ export class LiveGroups {
       this.#fill(live);
       yield;
     }
-    return this.#ledger.beyond();
+    return this.#ledger.overQuota();
   }
 
   #addTenant(live: LiveGroup, namespace: string): void {
@@ -196,7 +196,7 @@ export class LiveGroups {
     this.#changed.add(live.named.name);
     this.#unfilled.delete(live);
     for (const selector of podSelectorsOf(group)) this.#byPodSelector.add(selector, live);
-    for (const selector of askedSelectorsOf(group)) this.#byMention.add(selector, live);
+    for (const selector of labelSelectorsOf(group)) this.#byMention.add(selector, live);
     if (nodeSelectorsOf(group).length > 0) this.#withNodes.add(live);
     let asked = 0;
     for (const indexedPod of this.#podsOf(group)) {
@@ -221,7 +221,7 @@ export class LiveGroups {
     this.#unfilled.delete(live);
     if (!live.isFilled) return;
     for (const selector of podSelectorsOf(live.named.group)) this.#byPodSelector.delete(selector, live);
-    for (const selector of askedSelectorsOf(live.named.group)) this.#byMention.delete(selector, live);
+    for (const selector of labelSelectorsOf(live.named.group)) this.#byMention.delete(selector, live);
     this.#withNodes.delete(live);
   }
 

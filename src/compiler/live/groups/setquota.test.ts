@@ -18,7 +18,7 @@ test('a set that two namespaces need is counted once of all, and of each of them
   expect([ledger.roomOf('a'), ledger.roomOf('b'), ledger.roomOf('c')]).toEqual([10, 10, 75]);
   ledger.leave('a', 90, 1);
   ledger.leave('b', 90, 0);
-  expect([ledger.roomOf('a'), ledger.roomOf('c'), ledger.beyond()]).toEqual([100, 100, []]);
+  expect([ledger.roomOf('a'), ledger.roomOf('c'), ledger.overQuota()]).toEqual([100, 100, []]);
 });
 
 test('where all need too many, whoever needs most is beyond, and the others have their share', () => {
@@ -29,10 +29,10 @@ test('where all need too many, whoever needs most is beyond, and the others have
     ['c', 40],
   ] as const)
     ledger.join(namespace, members, 0);
-  expect(ledger.beyond()).toEqual(['b']);
+  expect(ledger.overQuota()).toEqual(['b']);
   expect([ledger.roomOf('a'), ledger.roomOf('b'), ledger.roomOf('c')]).toEqual([20, -10, 10]);
   ledger.join('c', 70, 0);
-  expect(ledger.beyond()).toEqual(['c']); // more than one namespace may have
+  expect(ledger.overQuota()).toEqual(['c']); // more than one namespace may have
 });
 
 test('what is made ready has no more than there is room for, nor more than others where there is none', () => {
@@ -48,25 +48,25 @@ test('what is made ready has no more than there is room for, nor more than other
 test('whoever had room keeps it where others come to need more than their share', () => {
   const ledger = new SetQuotaLedger(ROOM);
   ledger.join('old', 80, 0);
-  expect(ledger.beyond()).toEqual([]);
+  expect(ledger.overQuota()).toEqual([]);
   ledger.join('new', 76, 0);
-  expect(ledger.beyond()).toEqual(['new']);
+  expect(ledger.overQuota()).toEqual(['new']);
   ledger.leave('new', 76, 0);
-  expect(ledger.beyond()).toEqual([]);
+  expect(ledger.overQuota()).toEqual([]);
   ledger.join('a', 40, 0);
   ledger.join('b', 40, 0);
-  expect(ledger.beyond()).toEqual(['old']); // 'a' and 'b' need less than a third each
+  expect(ledger.overQuota()).toEqual(['old']); // 'a' and 'b' need less than a third each
   ledger.leave('old', 80, 0);
   ledger.join('old', 70, 0);
-  expect(ledger.beyond()).toEqual([]);
+  expect(ledger.overQuota()).toEqual([]);
 });
 
 test('whoever has all of its sets made anew is no newcomer', () => {
   const ledger = new SetQuotaLedger(ROOM);
   ledger.join('old', 80, 0);
-  expect(ledger.beyond()).toEqual([]);
+  expect(ledger.overQuota()).toEqual([]);
   ledger.leave('old', 80, 0);
   ledger.join('old', 80, 0);
   ledger.join('new', 76, 0);
-  expect(ledger.beyond()).toEqual(['new']);
+  expect(ledger.overQuota()).toEqual(['new']);
 });

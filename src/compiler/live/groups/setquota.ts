@@ -89,7 +89,7 @@ export class SetQuotaLedger {
    * equal share, those whose needs have grown most since the total was last kept: a namespace cannot take room from
    * those that had it before.
    */
-  beyond(): string[] {
+  overQuota(): string[] {
     const needs = (namespace: string) => this.#tenants.get(namespace)?.members ?? 0;
     const tooMany = [...this.#changed].filter(namespace => needs(namespace) > this.#room.ofNamespace);
     if (tooMany.length > 0) return tooMany;

@@ -35,13 +35,13 @@ import type { IndexedPod, PodIndex } from './podindex.ts';
  * are looked at to fill groups that policies will need (preparations.ts). Each takes some 10 ms, and as long in the
  * kernel.
  */
-export const MOST_ASKED = 4_000;
+export const MOST_LOOKUPS = 4_000;
 
 /** How many keys are sorted between two pieces. */
 const MOST_SORTED = 1_000;
 
 /** The objects that events have changed. */
-export interface Touched {
+export interface ChangedObjects {
   readonly pod: Iterable<PodKey>;
   readonly namespace: ReadonlySet<string>;
   readonly node: ReadonlySet<string>;
@@ -85,7 +85,7 @@ export class LivePods {
   }
 
   /** Applies the changes, as far as the budget allows. Returns the pods of which anything may have changed. */
-  *take({ pod, namespace, node }: Touched, budget: WorkBudget): Pieces<Set<PodKey>> {
+  *take({ pod, namespace, node }: ChangedObjects, budget: WorkBudget): Pieces<Set<PodKey>> {
     const changed = new Set<PodKey>();
     const here = yield* this.#sort(pod);
     for (const key of yield* this.#relabel(namespace)) this.#waitingHere.add(key, 'relabelled');
@@ -115,7 +115,7 @@ export class LivePods {
     const here = new Set<PodKey>();
     let sorted = 0;
     for (const key of keys) {
-      if (this.#saysSomethingElse(key)) this.#waitingHere.add(key, 'changed');
+      if (this.#changedLabelsOnly(key)) this.#waitingHere.add(key, 'changed');
       else if (this.#isHere(key)) here.add(key);
       else this.#waiting.add(key, this.#leaves(key) ? 'leaving' : 'changed');
       if (++sorted % MOST_SORTED === 0) yield;
@@ -196,7 +196,7 @@ export class LivePods {
   }
 
   /** Whether it is a pod of this node of which only labels have changed. */
-  #saysSomethingElse(key: PodKey): boolean {
+  #changedLabelsOnly(key: PodKey): boolean {
     const [before, now] = [this.#podIndex.indexedPod(key)?.pod, this.#cluster.pods.get(key)];
     if (before === undefined || now === undefined || !isSelectable(now)) return false;
     const told = ({ node, addresses, ports }: Pod) => JSON.stringify([node, addresses, ports]);

@@ -58,7 +58,7 @@ interface NamespaceVersion {
 /** Made from a cluster as it is, and updated with every pod that changes. */
 export class PodIndex {
   readonly #cluster: Cluster;
-  readonly #residents = new Map<PodKey, IndexedPod>();
+  readonly #indexedPods = new Map<PodKey, IndexedPod>();
   readonly #namespaces = new Map<string, NamespacePods>();
   /** The pods of this node. */
   readonly #local = new Set<IndexedPod>();
@@ -82,7 +82,7 @@ export class PodIndex {
         if (this.#isShared(address)) this.#owners.set(address, owners.get(address)!);
       }
       const { namespace } = this.#version(namespaceAround(cluster, pod));
-      this.#enter(residentOf(pod, namespace, address => owners.get(address) === pod));
+      this.#enter(indexedPodOf(pod, namespace, address => owners.get(address) === pod));
     }
   }
 
@@ -92,14 +92,14 @@ export class PodIndex {
     now: Pod | undefined,
     namespace = now && namespaceAround(this.#cluster, now),
   ): PodsBefore {
-    const indexed = this.#residents.get(key);
+    const indexed = this.#indexedPods.get(key);
     if (indexed !== undefined && indexed.pod === now) return this.#moveTo(namespace!, indexed);
     const before = indexed?.pod;
     const after = now !== undefined && isSelectable(now) ? now : undefined;
     const changed = new Map([[key, indexed]]);
     for (const address of new Set([...(before?.addresses ?? []), ...(after?.addresses ?? [])]))
       for (const { key: other } of this.#reclaim(address, before, after))
-        changed.set(other, this.#residents.get(other));
+        changed.set(other, this.#indexedPods.get(other));
     this.#leave(key);
     if (after !== undefined) this.#enter(this.#indexedPod(after, namespace!));
     for (const other of changed.keys()) if (other !== key) this.#renew(other);
@@ -116,7 +116,7 @@ export class PodIndex {
     addTo(to, moved);
     if (from.all.size === 0) this.#forget(from.namespace);
     if (this.#local.delete(indexed)) this.#local.add(moved);
-    this.#residents.set(pod.key, moved);
+    this.#indexedPods.set(pod.key, moved);
     return new Map([[pod.key, indexed]]);
   }
 
@@ -128,7 +128,7 @@ export class PodIndex {
       const owner = this.#best(address, this.#claims.get(address))!;
       if (owner === before) continue;
       this.#owners.set(address, owner);
-      for (const { key } of [before, owner]) changed.set(key, this.#residents.get(key));
+      for (const { key } of [before, owner]) changed.set(key, this.#indexedPods.get(key));
     }
     for (const key of changed.keys()) this.#renew(key);
     return changed;
@@ -143,7 +143,7 @@ export class PodIndex {
   }
 
   indexedPod(key: PodKey): IndexedPod | undefined {
-    return this.#residents.get(key);
+    return this.#indexedPods.get(key);
   }
 
   /** Every selectable pod to which a rule with this selector applies. */
@@ -157,7 +157,7 @@ export class PodIndex {
   }
 
   /** How many pods and namespaces `select` looks at; stops counting at `most`. */
-  countAsked(selector: PodSelector, most: number): number {
+  countLookedAt(selector: PodSelector, most: number): number {
     let asked = 0;
     for (const [name, { versions, byLabel }] of this.#namespaces)
       for (const version of versions) {
@@ -233,11 +233,11 @@ export class PodIndex {
   }
 
   #indexedPod(pod: Pod, namespace: Namespace): IndexedPod {
-    return residentOf(pod, this.#version(namespace).namespace, address => this.ownerOf(address) === pod);
+    return indexedPodOf(pod, this.#version(namespace).namespace, address => this.ownerOf(address) === pod);
   }
 
   #renew(key: PodKey): void {
-    const indexedPod = this.#residents.get(key);
+    const indexedPod = this.#indexedPods.get(key);
     if (indexedPod === undefined) return;
     this.#leave(key);
     this.#enter(this.#indexedPod(indexedPod.pod, indexedPod.namespace));
@@ -249,7 +249,7 @@ export class PodIndex {
     const { byLabel } = this.#namespaces.get(namespace.name)!;
     for (const label of labelTexts(pod.labels)) byLabel.add(label, pod);
     if (pod.node === this.#node) this.#local.add(indexedPod);
-    this.#residents.set(pod.key, indexedPod);
+    this.#indexedPods.set(pod.key, indexedPod);
   }
 
   /** One object for all pods that were applied with equal namespaces. */
@@ -265,7 +265,7 @@ export class PodIndex {
   }
 
   #leave(key: PodKey): void {
-    const indexedPod = this.#residents.get(key);
+    const indexedPod = this.#indexedPods.get(key);
     if (indexedPod === undefined) return;
     const { pod, namespace } = indexedPod;
     const version = this.#version(namespace);
@@ -274,7 +274,7 @@ export class PodIndex {
     for (const label of labelTexts(pod.labels)) byLabel.delete(label, pod);
     if (version.all.size === 0) this.#forget(version.namespace);
     this.#local.delete(indexedPod);
-    this.#residents.delete(key);
+    this.#indexedPods.delete(key);
   }
 
   #forget(namespace: Namespace): void {
@@ -296,7 +296,7 @@ export class PodIndex {
     if (first === undefined) return yield* version.all;
     for (const value of new Set(first.values))
       for (const { key } of byLabel.get(`${first.key}=${value}`)) {
-        const indexedPod = this.#residents.get(key)!;
+        const indexedPod = this.#indexedPods.get(key)!;
         if (indexedPod.namespace === version.namespace) yield indexedPod;
       }
     for (const indexedPod of version.partial)
@@ -319,7 +319,7 @@ function removeFrom({ all, partial }: NamespaceVersion, indexedPod: IndexedPod):
 }
 
 /** Nearly always the pod owns all of its addresses, and then shares its list of them: there are very many pods. */
-function residentOf(pod: Pod, namespace: Namespace, owns: (address: Address) => boolean): IndexedPod {
+function indexedPodOf(pod: Pod, namespace: Namespace, owns: (address: Address) => boolean): IndexedPod {
   const addresses = pod.addresses.every(owns) ? pod.addresses : pod.addresses.filter(owns);
   return { pod, namespace, addresses };
 }

@@ -69,7 +69,7 @@ const last = new WeakMap<Incremental, Ruleset>();
 
 /** An engine that has these pods in its rules. */
 function engineOf(pods: readonly ClusterEvent[], limits: Partial<Limits> = {}): Incremental {
-  const engine = flushedEngineOf([...first, ...pods], { mostAsked: ROOM, ...limits });
+  const engine = flushedEngineOf([...first, ...pods], { mostLookups: ROOM, ...limits });
   last.set(engine, engine.flush());
   return engine;
 }

@@ -13,13 +13,13 @@
  * and relabelling a pod again and again makes no flush longer.
  */
 import { namespaceOfPod, type Pod, type PodKey, sameNamespace } from '../../../model/cluster.ts';
-import { ASKED_AS_ENTRY } from '../../../model/policysize.ts';
+import { PODS_PER_ENTRY } from '../../../model/policysize.ts';
 import { type PodClass, tenantOf } from '../../classes.ts';
 import { factsOf } from '../../policyfacts.ts';
 import { className } from '../../program.ts';
 import type { LiveParts } from '../liveparts.ts';
 import type { KnownPod } from '../pods/podindex.ts';
-import { countAskedBy, type LivePreparations, type PreparationRequest } from './preparations.ts';
+import { countPeersLookedAt, type LivePreparations, type PreparationRequest } from './preparations.ts';
 
 /** For how many flushes a pod stays as it was. There are ten flushes in a second. */
 export interface PodPatience {
@@ -102,9 +102,9 @@ export class PodPreparations {
     for (const podClass of missing) {
       if (asked > most) return asked;
       if (this.#preparations.isReady(comingOf(podClass))) continue;
-      asked += ASKED_AS_ENTRY * entriesOf(podClass);
+      asked += PODS_PER_ENTRY * entriesOf(podClass);
       const rules = podClass.policies.flatMap(policy => policy[podClass.direction] ?? []);
-      asked += countAskedBy(rules, this.#live.podIndex, most + 1 - asked);
+      asked += countPeersLookedAt(rules, this.#live.podIndex, most + 1 - asked);
     }
     return asked;
   }

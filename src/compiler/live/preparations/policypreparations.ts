@@ -20,7 +20,7 @@ import type { PodClass } from '../../classes.ts';
 import { isSmallPolicy } from '../../shares.ts';
 import type { LiveParts } from '../liveparts.ts';
 import type { IndexedPod } from '../pods/podindex.ts';
-import { countAskedBy, type LivePreparations, type PreparationRequest } from './preparations.ts';
+import { countPeersLookedAt, type LivePreparations, type PreparationRequest } from './preparations.ts';
 
 /** Counting stops here: more is as good as this. */
 const MOST_COUNTED = 20_000;
@@ -100,7 +100,7 @@ export class PolicyPreparations {
   asks(change: PolicyChange): number {
     if (!this.#isNeeded(change)) return 0;
     const rules = change.value === undefined ? [] : rulesOf(change.value);
-    let asked = countAskedBy(rules, this.#live.podIndex, MOST_COUNTED);
+    let asked = countPeersLookedAt(rules, this.#live.podIndex, MOST_COUNTED);
     if (asked >= MOST_COUNTED) return asked;
     for (const podClass of this.#currentClasses([change])) {
       if (asked >= MOST_COUNTED) return asked;

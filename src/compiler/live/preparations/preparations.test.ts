@@ -18,7 +18,7 @@ import type { Policy } from '../../../model/policy.ts';
 import type { PolicyChange } from '../../../model/policychange.ts';
 import type { Ruleset } from '../../../nft/ruleset.ts';
 import type { Incremental } from '../incremental.ts';
-import { MOST_ASKED } from '../pods/livepods.ts';
+import { MOST_LOOKUPS } from '../pods/livepods.ts';
 import { type TimeBudget, UNLIMITED_TIME } from '../workbudget.ts';
 
 const SELECTORS = 240;
@@ -74,8 +74,8 @@ test('the groups of a policy begin some in each flush, and nothing in force is d
   engine.prepare([changeOf(policy)]);
   const { counts, last } = flushAll(engine, before);
   expect(engine.isPrepared(changeOf(policy))).toBe(true);
-  expect(counts.length).toBeGreaterThanOrEqual((SELECTORS * PODS) / MOST_ASKED);
-  expect(Math.max(...counts)).toBeLessThanOrEqual(MOST_ASKED + PODS + 2);
+  expect(counts.length).toBeGreaterThanOrEqual((SELECTORS * PODS) / MOST_LOOKUPS);
+  expect(Math.max(...counts)).toBeLessThanOrEqual(MOST_LOOKUPS + PODS + 2);
   expect(counts.reduce((a, b) => a + b)).toBe(SELECTORS * (PODS + 1));
   assertInForce(last, clusterOf(pods));
 });
@@ -121,7 +121,7 @@ test('two policies are made ready in turns', () => {
 });
 
 test('of two policies each has its turn, however little a flush has room for', () => {
-  const engine = flushedEngineOf(pods, { mostAsked: 1 });
+  const engine = flushedEngineOf(pods, { mostLookups: 1 });
   const before = engine.flush();
   engine.prepare([selecting('one'), selecting('two')].map(changeOf));
   let last = before;
@@ -132,7 +132,7 @@ test('of two policies each has its turn, however little a flush has room for', (
 });
 
 test('policies of many tenants begin in several flushes, whoever is edited meanwhile', () => {
-  const engine = flushedEngineOf(pods, { mostAsked: 20 * PODS }); // enough for one group of each policy
+  const engine = flushedEngineOf(pods, { mostLookups: 20 * PODS }); // enough for one group of each policy
   const names = (kind: string, count: number) => Array.from({ length: count }, (_, n) => `${kind}-${n}`);
   const [edited, others] = [names('edited', 4), names('other', 8)];
   const kept = others.map(name => selecting(name));
@@ -178,7 +178,7 @@ describe('of policies that are merged', () => {
   const room = 2 * PODS;
 
   test('a change asks as much as what they are merged to', () => {
-    const engine = flushedEngineOf(events, { mostAsked: room });
+    const engine = flushedEngineOf(events, { mostLookups: room });
     const few = ingressPolicy('tenant/a', merged('a').ingress!.slice(0, 1));
     expect(engine.asks(changeOf(few))).toBeGreaterThan(MERGED_PORTS * PODS);
     const gone: PolicyChange = { id: few.id, value: undefined };
@@ -191,13 +191,13 @@ describe('of policies that are merged', () => {
     ['a new one', changeOf(merged('f'))],
     ['a deletion', { id: merged('c').id, value: undefined }],
   ] as const)('%s makes a few sets in each flush', ([, change]) => {
-    const engine = flushedEngineOf(events, { mostAsked: room });
+    const engine = flushedEngineOf(events, { mostLookups: room });
     expect(takeIn(engine, change)).toBeLessThanOrEqual(room + PODS + MERGED_PORTS);
     assertExactly(engine.flush(), clusterOf([...events, eventOf(change)]));
   });
 
   test('what has been made ready is made anew where another one of them has changed meanwhile', () => {
-    const engine = flushedEngineOf(events, { mostAsked: room });
+    const engine = flushedEngineOf(events, { mostLookups: room });
     const [first, second] = [changeOf(merged('a', 1)), changeOf(merged('b', 1))];
     engine.prepare([first, second]);
     engine.flush();
@@ -211,7 +211,7 @@ describe('of policies that are merged', () => {
   });
 
   test('one that is overtaken by others each time goes as it is', () => {
-    const engine = flushedEngineOf(events, { mostAsked: room });
+    const engine = flushedEngineOf(events, { mostLookups: room });
     const waiting = changeOf(merged('a', 1));
     let version = 0;
     do {

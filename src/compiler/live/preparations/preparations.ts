@@ -312,10 +312,10 @@ function needsOf(builders: readonly ClassBuilder[]): Need[] {
 }
 
 /** How many pods and namespaces are looked at for the peers of these rules; stops counting at `most`. */
-export function countAskedBy(rules: Iterable<Rule>, podIndex: PodIndex, most: number): number {
+export function countPeersLookedAt(rules: Iterable<Rule>, podIndex: PodIndex, most: number): number {
   let asked = 0;
   for (const { peers } of rules)
     for (const peer of peers === 'any' ? [] : peers)
-      if (peer.kind === 'pods') asked += podIndex.countAsked(peer.selector, most - asked);
+      if (peer.kind === 'pods') asked += podIndex.countLookedAt(peer.selector, most - asked);
   return asked;
 }

@@ -139,7 +139,7 @@ export function stagedObjects(classes: Iterable<readonly ClassBuilder[]>, inForc
 }
 
 /** How much there is to add, in elements of sets: a rule counts as five. */
-export function elementsWorth({ chains, sets }: Builder): number {
+export function weightInElements({ chains, sets }: Builder): number {
   const rules = [...chains.values()].reduce((sum, chain) => sum + 1 + chain.rules.length, 0);
   const elements = [...sets.values()].reduce((sum, set) => sum + set.elements.size, 0);
   return 5 * (rules + sets.size) + elements;

@@ -63,7 +63,7 @@ test('where somebody waits few chains go ahead in a flush', () => {
   const coming = [ofAll('one', 81)];
   const most = (timeBudget: TimeBudget) =>
     Math.max(
-      ...preparing(flushedEngineOf(before, { ...LIMITS, mostAsked: 80 }), coming, timeBudget).map(
+      ...preparing(flushedEngineOf(before, { ...LIMITS, mostLookups: 80 }), coming, timeBudget).map(
         ops => made(ops).length,
       ),
     );

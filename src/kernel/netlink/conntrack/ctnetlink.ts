@@ -1,6 +1,6 @@
 /** ctnetlink messages (`linux/netfilter/nfnetlink_conntrack.h`) to and from connections. */
 
-import { placeOf } from '../../../lib/collections/placeof.ts';
+import { slotOf } from '../../../lib/collections/placeof.ts';
 import {
   type Address,
   addressBytes,
@@ -134,7 +134,7 @@ const words = new Uint32Array(1 << PLACE_BITS);
 const ipv4Texts: (Address | undefined)[] = Array.from({ length: words.length }, () => undefined);
 
 function ipv4Text(word: number): Address {
-  const place = placeOf(word, PLACE_BITS);
+  const place = slotOf(word, PLACE_BITS);
   const known = ipv4Texts[place];
   if (known !== undefined && words[place] === word) return known;
   // Joined at once: a text that grows is kept as its parts.
