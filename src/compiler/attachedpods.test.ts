@@ -85,7 +85,7 @@ test('a port that comes or goes changes elements alone, a node that says the sam
   expect(plan(opened, engine.flush()).map(({ op }) => op)).toEqual(['delElements', 'delElements']);
 });
 
-test('a node whose pods somebody else links has none of it, host ports or not', () => {
+test('a node whose pods another plugin connects has none of these chains, with or without host ports', () => {
   const { chains, sets } = compile(clusterOf(NODES, [WEB]), 'n1').tables.get('ip')!;
   expect([chains.has('source'), chains.has('leaving'), sets.has('host-ports')]).toEqual([
     false,

@@ -1,13 +1,13 @@
 /**
- * What pods need beside policy where this agent links them with their node. It is in the same tables, at hooks of
- * its own:
+ * The chains that pods need beside policy if this agent connects them with their node. They are in the same tables, at
+ * hooks of their own:
  *
- *     source          prerouting, raw  a pod that sends from an address that is not its own is dropped: the node's route
- *                                      to the sender does not lead back to where the packet came from; and no pod tells
- *                                      the node its routes
- *     host-ports      prerouting       a port of the node leads to a pod; behind kube-proxy's rules, so that a Service
- *     own-host-ports  output           keeps its port
- *     leaving         postrouting      what leaves the cluster's pods has the node's address; so has a pod that reaches
+ *     source          prerouting, raw  drops packets of a pod whose source address is not its own: the node's route to
+ *                                      the source does not lead back to the link it came by; and redirects
+ *                                      and router advertisements of pods
+ *     host-ports      prerouting       redirects a port of the node to a pod; behind kube-proxy's rules, so that a port
+ *     own-host-ports  output           of a Service takes precedence
+ *     leaving         postrouting      masquerades packets that leave the pod networks, and those of a pod that reaches
  *                                      itself by a port of the node
  */
 import { type Family, parseCidr } from '../model/address.ts';

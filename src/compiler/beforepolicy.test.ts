@@ -68,7 +68,7 @@ describe.each(clusters)('%j', ({ links, podLinks, unknownPods }) => {
   );
 });
 
-test('what a bridge has everybody hear is of the list, and no frame else is accepted that IP does not judge', () => {
+test('frames to all ports of a bridge are from the list, and no other frame is accepted that the rules of IP do not judge', () => {
   const state = layoutCluster();
   state.apply({ type: 'node', key: 'n1', value: { ...state.nodes.get('n1')!, links: LINKS[1]! } });
   const bridge = compile(state, 'n1').tables.get('bridge')!;

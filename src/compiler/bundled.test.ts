@@ -76,7 +76,7 @@ test('a class with little leaves the bundles of others as they are', () => {
   expect(bundles([policy('p-of-b', { app: 'b' }), pod('b')])).toBe(before + 1);
 });
 
-test('classes that pods join together are made ready as all of them will be', () => {
+test('classes that pods join together are prepared in the form in which all of them will be', () => {
   const apps = ['a', 'b', 'c', 'd']; // with 9 of all and one of its own each, 8,160 entries
   const before = [...shop(9, []), ...apps.map(pod)];
   const engine = new Incremental(NODE, 'allow', 'others', undefined, { mostEntries: 0 });

@@ -115,7 +115,7 @@ export function idOf({ id, uncertain }: Policy): string {
   return uncertain ? `${id} or not` : id;
 }
 
-/** By identity: a policy that was written again is another object. */
+/** Compares the policies as objects, because an edited policy is another object. */
 export function samePolicies(a: PodClass, b: PodClass): boolean {
   if (a === b) return true;
   return a.policies.length === b.policies.length && a.policies.every((policy, i) => policy === b.policies[i]);

@@ -62,7 +62,7 @@ test('every denial of both families leads to a chain of denials, and nothing els
   }
 });
 
-test('nothing passes the chains, within the limits or beyond them, whoever listens', () => {
+test('nothing passes the chains, within the limits or beyond them, with or without a listener', () => {
   for (const limits of [undefined, LOW])
     for (const [, table] of tables(withDenialLimits(ruleset(), limits))) {
       const found = rulesOf(table).flatMap(({ exprs }) =>
@@ -95,7 +95,7 @@ test('who sends from an address that is not its own is limited by its link, and 
   }
 });
 
-test('whoever is over the limit of its source is handed over in no case, however full the sets are', () => {
+test('a source over its limit is never reported, however full the sets are', () => {
   for (const [, { chains }] of tables(withDenialLimits(ruleset(), LOW))) {
     const { exprs } = chains.get(LIMITED_CHAIN)!.rules.find(({ exprs }) => exprs.some(isOver))!;
     // Between the limit and the verdict there is no expression that a full set would make fail.

@@ -175,7 +175,7 @@ function handedOver(prefix: string): NftRule {
   return { exprs: [COUNTED, log, verdict('drop')] };
 }
 
-/** Of the limit of all, links get a fifth, and senders outside the node get half. */
+/** Divisors of the limit of all: links get a fifth of it, and senders outside the node get half. */
 const LINKS_PART = 5;
 const OUTSIDE_PART = 2;
 

@@ -65,7 +65,7 @@ const ISOLATED = new Map([
 test.each([
   ['alone', POLICIES],
   ['beside a cluster policy, which isolates nobody', [...POLICIES, CLUSTER_POLICY]],
-])('isolatedPodsIn() reads from the rules whom NetworkPolicies isolate, %s', (_, objects) => {
+])('isolatedPodsIn() reads from the rules which pods NetworkPolicies isolate, %s', (_, objects) => {
   for (const unknownPods of ['allow', 'deny'] as const)
     expect(isolatedPodsIn(compile(cluster(...objects), 'n1', unknownPods))).toEqual(ISOLATED);
 });

@@ -1,12 +1,12 @@
 /**
- * The number of the layout of our tables: of tables, hooks, kinds of sets, and what they are called. It is the name of
- * an empty chain, so that every nft lists it, and the batch that leads to another layout changes it too:
+ * The version number of the layout of our tables: which tables, hooks and kinds of sets there are, and their names. It
+ * is the name of an empty chain, so that every nft lists it. A batch that changes the layout replaces that chain too:
  *
  *     table ip sluice {
  *       chain layout-4 {
  *
- * Whoever changes the layout counts it up, and records it (test/layouts/README.md): take-over from each that was
- * recorded, and back, is then a test with traffic.
+ * A change of the layout increases the number and records the layout (test/layouts/README.md). Take-over from each
+ * recorded layout, and back, is then tested with traffic.
  */
 import type { Op } from '../nft/plan/op.ts';
 import type { Chain } from '../nft/ruleset.ts';

@@ -1,5 +1,5 @@
 /**
- * What a layout is. Where this test fails, the layout has changed: count LAYOUT up if a release had the one before,
+ * The shape of the current layout. If this test fails, the layout has changed: count LAYOUT up if a release had the one before,
  * record that one (test/layouts/README.md), and write the new shape down here.
  */
 import { expect, test } from 'vitest';

@@ -83,7 +83,7 @@ describe('with policies that allow everything', () => {
     expect(walked(at('172.18.0.1'), client, 'output')).toBe(expected);
   });
 
-  test('what is established or not tracked passes, and so does any other protocol', () => {
+  test('established and untracked packets pass, and so does any other protocol', () => {
     expect(verdict(guarded, [server, stranger], ack, 'established')).toBe('accept');
     expect(verdict(guarded, [server, stranger], ack, 'untracked')).toBe('accept');
     const datagram = packet({ from: server, to: stranger, protocol: 'UDP', port: 53 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { clip, commentOf, hashedName } from './names.ts';
 
-test('nameOf() gives a definition the same name whenever it is asked', () => {
+test('hashedName() gives equal definitions equal names', () => {
   expect(hashedName('in', 'a', 'shop/web')).toBe(hashedName('in', 'a', 'shop/web'));
   expect(hashedName('in', 'a', 'shop/web')).toMatch(/^in-[0-9A-HJKMNP-TV-Z]{26}-shop\/web$/);
 });

@@ -63,7 +63,7 @@ test('pods of several classes have one list of sets where their policies by name
   expect(pods[1]!.sets).toBe(pods[0]!.sets);
 });
 
-test('a pod that a policy selects and one that it may select have sets of their own, whoever comes first', () => {
+test('a pod that a policy selects and one that it may select have sets of their own, whichever comes first', () => {
   const groups = ['a.example', 'b.example'].map(name => ({
     name: `names-${name}`,
     group: { kind: 'names', patterns: [name] } as const,

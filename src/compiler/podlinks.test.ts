@@ -25,13 +25,13 @@ test.each<NodeLinks>([
   expect(plan(programmed, compile(linked, 'n1'))).toEqual([]);
 });
 
-test('withNodeLinks() changes no node that somebody has looked at, and none that is not there', () => {
+test('withNodeLinks() changes no node whose links are known, and none that does not exist', () => {
   const known = clusterWith({ uplinks: [2], podBridges: [] });
   expect(withNodeLinks(known, 'n1', { uplinks: [9], podBridges: [] })).toBe(known);
   expect(withNodeLinks(known, 'n2', { uplinks: [9], podBridges: [] })).toBe(known);
 });
 
-test('what comes by links of ours is asked for its way back once, and what comes by others is all the same', () => {
+test('packets by links of ours have their reverse path checked once, and those by other links in full', () => {
   const text = formatRuleset(compile(clusterWith(), 'n1', 'allow', 'ours'));
   const asking = text.split('\n').filter(line => line.includes('from an address that is not the pod’s'));
   expect(new Set(asking.map(line => line.trim()))).toEqual(

@@ -20,7 +20,7 @@ const many = (count: number, rules: number, labels?: object) =>
 const names = (parts: readonly (readonly Policy[])[]) =>
   parts.map(part => part.map(({ name }) => name).join());
 
-test('sharesOf() merges what is small together, in its order', () => {
+test('sharesOf() merges small policies, in their order', () => {
   const policies = many(20, 4);
   expect(sharesOf(policies, 'ingress', false)).toEqual({ merged: policies, parts: [] });
   expect(sharesOf(policies, 'egress', false)).toEqual({ merged: policies, parts: [] });

@@ -77,7 +77,7 @@ describe('what is for a tunnel', () => {
     expect(verdictOf(OUT!, '10.244.1.5', '203.0.113.7', 4789, links)).toBe('accept');
   });
 
-  test('of the node’s own is not reached by a Service, whoever it seems to come from', () => {
+  test('of the node’s own is not reached by a Service, whatever its source address is', () => {
     const links = { tunnels: { ports: [9999], protocols: [] } };
     const through = (to: string, isTranslated: boolean, port = 9999) => {
       const bytes = packet({ from: at('172.18.0.2'), to: at(to), protocol: 'UDP', port });

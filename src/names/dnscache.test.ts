@@ -24,7 +24,7 @@ function known(...cache: DnsRecord[]): DnsCache {
 
 const ADDRESS = '192.0.2.1' as Address;
 
-test('knows what a pod was told until it ends, under the names that a pattern means', () => {
+test('knows the addresses that a pod got until they end, by the names that a pattern matches', () => {
   const resolved = known(record('www.example.org', ADDRESS, 1_000));
   expect(resolved.asOf(999).has('shop/web', ADDRESS, '*.example.org')).toBe(true);
   expect(resolved.asOf(1_000).has('shop/web', ADDRESS, '*.example.org')).toBe(false);
@@ -71,7 +71,7 @@ test('C57: remembers of a node so much, and takes it from the namespace that has
   expect([...resolved.of('shop/web')].length).toBe(35); // 30 earlier addresses, and one address with five names
 });
 
-test('looks through a list of names once, however many addresses are asked about', () => {
+test('looks through a list of names once, however many addresses are looked up', () => {
   let looks = 0;
   const counted = (from: string) =>
     new Proxy(

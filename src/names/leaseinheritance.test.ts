@@ -27,7 +27,7 @@ function answered(first: NamesPod): Leases {
 test.each([
   ['with its address', pod('2'), ['forget 10.1.0.1 . 192.0.2.1']],
   ['with another address', pod('2', { addresses: ['10.1.0.2' as Address] }), ['forget 10.1.0.1 . 192.0.2.1']],
-])('a pod of the same name, %s, has not been told what its predecessor was', (_, successor, changes) => {
+])('a pod of the same name, %s, does not inherit its predecessor’s leases', (_, successor, changes) => {
   const leases = answered(pod('1'));
   expect(leases.configure({ pods: [successor], sets: SETS }, 0).map(text)).toEqual(changes);
   expect(leases.size).toBe(0);
@@ -36,7 +36,7 @@ test.each([
 test.each([
   ['the same pod', pod('1')],
   ['one whose identity nobody knows', pod(undefined)],
-])('%s keeps what it was told', (_, now) => {
+])('%s keeps its leases', (_, now) => {
   const leases = answered(pod('1'));
   expect(leases.configure({ pods: [now], sets: SETS }, 0)).toEqual([]);
   expect(leases.size).toBe(1);
@@ -63,14 +63,14 @@ test.each([
   expect(leases.size).toBe(changes.length === 0 ? 1 : 0);
 });
 
-test('an agent that starts has what was told to pods that are gone forgotten: others get their addresses', () => {
+test('an agent that starts deletes elements of pods that are gone, because others get their addresses', () => {
   const leases = new Leases();
   leases.configure({ pods: [pod('1')], sets: SETS }, 0);
   const found = { set: 'names-A', pod: '10.1.0.9' as Address, peer: PEER, leftMs: 400_000 };
   expect(leases.recover([found], 0, () => 0).map(text)).toEqual(['forget 10.1.0.9 . 192.0.2.1']);
 });
 
-test('pods with the same rules share what their names mean, and nobody keeps what no pod has', () => {
+test('pods with the same rules share one index of names, which goes with the last of them', () => {
   const leases = new Leases();
   const others = [{ name: 'names-B', patterns: ['b.example'], command: 4 }];
   const crowd = Array.from({ length: 9 }, (_, i) => pod(`${i}`, { key: `shop/${i}` }));

@@ -33,7 +33,7 @@ function opened(limits = NAMES_LIMITS) {
 }
 
 describe('Leases', () => {
-  it('learns an address for the pod that was told, in the sets that mean the name', () => {
+  it('learns an address for the pod that got the answer, in the sets of the name', () => {
     const { answered } = opened();
     expect(answered('10.1.0.1', 'www.example.org', ['192.0.2.1'])).toEqual([
       'learn names-A 10.1.0.1 . 192.0.2.1',
@@ -54,7 +54,7 @@ describe('Leases', () => {
     expect(answered('10.1.0.2', 'a.cdn.example', ['2001:db8::1'])).toEqual([]);
   });
 
-  it('C41: an address ends TTL and grace after it was told last, two minutes at least, a day at most', () => {
+  it('C41: an address ends TTL and grace after the last answer, two minutes at least, a day at most', () => {
     for (const [ttl, endMs] of [
       [0, 120_000],
       [109, 120_000],
@@ -94,7 +94,7 @@ describe('Leases', () => {
     expect(tick(410_000)).toEqual(['forget names-A 10.1.0.1 . 192.0.2.1']);
   });
 
-  it('forgets what a pod was told when it ends, and not what another was told', () => {
+  it('forgets a pod’s leases when it ends, and not another pod’s', () => {
     const { answered, leases } = opened();
     answered('10.1.0.1', 'www.example.org', ['192.0.2.1']);
     answered('10.1.0.2', 'www.example.org', ['192.0.2.1']);
@@ -103,7 +103,7 @@ describe('Leases', () => {
     ]);
   });
 
-  it('tells a set that is made anew all that it means, and never takes out what stays', () => {
+  it('fills a set that is created again, and never deletes an element that stays', () => {
     const { answered, leases } = opened();
     answered('10.1.0.1', 'www.example.org', ['192.0.2.1']);
     const changed = { ...WEB, sets: ['names-A', 'names-B'] };
@@ -113,7 +113,7 @@ describe('Leases', () => {
     ]);
   });
 
-  it('takes over what stands in the kernel, until its lease ends', () => {
+  it('takes over the elements in the kernel, until their leases end', () => {
     const { leases, answered, tick } = opened();
     const stands = {
       set: 'names-A',
@@ -132,7 +132,7 @@ describe('Leases', () => {
     expect(tick(310_000)).toEqual(['forget names-A 10.1.0.1 . 192.0.2.1']);
   });
 
-  it('forgets what stood in the kernel and is not told again, with its lease', () => {
+  it('forgets elements that were in the kernel and are not answered again, with their leases', () => {
     const { leases, tick } = opened();
     const found = { set: 'names-A', pod: '10.1.0.1' as Address, peer: '192.0.2.1' as Address };
     leases.recover([{ ...found, leftMs: 50_000 }], 0, () => Number.NaN);
@@ -141,7 +141,7 @@ describe('Leases', () => {
     expect(leases.size).toBe(0);
   });
 
-  it('C57: keeps 1,000 addresses of a name: who was told longest ago goes', () => {
+  it('C57: keeps 1,000 addresses of a name: the one with the oldest answer goes', () => {
     const { answered, leases } = opened();
     const addresses = Array.from({ length: 1_001 }, (_, i) => `10.7.${i >> 8}.${i & 255}`);
     const changes = answered('10.1.0.1', 'www.example.org', addresses);
@@ -203,7 +203,7 @@ describe('Leases', () => {
     expect(tick(220_000)).toEqual(['forget names-A 10.1.0.1 . 192.0.2.1']);
   });
 
-  it('C41: what is in use is renewed in the kernel, and said again', () => {
+  it('C41: addresses in use are renewed in the kernel, and reported again', () => {
     const { leases, answered, tick } = opened();
     answered('10.1.0.1', 'www.example.org', ['192.0.2.1'], 30);
     leases.drainUpdates();
@@ -218,7 +218,7 @@ describe('Leases', () => {
     expect(renewed.length).toBeGreaterThan(2);
   });
 
-  it('says at once what is new or about to end, and what was prolonged with all news', () => {
+  it('reports new leases and those about to end at once, and prolonged ones with all others', () => {
     const { answered, leases } = opened();
     const tell = (ttl: number, nowMs: number) =>
       answered('10.1.0.1', 'www.example.org', ['192.0.2.1'], ttl, nowMs);

@@ -26,7 +26,7 @@ const read = (...args: Parameters<typeof answer>) => readAnswer(answer(...args))
 const withTtl = (...addresses: string[]) => addresses.map(address => ({ address, ttlSeconds: 60 }));
 
 describe('readAnswer()', () => {
-  it('reads the addresses of the name asked for', () => {
+  it('reads the addresses of the name in the question', () => {
     const found = read('www.example.org', [
       a('www.example.org', '192.0.2.1'),
       a('www.example.org', '192.0.2.2'),
@@ -113,14 +113,14 @@ describe('readAnswer()', () => {
     expect(read('six.example', aaaa)?.addresses).toEqual(withTtl('fd00::1', '64:ff9b::c000:201'));
   });
 
-  it('takes what is whole of a truncated message, and nothing of another that is cut', () => {
+  it('takes the complete records of a truncated message, and nothing of another that is cut', () => {
     const answers = [a('x.example', '192.0.2.1'), a('x.example', '192.0.2.2')];
     const cut = answer('x.example', answers, { flags: 0x380 }).subarray(0, -3);
     expect(readAnswer(cut)?.addresses).toEqual(withTtl('192.0.2.1'));
     expect(readAnswer(answer('x.example', answers).subarray(0, -3))).toBeUndefined();
   });
 
-  it('passes over what is no answer to one question for addresses', () => {
+  it('ignores messages that are not an answer to one question for addresses', () => {
     expect(read('x.example', [], { type: 'query' })).toBeUndefined();
     expect(read('x.example', [a('x.example', '192.0.2.1')], { flags: 0x183 })).toBeUndefined(); // NXDOMAIN
     expect(read('x.example', [], { questions: [] })).toBeUndefined();
@@ -232,7 +232,7 @@ describe('readAnswer(), beside another reader', () => {
     );
   });
 
-  it('finds every address of the name asked for that dns-packet wrote', () => {
+  it('finds every address of the name in the question that dns-packet wrote', () => {
     fc.assert(
       fc.property(name, fc.array(fc.ipV4(), { minLength: 1, maxLength: 30 }), (asked, addresses) => {
         const own = addresses.map(address => address.replace(/^(0|127|169|2[2-5]\d)\./, '10.'));

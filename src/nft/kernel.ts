@@ -17,12 +17,12 @@ export interface Snapshot {
 }
 
 /**
- * Who may change our tables now:
+ * The owner of our tables, which decides who can change them:
  *
- *     us         both exist and are ours: nobody else can change them or take them away
- *     another    one of them is somebody else's: whatever we commit is refused (EPERM)
- *     nobody     one is missing, or exists without an owner
- *     everybody  this kernel knows no owners whose tables outlive them
+ *     us         both tables exist and are ours: no other program can change or delete them
+ *     another    another program owns one of them: the kernel refuses every batch of ours (EPERM)
+ *     nobody     one of them is missing, or has no owner
+ *     everybody  this kernel has no owners whose tables stay when the owner ends
  */
 export type Owner = 'us' | 'another' | 'nobody' | 'everybody';
 

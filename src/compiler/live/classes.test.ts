@@ -45,7 +45,7 @@ test('a class that was prepared is found made by the first pod that joins it', (
   expect(prepared.pieces).toBeLessThan(fresh.pieces);
 });
 
-test('what was prepared of other versions, or is forgotten, is made anew', () => {
+test('what was prepared for other versions, or is forgotten, is built again', () => {
   const fresh = joining(emptyClasses());
   const [older, forgotten] = [emptyClasses(), emptyClasses()];
   wholeOf(older.prepare(makeClass(pod, 'ingress', [ingressPolicy('tenant/web', [allowPort(81)])])));
@@ -99,7 +99,7 @@ describe('of a large policy, which is a part', () => {
     expect(classes.madeParts).toBe(0);
   });
 
-  test('nothing stays of what is given up before it is made', () => {
+  test('nothing stays of a class that is given up before it is built', () => {
     const classes = emptyClasses();
     const pieces = wholeCount(emptyClasses().prepare(classAt(0)));
     for (let made = 0; made < pieces; made++) {

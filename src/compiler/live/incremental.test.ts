@@ -44,7 +44,7 @@ function flushBeside(engine: Incremental, events: readonly ClusterEvent[]) {
   }
 }
 
-test('what is noted while a flush is under way is in the next one, and not in this', () => {
+test('an event that is applied during a flush is in the next flush, and not in this one', () => {
   const engine = new Incremental(NODE);
   for (const event of cluster) engine.apply(event);
   const late = [pod(3, 'a9'), pod(500), namespace({ team: 't2' }), gone(policies[4]!)];

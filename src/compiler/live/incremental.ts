@@ -1,20 +1,20 @@
 /**
- * The desired state of one node, followed event by event: equal to `compile` of the same cluster
- * after every flush, however the events came and wherever the flushes fell between them.
+ * The desired state of one node, updated event by event. After every flush it is equal to `compile` of the same
+ * cluster, in whatever order the events came and wherever the flushes were between them.
  *
- *     apply(event)  the cluster changes; what the event may touch is marked
- *     flush()       marked pods move between groups and classes; what did not change stays the same object
+ *     apply(event)  updates the cluster, and marks what the event may affect
+ *     flush()       moves marked pods between groups and classes; what did not change stays the same object
  *
- * A flush may be done in pieces, between which others use the event loop. It is about the cluster as it was when it
- * began: what is noted meanwhile waits for its end. What one flush asks, in this order:
+ * A flush can run in pieces, between which other tasks use the event loop. It uses the cluster as it was when the flush
+ * began: events that are applied meanwhile wait for its end. The steps of a flush, in this order:
  *
  *     policies ─▶ LivePlacements ───────────────┐ which classes pods belong to
  *     pods ─────▶ LivePods ─▶ PodIndex ─▶ LiveGroups, the sets of peers
  *                    │ changed pods             ▼
  *                    └─────────────▶ LocalMoves ─▶ LiveClasses, the chains
- *     nodes ────▶ LiveBases, LiveLinkPart, LiveStrays, podPortsTable: what every node has
+ *     nodes ────▶ LiveBases, LiveLinkPart, LiveRemotePods, podPortsTable: what every node has
  *     names ────▶ LiveNames
- *     then ─────▶ LivePreparations: what comes next, as far as there is time
+ *     then ─────▶ LivePreparations: what later changes need, as far as there is time
  */
 
 import { type Pieces, wholeOf } from '../../lib/collections/pieces.ts';

@@ -37,7 +37,7 @@ function chainsAfter(engine: Incremental, events: readonly ClusterEvent[], last:
   return elements.flatMap(({ verdict }) => (verdict?.kind === 'goto' ? [verdict.chain] : [])).sort();
 }
 
-test('a policy that awaits its allowances leaves the classes as they are that another one isolates', () => {
+test('a policy that only isolates does not change classes that another policy isolates', () => {
   const events = [...pods, policyEvent(web), policyEvent(ingressPolicy('tenant/db', [], ofApp('db')))];
   const engine = flushedEngineOf(events);
   const before = engine.flush();
@@ -47,7 +47,7 @@ test('a policy that awaits its allowances leaves the classes as they are that an
   expect([...after.tables.get('ip')!.chains.values()]).toEqual([...before.tables.get('ip')!.chains.values()]);
 });
 
-test('it isolates whom nobody else does, also when the last of the others goes', () => {
+test('it isolates pods that no other policy isolates, also when the last other one is deleted', () => {
   const events = [...pods, policyEvent(web)];
   const engine = flushedEngineOf(events);
   const chains = chainsAfter(engine, events, policyEvent(awaitingAllowances(all)));
@@ -62,14 +62,14 @@ test('it isolates whom nobody else does, also when the last of the others goes',
   expect(both[0]).toContain('tenant/all');
 });
 
-test('it has its allowances when it comes whole', () => {
+test('it allows what its rules allow once they are ready', () => {
   const events = [...pods, policyEvent(web), policyEvent(awaitingAllowances(all))];
   const engine = flushedEngineOf(events);
   const chains = chainsAfter(engine, events, policyEvent(all));
   expect(chains.some(chain => chain.includes('1-more'))).toBe(true);
 });
 
-test('what was made ready of one version is not taken for another', () => {
+test('what was prepared for one version is not used for another', () => {
   const large = (first: number) =>
     ingressPolicy(
       'tenant/all',

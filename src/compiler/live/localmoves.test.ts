@@ -139,7 +139,7 @@ describe('a namespace whose policies mean more than there is room for', () => {
     expect(members).toBe(2 * CROWD);
   });
 
-  test('has room again when a policy is written anew that needs less', () => {
+  test('has room again when a policy is edited and needs less', () => {
     const { refused, members } = played(
       ROOM,
       [...pods, policyEvent(ofSets('tenant/web', 6))],
@@ -194,7 +194,7 @@ test("what a policy of the cluster means is nobody's, and is refused to nobody",
   expect(members).toBe(34 * CROWD);
 });
 
-test('what is made ready stops where there is no room, and whoever waits for it finds out', () => {
+test('a preparation stops if there is no room, and the change is refused when it is applied', () => {
   const engine = new Incremental(NODE, 'allow', 'others', undefined, { room: ROOM });
   for (const event of [...pods, policyEvent(ofSets('tenant/first', 2))]) engine.apply(event);
   engine.flush();

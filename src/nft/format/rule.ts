@@ -1,6 +1,6 @@
 /**
- * A rule as nft writes it. Expressions are read as the kernel executes them, with a word for each register in
- * place of its bytes: a load puts a word there, a compare or a look-up makes a match of it.
+ * A rule as nft writes it. Expressions are followed in the order in which the kernel executes them. Each register holds a
+ * text instead of bytes: a load stores the name of a field, and a compare or look-up turns it into a match.
  *
  *     [payload network+12 => 0] [lookup 0 in peers]   ->   ip saddr @peers
  */

@@ -3,7 +3,7 @@
  * made after it; an older version keeps the values in which it differs from the version after it. So a version never
  * changes, and neither a change nor a plan looks at all entries.
  *
- *     older ──what was different──▶ old ──what was different──▶ newest, which reads the one map
+ *     older ──its different values──▶ old ──its different values──▶ newest, which reads the shared map
  */
 import { type ElementKey, type Elements, type ElementValue, MEMBER } from '../ruleset.ts';
 

@@ -92,7 +92,7 @@ describe('plan()', () => {
     ]);
   });
 
-  it('makes a base chain anew where its hook differs', () => {
+  it('creates a base chain again if its hook differs', () => {
     const changed = ruleset([map(JUMP), peers(['10.0.0.1', '10.0.0.2'])], [forward(7), inWeb()]);
     expect(texts(web(), changed)).toEqual([
       'flush chain ip sluice forward',
@@ -102,7 +102,7 @@ describe('plan()', () => {
     ]);
   });
 
-  it('makes a set anew where its comment differs, and refills the chains that look it up', () => {
+  it('creates a set again if its comment differs, and refills the chains that look it up', () => {
     const commented = { ...peers(['10.0.0.1', '10.0.0.2']), comment: 'app=web' };
     expect(texts(web(), ruleset([map(JUMP), commented], [forward(), inWeb()]))).toEqual([
       'flush chain ip sluice in-web',
@@ -114,14 +114,14 @@ describe('plan()', () => {
     ]);
   });
 
-  it('refills the chains that look up a set that is made anew, also where no chain has changed', () => {
+  it('refills the chains that look up a set that is created again, also if no chain has changed', () => {
     const { sets, chains } = web().tables.get('ip')!;
     const commented = new Map(sets).set('peers', { ...sets.get('peers')!, comment: 'app=web' });
     const of = (its: typeof sets): Ruleset => ({ tables: new Map([['ip', { sets: its, chains }]]) });
     expect(texts(of(sets), of(commented))).toContain('flush chain ip sluice in-web');
   });
 
-  it('never deletes single intervals: a set of networks is made anew', () => {
+  it('never deletes single intervals: a set of networks is created again', () => {
     const nets = (...keys: string[]) => ruleset([{ ...peers(keys), interval: true }], [inWeb()]);
     expect(texts(nets('10.0.0.0/8', '12.0.0.0/8'), nets('10.0.0.0/8'))).toEqual([
       'flush chain ip sluice in-web',
@@ -133,7 +133,7 @@ describe('plan()', () => {
     ]);
   });
 
-  it('makes a set anew, with twice the room, where what is wanted has no room in it', async () => {
+  it('creates a set again, with twice the size, if the desired elements do not fit', async () => {
     const room = roomFor('peers', 100);
     const full = applied(NOTHING, ruleset([peers(addresses(room))], [inWeb()]));
     const kernel = new FakeKernel();

@@ -24,7 +24,7 @@ function put(set: SetSpec, count: number): Op[] {
 const counts = (portions: readonly (readonly Op[])[]) =>
   portions.map(ops => ops.map(op => (op.op === 'addElements' ? op.elements.length : op.op)));
 
-test('portionsOf() leaves what is small in one batch', () => {
+test('portionsOf() leaves a small batch as it is', () => {
   const ops = [...put(spec('a'), 10), ...put(spec('b'), 10)];
   expect(portionsOf(ops, PORTION)).toEqual([ops]);
 });

@@ -8,7 +8,7 @@ import type { Op } from './op.ts';
 /** About 20 ms of the kernel's time. */
 export const PORTION = 20_000;
 
-/** In units of an element of a hash, which takes the kernel 0.8 µs; a rule took it 5 to 10 µs, a set 15 (measured). */
+/** The unit is an element of a hash set, which takes the kernel 0.8 µs; a rule takes 5 to 10 µs, and a set 15 (measured). */
 const WEIGHTS: Readonly<Record<Op['op'], number>> = {
   addTable: 10,
   delTable: 10,

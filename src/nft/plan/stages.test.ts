@@ -64,7 +64,7 @@ test('stagesOf() has the rules of a new chain in force before an element leads t
   expect(stagesOf([...made, lead('in-new')])).toEqual([made, [lead('in-new')]]);
 });
 
-test('stagesOf() keeps back what leads to a set that is made anew under its name, over any number of chains', () => {
+test('stagesOf() keeps back objects that lead to a set that is created again, over any number of chains', () => {
   const ops = [
     remove('nets'),
     chain('a'),
@@ -83,7 +83,7 @@ test('stagesOf() keeps back what leads to a set that is made anew under its name
   ]);
 });
 
-test('stagesOf() never puts a base chain ahead, nor what leads to one that is made anew', () => {
+test('stagesOf() never commits a base chain early, nor objects that lead to one that is created again', () => {
   const base: Op = {
     op: 'addChain',
     family: 'ip',
@@ -101,7 +101,7 @@ test('stagesOf() puts a new table ahead of what goes into it', () => {
   expect(stagesOf([table, ...make('new', true), fill])).toEqual([[table, ...make('new', true)], [fill]]);
 });
 
-test('stagesOf() leaves a batch whole that makes an interval set anew under its name', () => {
+test('stagesOf() does not split a batch that creates an interval set again', () => {
   const ops = [flush, remove('nets'), ...make('nets', true), fill];
   expect(stagesOf(ops)).toEqual([ops]);
 });

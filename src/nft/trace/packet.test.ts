@@ -51,7 +51,7 @@ describe('packet()', () => {
     expect(hex(bytes.subarray(32))).toBe('01000014000000010001000000010001' + '00000001');
   });
 
-  it('writes an echo request of the family, or the type that was asked for', () => {
+  it('writes an echo request of the family, or the given type', () => {
     expect(packet({ from: A, to: B, protocol: 'ICMP' }).subarray(9, 10)).toEqual(Uint8Array.of(1));
     expect(packet({ from: A, to: B, protocol: 'ICMP' })[20]).toBe(8);
     expect(packet({ from: A6, to: B6, protocol: 'ICMP' })[40]).toBe(128);

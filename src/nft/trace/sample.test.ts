@@ -86,7 +86,7 @@ test('the sample has every kind of set and key', () => {
   expect(Math.max(...sets.map(({ key }) => key.length))).toBe(3);
 });
 
-test('the sample has no base chain: not for a moment is it asked about a packet', () => {
+test('the sample has no base chain, so that no packet ever reaches it', () => {
   expect(ops.filter((op: Op) => op.op === 'addChain' && op.hook !== undefined)).toEqual([]);
 });
 
@@ -98,7 +98,7 @@ test('the sample is a batch that a kernel takes, whole or for one family', async
   expect(sample([])).toEqual([]);
 });
 
-test('a node that does not attach pods is asked for no translation and no routes', () => {
+test('a node that does not attach pods needs neither translation nor routes', () => {
   const needed = sample().flatMap(op => (op.op === 'addRule' ? op.rule.exprs : []));
   expect(needed.filter(({ kind }) => kind === 'nat' || kind === 'masq' || kind === 'fib')).toEqual([]);
 });

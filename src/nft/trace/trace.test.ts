@@ -70,7 +70,7 @@ describe('trace() walks chains: ', () => {
       { base: [jump('a'), rule(DROP)], a: [rule(ACCEPT)] },
     ],
     [
-      'what is logged goes on, and nobody comes more often than a limit',
+      'a log expression goes on, and no packet exceeds a limit',
       'base:1 base:2 drop',
       {
         base: [

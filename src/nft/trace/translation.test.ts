@@ -43,7 +43,7 @@ test.each(['ip', 'ip6'] as const)('a port of the node leads to the %s pod that t
   expect(run(80, LOCAL, 'established').hits, 'what was opened before').toEqual([]);
 });
 
-test('one chain of a hook translates a connection, those behind it are not asked', () => {
+test('one chain of a hook translates a connection, and later ones are skipped', () => {
   const chains = [
     chain('second', { ...NAT, priority: 7 }, [[verdict('drop')]]),
     chain('first', NAT, [redirectByPort('ip', 'host-ports')]),

@@ -27,7 +27,7 @@ function groupsInRoom(ofNamespace: number): LiveGroups {
 
 const [a, bb] = [groupOf('a'), groupOf('bb')];
 
-test('a group for which its namespace has no room asks nobody, and is filled when there is some', () => {
+test('a group for which its namespace has no room looks at no pod, and is filled when there is room', () => {
   const groups = groupsInRoom(PODS - 1);
   expect(groups.acquire(a, 'ip', 'tenant')).toBe(PODS);
   expect(groups.acquire(bb, 'ip', 'tenant')).toBe(0);
@@ -38,7 +38,7 @@ test('a group for which its namespace has no room asks nobody, and is filled whe
   expect(groups.membersOf(bb)).toBe(PODS);
 });
 
-test('a group that somebody else needs too is filled, and still counts for whoever has no room', () => {
+test('a group that another namespace needs too is filled, and still counts for the one without room', () => {
   for (const other of [undefined, 'other']) {
     const groups = groupsInRoom(PODS);
     groups.acquire(a, 'ip', 'tenant');

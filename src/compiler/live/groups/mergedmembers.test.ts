@@ -41,7 +41,7 @@ const classes = Array.from({ length: 100 }, () => {
   return builder;
 });
 
-test('however many classes have a part, its sets are asked once', () => {
+test('however many classes have a part, its sets are counted once', () => {
   const counted = countedGroups();
   const merged = new MergedMembers(counted.groups);
   for (let change = 0; change < 10; change++)
@@ -49,7 +49,7 @@ test('however many classes have a part, its sets are asked once', () => {
   expect(counted.asked).toBe(parts.length);
 });
 
-test('they are asked again when members have changed more often than matters', () => {
+test('they are counted again when members have changed too often', () => {
   const counted = countedGroups();
   const merged = new MergedMembers(counted.groups);
   const [builder] = classes as [ClassBuilder];

@@ -21,7 +21,7 @@ test('a set that two namespaces need is counted once of all, and of each of them
   expect([ledger.roomOf('a'), ledger.roomOf('c'), ledger.overQuota()]).toEqual([100, 100, []]);
 });
 
-test('where all need too many, whoever needs most is beyond, and the others have their share', () => {
+test('if all namespaces together need too many members, the one that needs most is over quota', () => {
   const ledger = new SetQuotaLedger(ROOM);
   for (const [namespace, members] of [
     ['a', 30],
@@ -35,7 +35,7 @@ test('where all need too many, whoever needs most is beyond, and the others have
   expect(ledger.overQuota()).toEqual(['c']); // more than one namespace may have
 });
 
-test('what is made ready has no more than there is room for, nor more than others where there is none', () => {
+test('preparations have no more members than there is room for, and if there is none, no more than others', () => {
   const ledger = new SetQuotaLedger(ROOM);
   ledger.join('a', 60, 0);
   expect(ledger.mayPrepare('a', 40, [40])).toBe(true);
@@ -45,7 +45,7 @@ test('what is made ready has no more than there is room for, nor more than other
   expect(ledger.mayPrepare('c', 40, [60, 40])).toBe(true);
 });
 
-test('whoever had room keeps it where others come to need more than their share', () => {
+test('a namespace keeps its room when others come to need more than their share', () => {
   const ledger = new SetQuotaLedger(ROOM);
   ledger.join('old', 80, 0);
   expect(ledger.overQuota()).toEqual([]);
@@ -61,7 +61,7 @@ test('whoever had room keeps it where others come to need more than their share'
   expect(ledger.overQuota()).toEqual([]);
 });
 
-test('whoever has all of its sets made anew is no newcomer', () => {
+test('a namespace whose sets are all created again does not count as new', () => {
   const ledger = new SetQuotaLedger(ROOM);
   ledger.join('old', 80, 0);
   expect(ledger.overQuota()).toEqual([]);

@@ -81,7 +81,7 @@ function elementsOf(before: Ruleset, now: Ruleset): number {
 }
 
 describe.each<Operator>(['In', 'NotIn'])('%s', operator => {
-  test('a flush takes some of the pods, whoever has few goes first, and in the end all are in', () => {
+  test('a flush applies some of the pods, those of small namespaces first, and in the end all of them', () => {
     const first = cluster(operator);
     const engine = engineOf(first);
     let before = engine.flush();
@@ -112,7 +112,7 @@ describe.each<Operator>(['In', 'NotIn'])('%s', operator => {
     assertExactly(before, clusterOf([...first, ...relabelled('red')]));
   });
 
-  test('with a policy for which somebody waits go fewer of them', () => {
+  test('a flush with a policy that an event waits for applies fewer of them', () => {
     const engine = engineOf(cluster(operator));
     const before = engine.flush();
     for (const event of relabelled('red')) engine.apply(event);
@@ -160,7 +160,7 @@ describe('pods of this node', () => {
     expect(steps.length).toBeGreaterThan((LOCAL * SELECTORS) / MOST_LOOKUPS - 1);
   });
 
-  test('that come, go or have another address are in the next flush, whoever waits', () => {
+  test('that come, go or have another address are in the next flush, whatever else waits', () => {
     const engine = flushedEngineOf(first);
     for (const event of [...relabelled('red'), ...all('red')]) engine.apply(event);
     wholeOf(engine.flushing());
@@ -213,7 +213,7 @@ function movedTo(namespace: string, name: number, n: number): ClusterEvent {
   );
 }
 
-test('a pod that has the address of one that is gone has nothing of what that was allowed, whoever waits', () => {
+test('a pod with the address of a deleted one inherits nothing that was allowed, whatever else waits', () => {
   const first = cluster('In');
   const engine = engineOf(first);
   const holders = (ruleset: Ruleset) =>
@@ -271,7 +271,7 @@ describe('many namespaces whose pods are selected by one tenant', () => {
     return sets.filter(({ name, elements }) => name.startsWith('peers') && elements.has('10.9.0.2')).length;
   }
 
-  test('a neighbour’s pod that loses its label is taken in the next flush, whoever waits', () => {
+  test('a neighbour’s pod that loses its label is applied in the next flush, whatever else waits', () => {
     const engine = engineOf(first);
     expect(holding(engine.flush())).toBe(2);
     for (const event of relabelling('red')) engine.apply(event);

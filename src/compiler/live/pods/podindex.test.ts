@@ -98,7 +98,7 @@ test('one of ten thousand pods that report one address changes itself and the ow
   expect(take({ pod: 'shop/p9998' }, state, index).size).toBe(2);
 });
 
-test('a pod that loses an address stays in its namespace as that was when the pod was taken in', () => {
+test('a pod that loses an address keeps the version of its namespace with which it was applied', () => {
   const state = new ClusterState();
   const namespace = (team: string) => ({ name: 'shop', labels: { team } });
   state.apply({ type: 'namespace', key: 'shop', value: namespace('blue') });
@@ -112,7 +112,7 @@ test('a pod that loses an address stays in its namespace as that was when the po
   expect([addresses, around]).toEqual([[ADDRESSES[1]], namespace('blue')]);
 });
 
-test('pods of a namespace that is relabelled are selected by the labels with which each was taken in', () => {
+test('pods of a relabelled namespace are selected by the labels with which each was applied', () => {
   const state = new ClusterState();
   const index = new PodIndex(state, NODE);
   const pods = [1, 2, 3].map(n =>

@@ -134,7 +134,7 @@ test('pods that come and go without end do not keep the others of their namespac
   }
 });
 
-test('a namespace that says what it said before makes nobody wait', () => {
+test('an update of a namespace without a change makes no pod wait', () => {
   const engine = flushedEngineOf(first);
   const before = engine.flush();
   engine.apply(namespace('tenant', 'blue'));

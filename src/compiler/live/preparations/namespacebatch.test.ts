@@ -29,7 +29,7 @@ test('others that come later, and go before them, wait for the next turn', () =>
   ]);
 });
 
-test('whoever comes in another version waits for the next turn, and the others stay', () => {
+test('a policy that is edited waits for the next batch, and the others stay', () => {
   const [a, b, c] = [change('a'), change('b'), change('c')];
   const before = nextTogether([a, b], undefined);
   const without = nextTogether([change('a', 2), b, c], before);

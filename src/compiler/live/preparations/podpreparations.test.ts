@@ -160,7 +160,7 @@ test('a pod that is relabelled again and again is without its former allowances 
   expect(seen.slice(7)).not.toContain('a');
 });
 
-test('where there is no room for both classes, the pod leaves its own, and awaits the allowances of the other', () => {
+test('if there is no room for both classes, the pod leaves its own, and is isolated only until the other is ready', () => {
   const members = PORTS * PODS;
   const room = { ofNamespace: 1.5 * members, ofAll: 10 * members };
   const engine = engineOf([here('a')], { room, patience: { isolating: 2, others: 20 } });
@@ -198,7 +198,7 @@ test('what asks few pods, is another pod’s class already, or is what it was, i
   expect(beside.isBehind()).toBe(false);
 });
 
-test('where a policy of its class is edited when that is ready, it is made ready anew', () => {
+test('if a policy of its class is edited when the class is ready, it is prepared again', () => {
   const relabelled = () => {
     const engine = engineOf([here('a')]);
     engine.apply(here('b'));
@@ -212,7 +212,7 @@ test('where a policy of its class is edited when that is ready, it is made ready
   expect(Math.max(...counts)).toBeLessThanOrEqual(MOST_OF_A_FLUSH);
 });
 
-test('pods with one new class have it in one flush, and of a namespace one class after the other is made ready', () => {
+test('pods with the same new class get it in one flush, and the classes of a namespace are prepared one by one', () => {
   const engine = engineOf([here('none', 301), here('none', 302)]);
   for (const event of [here('a'), here('a', 301), here('b', 302)]) engine.apply(event);
   const seen = flushAll(engine, () => engine.waitingPods().size);
@@ -247,7 +247,7 @@ describe('while it waits', () => {
     }
   });
 
-  test('what is made ready goes with the pod', () => {
+  test('a preparation ends with its pod', () => {
     const engine = waitingEngine();
     engine.apply(here('a'));
     flushOne(engine);

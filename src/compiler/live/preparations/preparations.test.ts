@@ -95,7 +95,7 @@ test('a policy that is noted when it is ready makes no elements of its peers any
   assertExactly(now, clusterOf([...pods, pod(3, 'blue'), policyEvent(policy)]));
 });
 
-test('another version of what is in force keeps what both need, and what is not asked for goes', () => {
+test('a new version keeps the groups that both versions need, and others are deleted', () => {
   const [first, second] = [selecting('many'), selecting('many', 1)];
   const events = [...pods, policyEvent(first)];
   const engine = flushedEngineOf(events);
@@ -109,7 +109,7 @@ test('another version of what is in force keeps what both need, and what is not 
   expect(engine.isPrepared(changeOf(same))).toBe(true);
 });
 
-test('two policies are made ready in turns', () => {
+test('two policies are prepared in turns', () => {
   const engine = flushedEngineOf(pods);
   const before = engine.flush();
   engine.prepare([selecting('one'), selecting('two')].map(changeOf));
@@ -131,7 +131,7 @@ test('of two policies each has its turn, however little a flush has room for', (
   expect([of('one'), of('two')]).toEqual([2, 2]);
 });
 
-test('policies of many tenants begin in several flushes, whoever is edited meanwhile', () => {
+test('policies of many tenants begin in several flushes, whichever is edited meanwhile', () => {
   const engine = flushedEngineOf(pods, { mostLookups: 20 * PODS }); // enough for one group of each policy
   const names = (kind: string, count: number) => Array.from({ length: count }, (_, n) => `${kind}-${n}`);
   const [edited, others] = [names('edited', 4), names('other', 8)];
@@ -196,7 +196,7 @@ describe('of policies that are merged', () => {
     assertExactly(engine.flush(), clusterOf([...events, eventOf(change)]));
   });
 
-  test('what has been made ready is made anew where another one of them has changed meanwhile', () => {
+  test('a prepared change is prepared again if another one of them has changed meanwhile', () => {
     const engine = flushedEngineOf(events, { mostLookups: room });
     const [first, second] = [changeOf(merged('a', 1)), changeOf(merged('b', 1))];
     engine.prepare([first, second]);
@@ -254,7 +254,7 @@ test('the rules of a large policy are made before it comes, and once', () => {
   assertExactly(engine.flush(), clusterOf([...pods, policyEvent(edit)]));
 });
 
-describe('where somebody waits for the next flush', () => {
+describe('while an event waits for the next flush', () => {
   test('a policy begins fewer groups, and some in each', () => {
     const change = changeOf(selecting('many'));
     const alone = flushesUntilReady(flushedEngineOf(pods), change);
@@ -299,7 +299,7 @@ describe('where somebody waits for the next flush', () => {
     expect(flushes(4)).toBeLessThan(flushes(0) / 3);
   });
 
-  test('a policy that is edited meanwhile begins anew, and the one before it leaves nothing', () => {
+  test('a policy that is edited meanwhile begins again, and the former version leaves nothing', () => {
     const engine = flushedEngineOf(pods);
     engine.prepare([changeOf(selecting('many'))]);
     wholeOf(engine.flushing(AWAITED));

@@ -37,7 +37,7 @@ test('classes that are the same as before are found made', () => {
   assertExactly(engine.flush(), clusterOf([...OWN_CLASSES, own(1, 81), large]));
 });
 
-test('classes are found made that were made ready again since they are in bundles by what has come', () => {
+test('classes that were prepared again because they are bundled now are found prepared', () => {
   const rules = Array.from({ length: 98 }, (_, n) => allowPort(1000 + 2 * n));
   const pod = (n: number, policies: number) => [
     ownPod(n),

@@ -51,7 +51,7 @@ test('the flush that takes a change in finds its chains there, and leads pods to
   assertExactly(flushed, clusterOf([...before, ...coming]));
 });
 
-test('what goes ahead is no difference to what policy demands', () => {
+test('staged objects are no difference between actual and desired state', () => {
   const engine = flushedEngineOf(before, LIMITS);
   preparing(engine, [ofAll('one', 81)]);
   const programmed = engine.flush();
@@ -59,7 +59,7 @@ test('what goes ahead is no difference to what policy demands', () => {
   expect(plan(programmed, withPrepared(compile(clusterOf(before), NODE), programmed))).toEqual([]);
 });
 
-test('where somebody waits few chains go ahead in a flush', () => {
+test('while an event waits, a flush stages few chains', () => {
   const coming = [ofAll('one', 81)];
   const most = (timeBudget: TimeBudget) =>
     Math.max(
@@ -70,15 +70,15 @@ test('where somebody waits few chains go ahead in a flush', () => {
   expect(most(AWAITED)).toBeLessThan(most(UNLIMITED_TIME));
 });
 
-test('what is not to come any more leaves nothing', () => {
+test('a change that is given up leaves nothing', () => {
   const engine = flushedEngineOf(before, LIMITS);
   preparing(engine, [ofAll('one', 81)]);
   engine.prepare([]);
   assertExactly(engine.flush(), clusterOf(before));
 });
 
-describe('what is in force by the name of something that is to come', () => {
-  test('stays what it is until the change is taken in', () => {
+describe('an object in force with the name of a staged one', () => {
+  test('stays as it is until the change is applied', () => {
     const engine = flushedEngineOf(before, LIMITS);
     expect(preparing(engine, [own(1, 81)]).flat()).toEqual([]);
     const { ops, flushed } = takingIn(engine, [own(1, 81)]);
@@ -107,7 +107,7 @@ describe('what is in force by the name of something that is to come', () => {
   });
 });
 
-test('an object that goes ahead is known as that, until it is in force', () => {
+test('an object is known as staged until it is in force', () => {
   const engine = flushedEngineOf(before, LIMITS);
   const coming = [ofAll('one', 81)];
   const [step] = made(preparing(engine, coming).flat()).filter(op => objectOf(op) !== undefined);
@@ -116,7 +116,7 @@ test('an object that goes ahead is known as that, until it is in force', () => {
   expect([engine.isStaged(step), engine.isStaged()]).toEqual([false, false]);
 });
 
-test('an engine that is told so puts nothing ahead', () => {
+test('an engine without `stagesPrepared` stages nothing', () => {
   const engine = flushedEngineOf(before, { ...LIMITS, stagesPrepared: false });
   expect(preparing(engine, [ofAll('one', 81)]).flat()).toEqual([]);
 });
