@@ -74,7 +74,7 @@ function parsedWhole(text: string): string | undefined {
   return parsed.isIPv4MappedAddress() ? parsed.toIPv4Address().toString() : parsed.toRFC5952String();
 }
 
-describe('parseAddress() refuses what is no address', () => {
+describe('parseAddress() refuses a text that is not an address', () => {
   test.each([
     '',
     '10.0.0',
@@ -100,7 +100,7 @@ describe('parseCidr() masks host bits', () => {
   ])('%s', (text, canonical) => expect(cidrText(parseCidr(text)!)).toBe(canonical));
 });
 
-describe('parseCidr() refuses what is no network', () => {
+describe('parseCidr() refuses a text that is not a network', () => {
   test.each([
     '10.0.0.0',
     '10.0.0.0/33',

@@ -37,7 +37,7 @@ const shown = (events: readonly ClusterEvent[]) =>
   events.map(({ key, value }) => `${key} ${(value as Policy | undefined)?.egress?.length ?? '-'}`);
 
 describe('NamespaceBudget', () => {
-  test('gives what is audited no room, and takes none from others by it', () => {
+  test('gives audited policies no room, and takes none from others for them', () => {
     const budget = new NamespaceBudget(MOST);
     const audited: Policy = { ...policy('shop/a', 19), audited: true };
     expect(shown(budget.pass([put(audited), put(policy('shop/b', 19))]))).toEqual([
@@ -106,7 +106,7 @@ describe('NamespaceBudget', () => {
     expect(budget.pass(events)).toEqual(events);
   });
 
-  test('an edit among ten thousand reads no other policy, and tells nobody anew of the others', () => {
+  test('an edit among ten thousand reads no other policy, and reports no problem of the others again', () => {
     const budget = new NamespaceBudget({ policies: 10_000, entries: 25_000, selectors: 1_000 });
     let reads = 0;
     const watched = (value: Policy) => {

@@ -29,7 +29,7 @@ test.each([
   expect(isCalledAnywhere(id, asked)).toBe(expected);
 });
 
-test('labelOf() makes a label of an id, and leaves what is one', () => {
+test('labelOf() makes a label of an id, and leaves a label as it is', () => {
   expect([WEB!, PLATFORM!, 'cnp:platform', 'shop'].map(labelOf)).toEqual([
     'shop/web',
     'cnp:platform',

@@ -1,13 +1,12 @@
 /**
- * What becomes of a policy on a node, in one value. A policy without a status is in force as its author wrote it.
+ * The status of a policy on a node, as one value. A policy without a status is in force as its author wrote it.
  *
  *     new ──▶ isolating ──▶ in force ◀──▶ pending: an edit waits, and the last good version is in force
  *                │              │
  *                └──────────────┴──▶ quarantined: the kernel refuses it, or there is no room for it
  *
- * Its author, `sluice status`, the log, metrics and Events are told from that. What only isolates says so in the
- * version that is in force (`Policy.isolateOnly`), for `explain`; there are policies of which that is known before they
- * come here.
+ * `sluice status`, the log, metrics and Events report it to the author. A version that only isolates also has the
+ * reason in `Policy.isolateOnly`, for `explain`. Some policies only isolate already when they reach the agent's loop.
  */
 import {
   type IsolateOnly,

@@ -54,7 +54,7 @@ test("evaluate() judges what a pod sends to its own node's bridge by the pod's e
   expect(verdict(cluster, 'shop/web -> 10.1.0.1:80')).toBe('deny');
 });
 
-test('evaluate() takes such an address for an unknown pod, where nobody on the node was asked', () => {
+test('evaluate() takes such an address for an unknown pod if the node’s interfaces are not known', () => {
   expect(verdict(clusterOn('unknown'), 'shop/web -> 10.1.0.1:80')).toBe('deny');
 });
 

@@ -33,11 +33,11 @@ export interface Stop {
   /** `isolates`: a NetworkPolicy without a matching rule. `nothing`: a cluster policy without a matching rule. */
   readonly says: 'allow' | 'deny' | 'pass' | 'isolates' | 'nothing';
   /**
-   *     decided       its word is the verdict
+   *     decided       its verdict is the final one
    *     passed        its Pass sent the packet to the next tier
-   *     same-verdict  it came too late to decide, or decided along with another, and says the same
-   *     overridden    without the policies before it, the verdict would be the other one
-   *     no-match      no rule of it matches, or an allow of another NetworkPolicy outweighs its isolation
+   *     same-verdict  another policy decided before it or together with it, with the same verdict
+   *     overridden    without the policies before it, the verdict would be the opposite
+   *     no-match      no rule of it matches, or another NetworkPolicy allows what this one isolates
    */
   readonly part: 'decided' | 'passed' | 'same-verdict' | 'overridden' | 'no-match';
   /** The policy that overrode it. */

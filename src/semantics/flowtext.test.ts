@@ -92,7 +92,7 @@ test.each([
   ['y/done -> x/a:80', 'pod y/done has finished: its address (10.0.0.9) is free for other pods'],
   ['x/a -> y/done:80', 'pod y/done has finished'],
   ['y/older -> x/a:80', 'pod y/older reports 10.0.0.9, which belongs to pod y/younger now'],
-])('parseFlow() of %s does not answer about whoever has the address now', (text, message) => {
+])('parseFlow() of %s does not answer about the pod that has the address now', (text, message) => {
   const state = clusterOf({
     'x/a': ['10.0.0.1'],
     ...Object.fromEntries(LATER.map(key => [key, ['10.0.0.9']])),

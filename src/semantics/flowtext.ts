@@ -1,12 +1,12 @@
 /**
- * Flows as people write them:
+ * The text form of flows:
  *
  *   flow  = from " -> " to [ " via service" ]
  *   from  = pod | address | "[" address "]"
  *   to    = ( pod | IPv4 | "[" address "]" ) [ ":" port ] [ "/" protocol ] | IPv6 [ "/" protocol ]
  *   pod   = namespace "/" name [ "@4" | "@6" ]
  *
- * The protocol is TCP where there is a port, else ICMP. The port of a pod may be its name there.
+ * The default protocol is TCP if there is a port, else ICMP. A port of a pod may be given by its name.
  */
 
 import { didYouMean } from '../lib/text/didyoumean.ts';

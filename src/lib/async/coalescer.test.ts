@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { Coalescer } from './coalescer.ts';
 
-test('what is asked while an answer is sought is asked together afterwards, and each hears its own', async () => {
+test('questions during a round are asked together afterwards, and each gets its own answer', async () => {
   const rounds: number[][] = [];
   const together = new Coalescer(async (questions: readonly number[]) => {
     rounds.push([...questions]);
@@ -16,7 +16,7 @@ test('what is asked while an answer is sought is asked together afterwards, and 
   ).toEqual([10, 20, 'three', 40]);
 });
 
-test('what a round cannot do is told to all of it, and the next round is asked anew', async () => {
+test('an error of a round rejects all of its questions, and the next round is independent', async () => {
   let broken = true;
   const together = new Coalescer(async (questions: readonly number[]) => {
     await setImmediate();

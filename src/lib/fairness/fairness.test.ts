@@ -26,7 +26,7 @@ test('KeyedRates: a key has what it would have alone', () => {
   );
 });
 
-test('KeyedRates: to ask about others forgets nobody, and who has all again is forgotten', () => {
+test('KeyedRates: asking about another key forgets none, and a key whose bucket is full is forgotten', () => {
   const rates = new KeyedRates({ burst: 4, perSecond: 2 }, 2);
   rates.take('a', 0, 4);
   for (const other of ['b', 'c', 'd']) expect(rates.level(other, 0)).toBe(4);
@@ -37,7 +37,7 @@ test('KeyedRates: to ask about others forgets nobody, and who has all again is f
   expect(rates.size).toBe(0);
 });
 
-test('QuotaList: whoever has no more than an equal share of the room loses nothing, and of others the oldest goes', () => {
+test('QuotaList: a group with no more than an equal share loses nothing, and others lose their oldest item', () => {
   const most = 12;
   const item = fc.record({ group: key, source: fc.constantFrom('x', 'y') });
   fc.assert(

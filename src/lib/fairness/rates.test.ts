@@ -29,7 +29,7 @@ const ALL = { burst: 5, perSecond: 2 };
 const taken = (rates: SourceRates, source: string, count: number, nowMs: number) =>
   Array.from({ length: count }, () => rates.take(source, nowMs)).filter(Boolean).length;
 
-test('a source has its own rate, and what is beyond it takes nothing of others', () => {
+test('a source has its own rate, and exceeding it takes nothing from others', () => {
   const rates = new SourceRates(EACH, ALL, 8);
   expect([taken(rates, 'a', 100, 0), taken(rates, 'b', 100, 0), taken(rates, 'c', 100, 0)]).toEqual([
     2, 2, 1,

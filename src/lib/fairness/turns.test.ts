@@ -27,7 +27,7 @@ describe('Turns', () => {
     expect(turns.put('shop/web', item('web'))).toBe(true);
   });
 
-  it('loses nothing, and keeps nobody waiting for more than one of each other pod', () => {
+  it('loses nothing, and an answer waits for no more than one of each other pod', () => {
     const key = fc.constantFrom<PodKey>('a/1', 'a/2', 'a/3', 'b/1', 'c/1');
     fc.assert(
       fc.property(fc.array(fc.option(key), { maxLength: 60 }), steps => {

@@ -20,7 +20,7 @@ test('boundedText() of many words ends', () => {
   expect(boundedText('all these words '.repeat(10_000))).toHaveLength(4_001);
 });
 
-test('problemText() is as long as somebody reads, whatever an object calls itself and its fields', () => {
+test('problemText() is short enough to read, however long the names of an object and its fields are', () => {
   const problem = {
     severity: 'error',
     file: 'a.yaml',
