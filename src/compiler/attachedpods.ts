@@ -64,7 +64,7 @@ export function attachChains(family: Family): Chain[] {
   ];
 }
 
-// NF_IP_PRI_RAW; NF_IP_PRI_NAT_DST and one more; NF_IP_PRI_NAT_SRC.
+// The priorities NF_IP_PRI_RAW, one behind NF_IP_PRI_NAT_DST, and NF_IP_PRI_NAT_SRC.
 const RAW = -300;
 const BEHIND_DNAT = -99;
 const SOURCE_NAT = 100;

@@ -32,7 +32,7 @@ export interface Exemption {
   readonly hooks: readonly ExemptHook[];
   /** Whether only packets that arrive by the links of this node's pods match, or packets of any link. */
   readonly by: 'pods' | 'anybody';
-  /** Each match becomes one rule. */
+  /** The packets that the entry accepts: each match becomes one rule. */
   readonly matches: readonly ExemptMatch[];
   /** The comment of its rules in `nft list`. */
   readonly comment?: string;
@@ -57,7 +57,7 @@ export interface ExemptPacket {
 
 type ExemptContent =
   | { readonly protocol: 'udp'; readonly sourcePort: number; readonly port: number }
-  /** Both ends are included. */
+  /** A range of ICMPv6 types, which includes both of its ends. */
   | { readonly protocol: 'icmpv6'; readonly types: readonly [number, number] };
 
 export const [LINK_LOCAL, MULTICAST] = ['fe80::/10', 'ff00::/8'].map(cidr) as [Cidr, Cidr];
@@ -187,7 +187,7 @@ export function exemptFrames(): Expr[][] {
   return [packetTypeIs('other'), etherTypeIs('arp'), ...untrackedFrames(), dhcpRequest()];
 }
 
-/** Listener reports and neighbour discovery. */
+/** Matches listener reports and neighbour discovery, which conntrack does not track. */
 export function untrackedFrames(): Expr[][] {
   const types = [icmpTypesAre('ip6', 131, 133), icmpTypesAre('ip6', 135, 136), icmpTypeIs('ip6', 143)];
   return types.map(type => [...etherTypeIs('ip6'), ...type]);

@@ -10,27 +10,27 @@ import { className } from './program.ts';
 import { isSmallPolicy } from './shares.ts';
 
 /**
- * In entries: of one class, which is compiled in one piece (some 15 ms), and of all classes of a namespace together
- * (some 20 ms).
+ * Above so many entries policies are bundled: in one class, which is compiled in one piece (some 15 ms), or in all
+ * classes of a namespace together (some 20 ms).
  */
 const MOST_OF_CLASS = 6_000;
 const MOST_OF_NAMESPACE = 8_000;
 
 export interface Share {
   readonly namespace: string;
-  /** The namespace and the direction that the class counts for. */
+  /** The namespace and direction, as text, whose total the class's entries count for. */
   readonly place: string;
   readonly entries: number;
 }
 
-/** Classes by name. */
+/** The small policies of all classes in use, by the name of the class. */
 export class BundledClasses {
   readonly #classes = new Map<string, Share>();
-  /** Entries by place. */
+  /** The number of entries of each namespace and direction. */
   readonly #places = new Map<string, number>();
   #changed = false;
 
-  /** Replaces the class of that name. */
+  /** Adds the class of that name, or replaces an earlier version of it. */
   set(name: string, podClass: PodClass): void {
     this.delete(name);
     const share = shareOf(podClass);

@@ -1,6 +1,6 @@
 /**
- * A class: the local pods for which the policies of one direction say the same. They share one chain, so that a
- * pod that joins or leaves a class costs one map element.
+ * A class: the local pods to which the same policies of one direction apply. They share one chain, so that a pod that
+ * joins or leaves a class costs one map element.
  */
 import type { Namespace, Pod } from '../model/cluster.ts';
 import { effectIfUncertain } from '../model/failclosed.ts';
@@ -93,7 +93,7 @@ export function makeClass(pod: Pod, direction: Direction, policies: readonly Pol
   return { direction, policies, resolve: port => resolvedOn({ ports }, port), ports };
 }
 
-/** Equal for equal classes. It contains every policy id, so only its hash is kept. */
+/** A key that is equal for equal classes. It contains every policy id, so only its hash is kept. */
 export function classKey({ direction, policies, ports }: PodClass): string {
   return JSON.stringify([direction, policies.map(idOf), portsOn({ ports }, policies, direction)]);
 }

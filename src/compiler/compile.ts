@@ -39,7 +39,7 @@ import { deniedNetworks, OPEN_VERDICT } from './unknownpods.ts';
 export interface Placement {
   readonly indexedPod: IndexedPod;
   readonly podClass: PodClass;
-  /** The class's chain. */
+  /** The name of the class's chain. */
   readonly chain: string;
 }
 

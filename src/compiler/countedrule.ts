@@ -18,7 +18,7 @@ type CountedAction = 'accept' | 'drop' | 'pass';
 export interface CountedRule {
   readonly direction: Direction;
   readonly action: CountedAction;
-  /** As in the comment of the kernel's rule: `shop/web ingress[0]`; empty where no policy decided. */
+  /** The source as the comment of the kernel's rule has it: `shop/web ingress[0]`; empty if no policy decided. */
   readonly source: string;
 }
 

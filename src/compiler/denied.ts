@@ -248,7 +248,7 @@ export function denialLimitsIn({ tables }: Ruleset): DenialLimits | undefined {
   return { perSource, inAll: { perSecond: inAll.perSecond, burst: inAll.burst } };
 }
 
-/** The same rules, with their reports of denied packets limited by these limits. */
+/** The given rules, with their reports of denied packets limited by these limits. */
 export function withDenialLimits(ruleset: Ruleset, limits: DenialLimits | undefined): Ruleset {
   if (limits === undefined) return ruleset;
   const fromPods = podLinkMatches(nodeLinksIn(ruleset));

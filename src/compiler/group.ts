@@ -1,6 +1,6 @@
 /**
- * Peer groups: the addresses of selected pods and nodes as one hash set in the kernel, shared by every rule that
- * means the same peers. A pod that comes or goes costs one element for each group that holds it.
+ * Peer groups: the addresses of selected pods and nodes as one hash set in the kernel, which all rules with the same
+ * peers share. A pod that comes or goes costs one element for each group that contains it.
  */
 import { type Address, type Family, familyOf } from '../model/address.ts';
 import type { Peer } from '../model/policy.ts';
@@ -64,7 +64,7 @@ export function groupSet({ name, group }: NamedGroup, family: Family): SetSpec {
   };
 }
 
-// A comment has no room for more.
+// The comment of a set has no room for the names of more peers.
 const MOST_NAMED = 20;
 
 function groupText(group: Group): string {

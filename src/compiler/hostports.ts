@@ -18,7 +18,7 @@ export const HOST_PORTS = 'host-ports';
 /** Pods that may reach themselves by a port of the node: the pod's address as source and as destination. */
 export const HAIRPINS = 'hairpins';
 
-/** The sets of one family. */
+/** The sets of host ports of one family. */
 export function hostPortSets(family: Family, mappings: Iterable<HostPortMapping>): NftSet[] {
   const ports = new Map<ElementKey, ElementValue>();
   const hairpins = new Map<ElementKey, ElementValue>();

@@ -35,7 +35,7 @@ export interface LabelledPeer<P> {
   readonly peer: P;
 }
 
-/** One way to match: all of its expressions hold. */
+/** One way in which a packet can match peers: all of the expressions have to match. */
 export interface PeerMatch {
   readonly match: readonly Expr[];
   readonly labels: readonly string[];

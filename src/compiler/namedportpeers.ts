@@ -20,7 +20,10 @@ import type { ElementKey } from '../nft/ruleset.ts';
 import type { IndexedPod } from './live/pods/podindex.ts';
 import { peerRanges, rangesContain } from './networks.ts';
 
-/** The pods that a selector selects, and those whose addresses lie in the networks: each port of them by name. */
+/**
+ * The pods that a selector selects, and those whose addresses are in the networks, with each of their ports of one of
+ * the names.
+ */
 export interface NamedPortPeers {
   readonly selectors: readonly PodSelector[];
   readonly networks: readonly NetworkPeer[];
@@ -61,7 +64,7 @@ function isInNetworks(address: Address, peer: NamedPortPeers): boolean {
 /** The selectors and names of a group, prepared once, because every pod is matched against them. */
 interface Prepared {
   readonly ranges: Readonly<Record<Family, readonly AddressRange[]>>;
-  /** By name; without a protocol, the container's own counts (C27). */
+  /** Protocols by port name; a name without a protocol has the container port's own (C27). */
   readonly protocols: ReadonlyMap<string, ReadonlySet<NamedPort['protocol']>>;
 }
 

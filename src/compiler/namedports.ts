@@ -31,7 +31,7 @@ interface RuleOfNames extends LabelledPeers {
   readonly named: readonly NamedPort[];
 }
 
-/** One look-up of `address . protocol . port` for each distinct rule while they are few, else one for all of them. */
+/** One look-up of `address . protocol . port` for each distinct rule if they are few, else one for all of them. */
 function memberMatches(rules: readonly RuleOfNames[], builder: Builder): PeerMatch[] {
   const entries = rules.flatMap(({ label, peers, named }): LabelledPeer<NamedPortPeers>[] => {
     const peer = peersOf(peers, named);

@@ -48,7 +48,7 @@ function byName(ports: Pod['ports']): ReadonlyMap<string, PortRange[]> {
   return named;
 }
 
-/** By `name/PROTOCOL`, or `name/` for any. */
+/** Named ports by `name/PROTOCOL`, or by `name/` if the policy names no protocol. */
 type NamedPorts = ReadonlyMap<string, NamedPort>;
 
 function thoseOn(ports: Pod['ports'], named: NamedPorts): Iterable<readonly [string, NamedPort]> {

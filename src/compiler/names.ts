@@ -48,7 +48,10 @@ export function commentOf(sources: readonly string[]): string {
   return commentOfFirst([...new Set(sources)]);
 }
 
-/** The same for sources that are all different. `sources` are the first of `all`, and as many as may fit. */
+/**
+ * A comment, as `commentOf` makes it, for sources that are all different. `sources` are the first of `all`, and as many
+ * as may fit.
+ */
 export function commentOfFirst(sources: readonly string[], all = sources.length): string {
   const room = COMMENT_BYTES - ` and ${all} more`.length;
   let text = sources[0] ?? '';
@@ -65,7 +68,7 @@ function clipSource(source: string, bytes = COMMENT_BYTES): string {
   return clip(`${name.slice(0, bytes - path.length)}${source.slice(name.length)}`, bytes);
 }
 
-/** A policy, and the path of its rule. */
+/** Matches a source: the name of a policy, and the path of its rule. */
 const SOURCE = /^(\S+)( (?:ingress|egress)\[\d+\])/;
 
 /**

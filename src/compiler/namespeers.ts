@@ -61,7 +61,7 @@ import type { NodeNetwork } from './podlinks.ts';
 /** How this node reads DNS answers. */
 export interface DnsQueue {
   readonly queue: QueueBy;
-  /** The resolvers as pods address them. */
+  /** The resolvers, by the addresses to which pods send their queries. */
   readonly resolvers: readonly Address[];
   /**
    * The ports from which they answer, as the node's rules see them: behind a Service it may differ from the port that
@@ -75,7 +75,7 @@ export function resolverPorts(dnsQueue: Pick<DnsQueue, 'ports'> | undefined): nu
   return [...new Set(dnsQueue?.ports ?? [DNS_PORT])].sort((a, b) => a - b);
 }
 
-/** As in programmed rules: the resolvers that they trust, and the ports of answers that they look at. */
+/** The resolvers that programmed rules trust, and the ports of answers that they look at. */
 export function dnsQueueIn({ tables }: Ruleset, queue: QueueBy): DnsQueue {
   const own = FAMILIES.flatMap(family => tables.get(family) ?? []);
   const resolvers = own.flatMap(({ sets }) => [...(sets.get(RESOLVERS)?.elements.keys() ?? [])]);
@@ -120,12 +120,12 @@ export function namesOfForward({ ports }: AnswersOfBase): NftRule[] {
   return ports.map(port => ({ exprs: [...sourcePortIs(port), verdict('jump', REPLIES)] }));
 }
 
-/** For answers of a resolver on the node itself. */
+/** The rules of the output hook, for answers of a resolver on the node itself. */
 export function namesOfOutput({ ports, readsAnswers }: AnswersOfBase): NftRule[] {
   return readsAnswers ? ports.map(port => ({ exprs: [...sourcePortIs(port), verdict('jump', LOCAL)] })) : [];
 }
 
-/** For a node without pods that have rules by name. */
+/** The chains of a node without pods that have rules by name: they drop forged answers. */
 export function forgedPart(network: NodeNetwork): TablePart {
   return { chains: [{ name: REPLIES, rules: forged(network) }], sets: [] };
 }

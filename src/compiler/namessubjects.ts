@@ -15,7 +15,10 @@ interface Placement {
   readonly podClass: PodClass;
 }
 
-/** Sorted, so that the result does not depend on the order of pods and groups. */
+/**
+ * The pods with rules by name and their sets, sorted, so that the result does not depend on the order of pods and
+ * groups.
+ */
 export function namesSubjects(placements: Iterable<Placement>, groups: Iterable<NamedGroup>): Subjects {
   const sets = namesSets(groups);
   if (sets.length === 0) return NO_SUBJECTS;

@@ -60,7 +60,7 @@ function compiled(peer: string, dnsQueue?: typeof DNS_QUEUE): Ruleset {
   return ruleset;
 }
 
-/** Without the rules that drop forged answers, which any cluster with rules by name has, whatever its kernel. */
+/** The chains without those that drop forged answers, which any cluster with rules by name has, whatever its kernel. */
 function withoutForgeryRules({ tables }: Ruleset) {
   return FAMILIES.map(family => {
     const chains = new Map(tables.get(family)!.chains);
@@ -72,7 +72,7 @@ function withoutForgeryRules({ tables }: Ruleset) {
   });
 }
 
-/** Without the hashes, because a chain's name depends on its definition. */
+/** The text of a chain without hashes, because the hash in its name depends on its definition. */
 const textOf = (chain: unknown) => JSON.stringify(chain).replaceAll(/-[0-9A-Z]{26}/g, '');
 
 test('rules by name match nothing without a queue, and all other rules are as they are without names', () => {

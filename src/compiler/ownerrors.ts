@@ -38,7 +38,10 @@ export function ownErrors(family: Family, network: NodeNetwork): Chain {
   return { name: OWN_ERRORS, rules: [icmpTypeIs(family, parameter), ...late].map(dropped) };
 }
 
-/** By the port of a bridge (podports.ts), or at prerouting (attachedpods.ts). */
+/**
+ * Whether senders are checked before the forward hook: by the port of a bridge (podports.ts), or at prerouting
+ * (attachedpods.ts).
+ */
 function asksBeforeForward({ links, podLinks }: NodeNetwork): boolean {
   return podLinks === 'ours' || links.podBridges.length > 0;
 }

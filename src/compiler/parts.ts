@@ -20,7 +20,7 @@ import { runningRules } from './run.ts';
 export interface Part {
   /** A text of everything that the part depends on. */
   readonly key: string;
-  /** The chain's name. */
+  /** The name of the part's chain. */
   readonly name: string;
   readonly policies: readonly Policy[];
   /** The chain, and the objects that it needs. */
@@ -44,7 +44,7 @@ export class ClassBuilder extends Builder {
     return wholeOf(this.making(policies, podClass, verdict));
   }
 
-  /** The same, made in pieces. */
+  /** The part of these policies, compiled in pieces unless it exists. */
   *making(policies: readonly Policy[], podClass: PodClass, verdict: NftVerdict): Pieces<Part> {
     const part = yield* this.#parts.making(policies, podClass, verdict, this);
     this.shared.add(part);

@@ -42,7 +42,7 @@ interface SortedPeers {
   readonly names: LabelledPeer<DomainPeer>[];
 }
 
-/** Sorted by the kind of match that they become; networks of the builder's family only. */
+/** The peers by the kind of match that they are compiled to; of networks those of the builder's family only. */
 function sorted(peerLists: readonly LabelledPeers[], { family }: Builder): SortedPeers {
   const found: SortedPeers = { members: [], broad: [], networks: [], names: [] };
   for (const { label, peers } of peerLists) {

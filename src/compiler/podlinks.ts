@@ -142,7 +142,7 @@ export function neighboursChain({ links }: NodeNetwork): Chain {
   };
 }
 
-/** For packets whose source address may be forged. */
+/** A rule that denies packets whose source address may be forged. */
 function forged(exprs: readonly Expr[], comment: string): NftRule {
   return { exprs: [...exprs, denyLink()], comment };
 }

@@ -56,7 +56,7 @@ function isOfLink(address: Address): boolean {
   return address === NOBODY || cidrContains(LINK_LOCAL, address);
 }
 
-/** The sets of all other ports. */
+/** The sets of ports that lead to no known pod. */
 export function setsBeside({ others, macs }: BridgePorts): NftSet[] {
   return [
     setOf(PORT_SETS.others, ['iface_index'], others.map(String)),
@@ -69,7 +69,7 @@ function setOf(name: string, key: readonly FieldType[], members: readonly string
   return { name, key, verdicts: false, interval: false, elements };
 }
 
-/** The ports in programmed rules. */
+/** The ports of pods in programmed rules. */
 export function podPortsIn({ tables }: Ruleset): PodPort[] | undefined {
   const sets = tables.get('bridge')?.sets;
   if (sets === undefined) return undefined;

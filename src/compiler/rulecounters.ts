@@ -46,7 +46,7 @@ export function isCounted(chain: string): boolean {
   return OF_POLICY.test(chain);
 }
 
-/** The same rules with counters. What did not change stays the same object. */
+/** The given rules with counters. What did not change stays the same object. */
 export function withRuleCounters(ruleset: Ruleset, kept: Kept): Ruleset {
   return mapTables(ruleset, (table, family) => (family === 'bridge' ? table : countedTable(table, kept)));
 }

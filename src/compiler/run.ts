@@ -27,12 +27,14 @@ import {
 export interface Run {
   /** The verdict for a packet that a rule of the run matches. */
   readonly verdict: NftVerdict;
-  /** Up to so many single ports are compared one by one; more are looked up in a map. */
+  /** Up to this many single ports are compared one by one; more are looked up in a map. */
   readonly mostCompares: number;
   readonly rules: readonly SourcedRule[];
 }
 
-/** Up to so many ranges are compared one by one, 19 ns each; an interval map of ten costs 173 ns (measured). */
+/**
+ * Up to this many port ranges are compared one by one, at 19 ns each; an interval map of ten costs 173 ns (measured).
+ */
 const MOST_RANGES = 9;
 
 /** Kernel rules that give the run's verdict to packets that its rules match. Other packets go on behind them. */
@@ -40,7 +42,7 @@ export function runRules(run: Run, place: RulePlace): NftRule[] {
   return wholeOf(runningRules(run, place));
 }
 
-/** The same, in pieces, because a policy may have a thousand rules. */
+/** Compiles the kernel rules of a run in pieces, because a policy may have a thousand rules. */
 export function* runningRules(run: Run, place: RulePlace): Pieces<NftRule[]> {
   const rules = numberedRules(run.rules, place.podClass, place.builder.family);
   const unconditional = rules.filter(({ ports, peers }) => ports === 'any' && peers === 'any');
@@ -88,7 +90,7 @@ function peerChain(peerMatches: PeerMatch[], run: Run, { direction }: PodClass, 
   return builder.sharedChain(direction === 'ingress' ? 'from' : 'to', rules);
 }
 
-/** For all ports of a protocol, a wide range, or any port. */
+/** The rules of a port group that is looked up in no map: all ports of a protocol, a wide range, or any port. */
 function portRules({ ports, peerLists }: PortGroup, run: Run, { podClass, builder }: RulePlace): NftRule[] {
   const match = portMatch(ports, builder);
   if (peerLists.some(({ peers }) => peers === 'any'))
@@ -101,7 +103,7 @@ function portRules({ ports, peerLists }: PortGroup, run: Run, { podClass, builde
   return [ruleOf(match, { kind: 'jump', chain }, labelsAmong(peerLists))];
 }
 
-/** The port before the protocol: a packet to another port is sent on after one compare. */
+/** Compares the port before the protocol, so that a packet to another port is done after one compare. */
 function portMatch(ports: PortGroup['ports'], { family }: Builder): Expr[] {
   if (ports === 'any') return [];
   const protocol = protocolIs(family, l4(ports.protocol));

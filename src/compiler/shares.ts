@@ -13,7 +13,7 @@
 import type { Direction, Policy } from '../model/policy.ts';
 import { factsOf, type PolicyFacts } from './policyfacts.ts';
 
-/** In entries, as the budget counts them: a larger policy has a chain of its own. */
+/** A policy with more entries than this, counted as for the budget, has a chain of its own. */
 const LARGE = 256;
 /**
  * The size of a bundle in entries, a power of two: a class with much has some 8 to 16 look-ups. A bundle is compiled
@@ -22,7 +22,7 @@ const LARGE = 256;
 const BUNDLE = { least: 64, most: 1_024, perClass: 8 };
 
 export interface Shares {
-  /** In the order in which they were given. */
+  /** The policies that are merged, in the order in which they were given. */
   readonly merged: readonly Policy[];
   readonly parts: readonly (readonly Policy[])[];
 }
@@ -36,7 +36,7 @@ function isSmall({ entries }: PolicyFacts, direction: Direction): boolean {
   return entries[direction] <= LARGE;
 }
 
-/** For policies of one tier whose order does not matter. */
+/** Divides policies of one tier whose order does not matter. */
 export function sharesOf(policies: readonly Policy[], direction: Direction, isBundled: boolean): Shares {
   const [small, large] = [newBundle(), newBundle()];
   for (const policy of policies) {
@@ -52,14 +52,14 @@ function policiesOf({ members }: Bundle): Policy[] {
   return members.map(({ policy }) => policy);
 }
 
-/** In the order of their places. */
+/** The bundles, in the order of their places. */
 function bundlesOf(small: Bundle, direction: Direction): Bundle[] {
   const bundles: Bundle[] = [];
   split(small, { direction, most: mostOfBundle(small.entries), bundles });
   return bundles;
 }
 
-/** In the order in which they were given. */
+/** A bundle of policies, in the order in which they were given. */
 interface Bundle {
   readonly members: PolicyFacts[];
   entries: number;

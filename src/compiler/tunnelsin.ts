@@ -14,7 +14,7 @@ export const TUNNEL_SETS = {
 } as const;
 export const OUT_OF_NETWORKS = 'from a pod into a tunnel, out of the pod networks';
 
-/** Undefined if there are no such rules. */
+/** The tunnels in programmed rules; undefined if the rules do not match tunnels. */
 export function tunnelsIn({ tables }: Ruleset): Pick<NodeLinks, 'tunnels' | 'podTunnels'> {
   const table = tables.get('ip') ?? tables.get('ip6');
   const ports = table?.sets.get(TUNNEL_SETS.ownPorts);

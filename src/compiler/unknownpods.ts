@@ -81,7 +81,7 @@ export function unknownPodsIn({ tables }: Ruleset): UnknownPods {
   return denies ? 'deny' : 'allow';
 }
 
-/** The same rules without those that deny unknown pods; rules of known pods stay. */
+/** The given rules without those that deny unknown pods; rules of known pods stay. */
 export function allowingUnknownPods(ruleset: Ruleset): Ruleset {
   const denies = ({ comment }: NftRule) => comment === COMMENTS.saddr || comment === COMMENTS.daddr;
   return mapChains(ruleset, chain =>

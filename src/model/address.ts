@@ -19,7 +19,7 @@ export type Address = string & { readonly __address: true };
 export interface Cidr {
   readonly family: Family;
   readonly base: Address;
-  /** 0..32 or 0..128. */
+  /** The prefix length: 0 to 32, or 0 to 128. */
   readonly prefix: number;
 }
 
@@ -85,7 +85,7 @@ export function addressBits(family: Family): 32 | 128 {
   return family === 'ip' ? 32 : 128;
 }
 
-/** Network byte order: 4 or 16 bytes. */
+/** The address as 4 or 16 bytes in network byte order. */
 export function addressBytes(address: Address): Uint8Array {
   return familyOf(address) === 'ip'
     ? quadBytes(address)
@@ -118,7 +118,7 @@ export function addressToInt(address: Address): bigint {
   return addressBytes(address).reduce((value, byte) => (value << 8n) | BigInt(byte), 0n);
 }
 
-/** As an unsigned integer. */
+/** The four octets of an IPv4 address as an unsigned integer. */
 function quadToNumber(address: Address): number {
   const [a, b, c, d] = quadBytes(address) as unknown as [number, number, number, number];
   return ((a << 24) | (b << 16) | (c << 8) | d) >>> 0;

@@ -86,7 +86,7 @@ export interface NodeLinks {
   readonly podTunnels?: 'allow';
   /** Ports of these bridges, sorted by index; absent if no bridge leads to pods, or the ports cannot be read. */
   readonly podPorts?: readonly PodPort[];
-  /** Other ports; absent if none are known. */
+  /** Ports of bridges that lead to no known pod; absent if there are none. */
   readonly bridgePorts?: BridgePorts;
 }
 
@@ -239,7 +239,7 @@ export function knowsNode({ nodes, pods }: Cluster, name: string): boolean {
   return isRead || [...pods.values()].some(({ node }) => node === name);
 }
 
-/** The same cluster with these links of the node, unless it has some already. */
+/** The cluster with these links of the node, unless it has some already. */
 export function withNodeLinks(cluster: Cluster, name: string, links: NodeLinks): Cluster {
   const node = cluster.nodes.get(name);
   if (node === undefined || node.links !== undefined) return cluster;

@@ -18,7 +18,7 @@ export class FlowCounts {
     else known.count++;
   }
 
-  /** In the order in which each flow was added first. */
+  /** The flows with their numbers, in the order in which each flow was added first. */
   counted(): CountedFlow[] {
     return [...this.#found.values()];
   }

@@ -6,7 +6,7 @@ export interface HostPortMapping {
   readonly protocol: Protocol;
   /** The port on all addresses of the node of the pod's family. */
   readonly hostPort: number;
-  /** The pod's address. */
+  /** The address of the pod to which the port leads. */
   readonly pod: Address;
   readonly podPort: number;
   /** The pod for people: `ownerText` of its key. */

@@ -8,7 +8,7 @@ import type { Controller, Workload, WorkloadId } from './workload.ts';
 export interface Inventory {
   readonly workloads: ReadonlyMap<WorkloadId, Workload>;
   readonly services: ReadonlyMap<ServiceKey, Service>;
-  /** By the key of the EndpointSlice. */
+  /** EndpointSlices by their own key. */
   readonly slices: ReadonlyMap<string, EndpointSlice>;
   /** The controller of each pod that has one. */
   readonly podOwners: ReadonlyMap<PodKey, Controller>;

@@ -20,7 +20,7 @@ export interface IpPacket {
 
 /** IANA numbers of IPv6 extension headers. */
 const HEADER = { hopByHop: 0, routing: 43, fragment: 44, ah: 51, destinationOptions: 60 } as const;
-/** As many as fit into the bytes that the rules copy. */
+/** The most extension headers that are parsed: as many as fit into the bytes that the rules copy. */
 const MOST_EXTENSIONS = 16;
 
 /** Undefined if it is neither IPv4 nor IPv6, or ends before its addresses. */

@@ -22,7 +22,7 @@ interface Prepared {
 export function matchesMany(selector: LabelSelector, labels: Labels): boolean {
   const { byKey, required } = prepared(selector);
   const keys = Object.keys(labels);
-  // The required keys are distinct.
+  // The required keys are distinct, so an object with fewer labels lacks one of them.
   if (required.length > keys.length || !required.every(key => Object.hasOwn(labels, key))) return false;
   return keys.every(key => allows(byKey.get(key), labels[key]!));
 }

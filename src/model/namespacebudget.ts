@@ -36,9 +36,9 @@ interface Entry {
 }
 
 interface NamespacePolicies {
-  /** Sorted by name. */
+  /** The policies of the namespace, sorted by name. */
   readonly inOrder: Entry[];
-  /** The entries of all of them. */
+  /** The entries of all policies of the namespace. */
   entries: number;
   /** How many of the policies have each selector. */
   readonly selectors: Map<string, number>;

@@ -6,7 +6,7 @@ export function isCalled(id: PolicyId, asked: string): boolean {
   return [id, labelOf(id), bareName(id)].includes(asked);
 }
 
-/** The same, and also the bare name in any namespace: `web`. */
+/** Whether a person may mean this policy: like `isCalled`, and also the bare name in any namespace (`web`). */
 export function isCalledAnywhere(id: PolicyId, asked: string): boolean {
   return isCalled(id, asked) || bareName(id).endsWith(`/${asked}`);
 }

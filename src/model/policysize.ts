@@ -15,7 +15,7 @@ export const PODS_PER_ENTRY = 20;
 
 const counts = new WeakMap<readonly Rule[], number>();
 
-/** The same for the rules of one direction. */
+/** The number of entries in the rules of one direction. */
 export function countEntriesOf(rules: readonly Rule[]): number {
   const known = counts.get(rules);
   if (known !== undefined) return known;

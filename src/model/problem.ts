@@ -41,7 +41,7 @@ export interface Problem {
   readonly line?: number;
   /** `NetworkPolicy shop/web`; absent for a file that cannot be parsed. */
   readonly object?: string;
-  /** The same object, for reports to its author; only for policies that were read from a cluster. */
+  /** The object as a reference, for reports to its author; only for policies that were read from a cluster. */
   readonly about?: ObjectReference;
   /** `spec.ingress[0].from[1].ipBlock.cidr`. */
   readonly field?: string;
@@ -59,7 +59,7 @@ export function problemText(problem: Problem): string {
   return `${boundedText(where)}${where === '' ? '' : ': '}${problemNote(problem)}`;
 }
 
-/** The same without the object, for output that names it already. */
+/** The text of a problem without its object, for output that names the object already. */
 export function problemNote({ field, message, effect }: Problem): string {
   return `${boundedText(field === undefined ? message : `${field} ${message}`)}; ${boundedText(effect)}`;
 }

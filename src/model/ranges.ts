@@ -1,7 +1,7 @@
 /** Address ranges: merged, and as networks. */
 import { type AddressRange, addressBits, addressFromInt, type Cidr, type Family } from './address.ts';
 
-/** The same addresses, as sorted ranges that neither overlap nor touch; IPv4 first. */
+/** The addresses of the given ranges, as sorted ranges that neither overlap nor touch; IPv4 first. */
 export function mergeRanges(ranges: readonly AddressRange[]): AddressRange[] {
   const merged: AddressRange[] = [];
   for (const range of [...ranges].sort(byFirst)) {

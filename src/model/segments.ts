@@ -19,7 +19,7 @@ export interface Segment<T> {
   readonly covers: readonly T[];
 }
 
-/** Sorted; neighbours that the same ranges cover are joined. Takes as long as `countSegments` says. */
+/** The segments, sorted; neighbours that the same ranges cover are joined. Takes as long as `countSegments` says. */
 export function* segmentsOf<T extends Ranged>(ranges: readonly T[]): Generator<Segment<T>> {
   const open = new Set<number>();
   for (const { first, last, opens, closes } of cuts(ranges)) {
@@ -30,7 +30,7 @@ export function* segmentsOf<T extends Ranged>(ranges: readonly T[]): Generator<S
   }
 }
 
-/** If there are more pairs, ranges are compared one by one. */
+/** If segments and the ranges that cover them make more pairs than this, ranges are compared one by one. */
 export const MOST_SEGMENTS = 10_000;
 
 /** How many pairs of a segment and a range that covers it there are. */

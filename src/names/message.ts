@@ -23,7 +23,7 @@ const MOST_ALIASES = 16;
 const HEADER = 12;
 /** An owner name of one byte, type, class, TTL and length. */
 const LEAST_RECORD = 11;
-/** QR, opcode, RCODE; RFC 1035 4.1.1. */
+/** The bits of QR, opcode and RCODE in the header of a successful response (RFC 1035 4.1.1). */
 const RESPONSE = { mask: 0xf80f, value: 0x8000 } as const;
 const TRUNCATED = 0x0200;
 const CLASS_IN = 1;
@@ -128,7 +128,7 @@ const DOT = 0x2e;
 interface ReadName {
   /** In lower case, without the final dot; empty for the root. */
   readonly name: string;
-  /** The offset behind the name. */
+  /** The offset of the first byte behind the name. */
   readonly end: number;
 }
 
@@ -182,12 +182,12 @@ const TYPE = { A: 1, CNAME: 5, AAAA: 28 } as const;
 /** The two highest bits of a two-byte pointer to an earlier name. */
 const POINTER_WORD = 0xc000;
 
-/** Further records are not read. */
+/** The most records that are read; further ones are ignored. */
 const MOST_RECORDS = 512;
 
 interface AddressRecord {
   readonly owner: string;
-  /** 4 or 16 bytes. */
+  /** The address as 4 or 16 bytes. */
   readonly bytes: Uint8Array;
   readonly ttlSeconds: number;
 }
@@ -199,7 +199,7 @@ interface Alias {
 
 interface Records {
   readonly addresses: readonly AddressRecord[];
-  /** By owner name; the first of several with the same owner. */
+  /** Aliases by owner name; the first of several with the same owner. */
   readonly aliases: ReadonlyMap<string, Alias>;
 }
 

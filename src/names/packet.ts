@@ -11,7 +11,7 @@ export interface Transport {
   readonly sourcePort: number;
   readonly port: number;
   readonly payload: Uint8Array;
-  /** Only for TCP. */
+  /** Absent for UDP. */
   readonly tcp?: { readonly sequence: number; readonly syn: boolean; readonly ends: boolean };
 }
 

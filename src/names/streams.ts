@@ -18,7 +18,7 @@ export type TcpSegment = Transport & { readonly tcp: NonNullable<Transport['tcp'
 class PodStreams {
   readonly namespace: string;
   readonly #streams = new Map<string, AnswerStream>();
-  /** In bytes. */
+  /** The bytes of all connections of the pod. */
   size = 0;
 
   constructor(pod: PodKey) {
@@ -124,7 +124,7 @@ class AnswerStream {
     this.#next = (sequence + 1) >>> 0;
   }
 
-  /** In bytes of memory. */
+  /** The memory that the stream takes, in bytes. */
   get size(): number {
     return this.#bytes.length + this.#aheadBytes();
   }

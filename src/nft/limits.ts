@@ -14,7 +14,7 @@ export const MAX_COMMENT_BYTES = 127;
 /** The prefix of a log expression, in bytes: NF_LOG_PREFIXLEN without the NUL. A longer one is ERANGE. */
 export const MAX_PREFIX_BYTES = 127;
 
-/** NFT_RULE_MAXEXPRS; more is EINVAL. */
+/** Expressions in a rule: NFT_RULE_MAXEXPRS. More is EINVAL. */
 export const MAX_EXPRESSIONS = 128;
 
 /** All expressions of a rule as the kernel stores them: `dlen` of struct nft_rule has 12 bits. More is EFBIG. */
@@ -51,9 +51,9 @@ export function ruleBytes(exprs: readonly Expr[]): number {
 const SMALL = 16;
 const VERDICT = 32;
 const LOOKUP = 56;
-/** With a limit; the queue target of xtables is no larger. */
+/** The size of a dynset expression with a limit. The queue target of xtables is no larger. */
 const DYNSET = 128;
-/** struct nft_log, struct nft_limit_priv_pkts. */
+/** The size of log and limit expressions: struct nft_log, struct nft_limit_priv_pkts. */
 const LOG = 32;
 const LIMIT = 56;
 const BITWISE = { fast: 24, general: 64 } as const;
@@ -77,7 +77,7 @@ function exprBytes(expr: Expr): number {
     case 'cmp':
       return cmpBytes(expr);
     default:
-      return SMALL; // meta, ct, fib, payload, nat, masq, counter, last
+      return SMALL; // all others: meta, ct, fib, payload, nat, masq, counter, last
   }
 }
 

@@ -12,7 +12,7 @@ export type AddressField = 'saddr' | 'daddr';
 /** `linux/netfilter/nf_conntrack_common.h`: NF_CT_STATE_BIT(x) = 1 << (x % 3 + 1). */
 export const CT_STATE = { established: 2, related: 4, new: 8, untracked: 64 } as const;
 
-/** `linux/netfilter/nf_conntrack_common.h`: IPS_DST_NAT. */
+/** Bits of `ct status`. `linux/netfilter/nf_conntrack_common.h`: IPS_DST_NAT. */
 export const CT_STATUS = { dnat: 0x20 } as const;
 
 /** Bits of the TCP header's flags, lowest first (RFC 9293). */
@@ -207,7 +207,7 @@ export function loadSource(family: Family): Expr {
   return loadAddress(family, 'saddr', FIRST_REGISTER);
 }
 
-/** Loads `meta iif` into the same register. */
+/** Loads `meta iif` into the register that `inSet` and `update` use. */
 export function loadInputInterface(): Expr {
   return { kind: 'meta', key: 'iif', dreg: FIRST_REGISTER };
 }

@@ -71,7 +71,7 @@ export interface ElementValue {
   readonly verdict?: NftVerdict;
   /** The text of the set's data fields, written like a key. */
   readonly data?: ElementKey;
-  /** At most 120 bytes. */
+  /** The comment of an element, at most 120 bytes. */
   readonly comment?: string;
   /** Only for an element of a dynamic set that was read back: the time until it expires. */
   readonly leftMs?: number;
@@ -173,7 +173,7 @@ export type Expr =
   | {
       readonly kind: 'fib';
       readonly result: 'oif' | 'exists' | 'type';
-      /** Sorted in the order of `FibFlag`. */
+      /** The flags of the look-up, sorted in the order of `FibFlag`. */
       readonly flags: readonly FibFlag[];
       readonly dreg: Register;
     }
@@ -268,12 +268,12 @@ export function mapTables(
   return { tables: new Map(Array.from(tables, ([family, table]) => [family, change(table, family)])) };
 }
 
-/** The chains must keep their names. */
+/** The ruleset with each chain changed. Chains must keep their names. */
 export function mapChains(ruleset: Ruleset, change: (chain: Chain) => Chain): Ruleset {
   return mapTables(ruleset, table => ({ ...table, chains: mapValues(table.chains, change) }));
 }
 
-/** The sets must keep their names. */
+/** The ruleset with each set changed. Sets must keep their names. */
 export function mapSets(ruleset: Ruleset, change: (set: NftSet) => NftSet): Ruleset {
   return mapTables(ruleset, table => ({ ...table, sets: mapValues(table.sets, change) }));
 }

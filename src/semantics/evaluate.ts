@@ -22,7 +22,7 @@ export interface DirectionVerdict {
   readonly policy?: PolicyId;
   /** `ingress[0]`; absent if a NetworkPolicy isolates and no rule matches. */
   readonly rule?: string;
-  /** One sentence for people. */
+  /** Why, as one sentence for people. */
   readonly reason: string;
 }
 
@@ -48,7 +48,7 @@ export function evaluator(
   return evaluatorOf(viewOf(cluster, unknownPods, node));
 }
 
-/** The same for a view that the caller has already. */
+/** `evaluate` for many flows of a view that the caller has already. */
 export function evaluatorOf(view: View): (flow: Flow) => FlowVerdict {
   return flow => {
     const egress = judgeDirection(view, 'egress', flow);

@@ -42,7 +42,7 @@ export function parseFlow(cluster: Cluster, text: string): Flow {
 
 const VIA_SERVICE = /\s+via service\s*$/;
 
-/** The same in two pieces, as the command line takes them: `shop/web`, `shop/db:5432/TCP`. */
+/** Parses a flow from its two ends, as the command line takes them: `shop/web`, `shop/db:5432/TCP`. */
 export function parseFlowPieces(cluster: Cluster, from: string, to: string): Flow {
   const source = parseEnd(from);
   if (source.port ?? source.protocol) throw new FlowTextError(`"${from}": only the destination has a port`);

@@ -28,7 +28,7 @@ export class PolicyIndex {
     for (const { policy, lists } of all) this.#place(policy, lists);
   }
 
-  /** Without a policy, it is deleted. */
+  /** Adds or replaces the policy of this id; without a policy it is deleted. */
   put(id: PolicyId, policy: Policy | undefined): void {
     if (this.#placed.get(id)?.policy === policy) return;
     this.#remove(id);
@@ -110,7 +110,7 @@ function keysOf({ namespace, labels }: Pod): readonly string[] {
   return [ANY, namespace].flatMap(name => texts.map(text => textOf(name, text)));
 }
 
-/** Different labels have different texts. */
+/** The text of a label; different labels have different texts. */
 function labelText(key: string, value: string): string {
   return `${key.length} ${key}${value}`;
 }

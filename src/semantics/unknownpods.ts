@@ -11,7 +11,7 @@ type Owners = Pick<ReadonlyMap<Address, Pod>, 'get' | 'has'>;
 interface Finders {
   /** The node in whose pod networks an address is that no known pod has, whether or not nodes deny unknown pods. */
   readonly nodeOfUnknownPod: Finder;
-  /** The same node where nodes deny unknown pods; undefined where they allow them. */
+  /** That node if nodes deny unknown pods; undefined if they allow them. */
   readonly nodeDenyingUnknownPod: Finder;
 }
 

@@ -22,7 +22,7 @@ export interface View {
   readonly owners: Owners;
   /** The node in whose pod network an address is that no known pod has; undefined where nodes allow unknown pods. */
   nodeDenyingUnknownPod(address: Address): Node | undefined;
-  /** The same node, whether or not nodes deny unknown pods. */
+  /** The node in whose pod network an address is that no known pod has, whether or not nodes deny unknown pods. */
   nodeOfUnknownPod(address: Address): Node | undefined;
   /** The node that has an address; one that has it in its status takes precedence. */
   nodeWith(address: Address): Node | undefined;
@@ -96,7 +96,7 @@ export function policyFinder(
 
 interface PoliciesOfPod {
   readonly candidates: readonly Policy[];
-  /** By tier and direction. */
+  /** The policies of a pod by tier and direction. */
   readonly found: Map<string, readonly Policy[]>;
 }
 

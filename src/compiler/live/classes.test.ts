@@ -1,4 +1,4 @@
-/** Classes that are made before their pods come. */
+/** Classes that are prepared before pods join them. */
 import { describe, expect, test } from 'vitest';
 import { NODE } from '../../../test/support/agent/engine.ts';
 import { allowPort, ingressPolicy, tenantPod } from '../../../test/support/agent/tenants.ts';
@@ -20,7 +20,7 @@ function emptyClasses(): LiveClasses {
   return new LiveClasses(new LiveGroups(state, new PodIndex(state, NODE)), false);
 }
 
-/** The chains that they put into empty tables. */
+/** The names of the chains that the classes add to empty tables. */
 function chainsOf(classes: LiveClasses): string[] {
   const tables = new LiveTables();
   classes.flushInto(tables);

@@ -202,7 +202,7 @@ export class Incremental {
    */
   *flushing(timeBudget = UNLIMITED_TIME): Pieces<Ruleset> {
     if (this.#flushed !== undefined && isNothing(this.#marked) && !this.isBehind()) return this.#flushed;
-    this.#flushed = undefined; // until the flush has ended
+    this.#flushed = undefined; // the last ruleset is outdated until the flush has ended
     this.#isFlushing = true;
     try {
       const marked = this.#marked;

@@ -27,7 +27,10 @@ function gone({ id }: Policy): ClusterEvent {
   return { type: 'policy', key: id };
 }
 
-/** The chains to which each pod's address leads, which have to be those of `compile`. */
+/**
+ * Applies the events and flushes. The result has to be that of `compile`; returns the chains to which each pod's
+ * address leads.
+ */
 function chainsAfter(engine: Incremental, events: readonly ClusterEvent[], last: ClusterEvent): string[] {
   engine.apply(last);
   const ruleset = wholeOf(engine.flushing());

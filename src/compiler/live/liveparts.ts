@@ -4,7 +4,7 @@ import type { LiveGroups } from './groups/groups.ts';
 import type { LivePlacements } from './placements.ts';
 import type { PodIndex } from './pods/podindex.ts';
 
-/** The parts of an engine of one node that its other parts work on. */
+/** The parts of an engine that are passed to its other parts: the cluster, its pods, groups, classes and placements. */
 export interface LiveParts {
   readonly state: ClusterState;
   readonly podIndex: PodIndex;

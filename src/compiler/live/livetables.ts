@@ -83,7 +83,7 @@ function replace<T extends { readonly name: string }>(
   for (const object of now) changes.set(object.name, object);
 }
 
-/** Sorted, so that the order does not depend on which part changed first. */
+/** The changed objects sorted by name, so that their order does not depend on which part changed first. */
 function byName<T>(changes: ReadonlyMap<string, T>): [string, T][] {
   return [...changes].sort(([a], [b]) => (a < b ? -1 : 1));
 }

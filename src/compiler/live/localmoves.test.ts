@@ -51,7 +51,7 @@ const ofSets = (name: `${string}/${string}`, sets: number) =>
     Array.from({ length: sets }, (_, n) => [`${name}-${n}`]),
   );
 
-/** Red pods of another node. */
+/** Events that add this many red pods of another node. */
 function crowd(namespace: string, count: number): ClusterEvent[] {
   return Array.from({ length: count }, (_, n) => {
     return podEvent(tenantPod(namespace, 1000 + n, { labels: { app: 'red' }, node: 'n2' }));

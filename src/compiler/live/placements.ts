@@ -34,7 +34,7 @@ export class LivePlacements {
   readonly #subjects = new SelectorIndex<Policy>();
   /** The policies as they were applied last. */
   readonly #policies = new Map<PolicyId, Policy>();
-  /** Those of them that only isolate until their rules are prepared. */
+  /** The policies that only isolate until their rules are prepared. */
   readonly #awaiting = new Set<Policy>();
   readonly #placements = new Map<PodKey, readonly Placement[]>();
   #version = 0;

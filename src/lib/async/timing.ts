@@ -5,7 +5,7 @@ export interface Timing {
   now(): number;
   /** Resolves early, without an error, when the signal is aborted. */
   sleep(ms: number, signal: AbortSignal): Promise<void>;
-  /** 0 ≤ x < 1. */
+  /** A random number, 0 ≤ x < 1. */
   random(): number;
 }
 

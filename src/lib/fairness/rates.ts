@@ -1,7 +1,7 @@
 /** Rates with bursts. If the clock goes back, nothing is added and nothing is lost. */
 
 export interface Rate {
-  /** How many may come at once. */
+  /** How many tokens may be taken at once. */
   readonly burst: number;
   readonly perSecond: number;
 }

@@ -7,7 +7,7 @@
 export const MOST_WAITING_OF_POD = { packets: 256, bytes: 512 << 10 } as const;
 
 export interface Waiting {
-  /** In bytes of memory. */
+  /** The size of a waiting answer, in bytes of memory. */
   readonly size: number;
 }
 
@@ -18,7 +18,7 @@ interface Line<T> {
 
 export class Turns<Pod extends string, T extends Waiting> {
   readonly #namespaceOf: (pod: Pod) => string;
-  /** In the order of turns, by namespace and then by pod. */
+  /** The waiting answers by namespace and pod, each in the order of turns. */
   readonly #namespaces = new Map<string, Map<Pod, Line<T>>>();
 
   constructor(namespaceOf: (pod: Pod) => string) {

@@ -33,7 +33,7 @@ export class WorkBudget<Pod extends string> {
     return this.#pods.level(pod, nowMs) > 0 && this.#namespaces.level(this.#namespaceOf(pod), nowMs) > 0;
   }
 
-  /** The cost may exceed what was left. */
+  /** Takes the cost of an answer from the budget of its pod and namespace. It may exceed what is left. */
   spend(pod: Pod, units: number, nowMs: number): void {
     this.#pods.take(pod, nowMs, units);
     this.#namespaces.take(this.#namespaceOf(pod), nowMs, units);

@@ -15,7 +15,7 @@ export class MemberHistory {
   #before: Version<ElementValue> | undefined;
   #isAsked = false;
 
-  /** The same object until something changes. */
+  /** The current version of the set; the same object until something changes. */
   now(): Elements {
     this.#isAsked = true;
     this.#before = undefined; // a caller that has it keeps it as long as it needs it

@@ -40,8 +40,9 @@ export function plan(actual: Ruleset, desired: Ruleset, since?: Ruleset): Op[] {
 }
 
 /**
- * The same in pieces, each of which compares some objects. `since` is the desired state to which the actual state was
- * brought last, if there is one: if the new desired state is a later version of it, only what changed is compared.
+ * Computes the plan in pieces, each of which compares some objects. `since` is the desired state to which the actual
+ * state was brought last, if there is one: if the new desired state is a later version of it, only what changed is
+ * compared.
  */
 export function* planning(actual: Ruleset, desired: Ruleset, since = actual): Pieces<Op[]> {
   const ops: Op[][] = [];

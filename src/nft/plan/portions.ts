@@ -5,7 +5,7 @@
  */
 import type { Op } from './op.ts';
 
-/** About 20 ms of the kernel's time. */
+/** The weight of a batch that takes the kernel about 20 ms. */
 export const PORTION = 20_000;
 
 /** The unit is an element of a hash set, which takes the kernel 0.8 µs; a rule takes 5 to 10 µs, and a set 15 (measured). */
@@ -24,7 +24,7 @@ const WEIGHTS: Readonly<Record<Op['op'], number>> = {
 const INTERVAL = 4;
 
 /**
- * The same operations in the same order, in batches of at most this weight. An interval set is added as a whole; no
+ * Splits operations into batches of at most this weight, in the same order. An interval set is added as a whole; no
  * policy has more than 20,000 intervals.
  */
 export function portionsOf(ops: readonly Op[], most: number): readonly (readonly Op[])[] {

@@ -89,7 +89,7 @@ function lateObjects(ops: readonly Op[], ahead: Objects): Objects {
   return new Objects(made.map(op => objectOf(op as Making)).filter(place => !ahead.has(place)));
 }
 
-/** Returns whether it dropped any. */
+/** Drops objects that refer to late ones. Returns whether it dropped any. */
 function dropUsersOf(late: Objects, ops: readonly Op[], ahead: Objects): boolean {
   const before = late.size;
   for (const op of ops) {

@@ -55,10 +55,10 @@ export interface PacketContext {
 export type Result = 'continue' | 'break' | VerdictHit;
 
 const REGISTER_BYTES = 4;
-/** NFPROTO_IPV4, NFPROTO_IPV6. */
+/** The values of `meta nfproto`: NFPROTO_IPV4, NFPROTO_IPV6. */
 const NFPROTO: Readonly<Record<Family, number>> = { ip: 2, ip6: 10 };
 
-/** For packets that arrive and leave by other interfaces than loopback, which has index 1. */
+/** The default interfaces at each hook: packets arrive and leave by others than loopback, which has index 1. */
 const INTERFACES: Readonly<Record<BaseHook['hook'], Pick<PacketContext, 'iif' | 'oif'>>> = {
   prerouting: { iif: 2, oif: 0 },
   input: { iif: 2, oif: 0 },
@@ -240,7 +240,7 @@ export class Machine {
     return { verdict: verdict!, element: { set: name, key, ...(comment !== undefined && { comment }) } };
   }
 
-  /** As memcmp: negative, zero or positive. */
+  /** Compares a register with the data like memcmp: negative, zero or positive. */
   #order(register: Register, data: Uint8Array): number {
     const start = register * REGISTER_BYTES;
     for (let i = 0; i < data.length; i++) {
@@ -267,5 +267,5 @@ export class Machine {
 
 const ACCEPT: NftVerdict = { kind: 'accept' };
 
-// Of the addresses in the fixed IPv4 and IPv6 headers.
+// Offsets of the addresses in the fixed IPv4 and IPv6 headers.
 const ADDRESS_OFFSET = { ip: { saddr: 12, daddr: 16 }, ip6: { saddr: 8, daddr: 24 } } as const;

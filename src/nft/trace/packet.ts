@@ -7,15 +7,15 @@ import { SCTP_INIT, TCP_FLAGS } from '../match.ts';
 export { TCP_FLAGS };
 
 export interface PacketFields extends Flow {
-  /** 49152 by default. */
+  /** The source port; 49152 by default. */
   readonly sourcePort?: number;
-  /** For TCP: SYN by default. */
+  /** The flags of a TCP segment; SYN by default. */
   readonly tcpFlags?: number;
-  /** For SCTP: the type of its chunk; INIT by default. */
+  /** The type of an SCTP packet's chunk; INIT by default. */
   readonly sctpChunk?: number;
   /** The hop limit: 64 by default. */
   readonly hops?: number;
-  /** For ICMP and ICMPv6: echo request by default. */
+  /** The type of an ICMP or ICMPv6 message; echo request by default. */
   readonly icmpType?: number;
 }
 
@@ -49,7 +49,7 @@ function ipHeader(from: Address, to: Address, protocol: number, length: number, 
     : ipv6Header(from, to, protocol, length, hops);
 }
 
-/** RFC 791: no options, do not fragment. */
+/** An IPv4 header (RFC 791) without options, with the flag "don't fragment". */
 function ipv4Header(from: Address, to: Address, protocol: number, length: number, hops: number): Uint8Array {
   const header = concat(
     [0x45, 0, ...u16(20 + length), 0, 0, 0x40, 0, hops, protocol, 0, 0],
@@ -59,7 +59,7 @@ function ipv4Header(from: Address, to: Address, protocol: number, length: number
   return withChecksum(header, 10, [header]);
 }
 
-/** RFC 8200: no extension headers. */
+/** An IPv6 header (RFC 8200) without extension headers. */
 function ipv6Header(from: Address, to: Address, protocol: number, length: number, hops: number): Uint8Array {
   return concat([0x60, 0, 0, 0, ...u16(length), protocol, hops], addressBytes(from), addressBytes(to));
 }
@@ -72,7 +72,7 @@ const PAYLOADS: Readonly<Record<number, (fields: PacketFields) => Uint8Array>> =
   [PROTOCOL_NUMBER.icmpv6]: icmpv6,
 };
 
-/** RFC 9293: sequence number 1, no options, a full window. */
+/** A TCP header (RFC 9293) with sequence number 1, no options, and a full window. */
 function tcp(fields: PacketFields): Uint8Array {
   const flags = fields.tcpFlags ?? TCP_FLAGS.syn;
   const acknowledged = flags & TCP_FLAGS.ack ? 1 : 0;
@@ -80,7 +80,7 @@ function tcp(fields: PacketFields): Uint8Array {
   return withChecksum(Uint8Array.from(segment), 16, pseudoHeader(fields, PROTOCOL_NUMBER.tcp, segment));
 }
 
-/** RFC 768. A checksum of zero would mean that there is none. */
+/** A UDP header (RFC 768). A checksum of zero would mean that there is none. */
 function udp(fields: PacketFields): Uint8Array {
   const datagram = [...ports(fields), 0, 8, 0, 0];
   const bytes = withChecksum(
@@ -93,7 +93,8 @@ function udp(fields: PacketFields): Uint8Array {
 }
 
 /**
- * RFC 9260: a single chunk, with verification tag 0 for an INIT. Chunks of all types have the layout of an INIT here.
+ * An SCTP packet (RFC 9260) with a single chunk, and verification tag 0 for an INIT. Chunks of all types have the
+ * layout of an INIT here.
  */
 function sctp(fields: PacketFields): Uint8Array {
   const type = fields.sctpChunk ?? SCTP_INIT;
@@ -139,7 +140,7 @@ function withChecksum(bytes: Uint8Array, at: number, parts: readonly ArrayLike<n
   return bytes;
 }
 
-/** RFC 9260 appendix A: the Castagnoli polynomial, reflected. */
+/** The checksum of SCTP (RFC 9260 appendix A): CRC32c with the Castagnoli polynomial, reflected. */
 function crc32c(bytes: Uint8Array): number {
   let crc = ~0;
   for (const byte of bytes) {

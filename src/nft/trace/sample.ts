@@ -61,7 +61,10 @@ const SIZE = 256;
 const NETWORK: Record<Family, string> = { ip: '192.0.2.0/24', ip6: '2001:db8::/32' };
 const ADDRESS: Record<Family, string> = { ip: '192.0.2.1', ip6: '2001:db8::1' };
 
-/** For the families without a table. With `attaches`, also what a node needs that attaches pods itself. */
+/**
+ * The operations for families that have no table yet. With `attaches`, also what a node needs that attaches pods
+ * itself.
+ */
 export function sample(families: readonly Family[] = FAMILIES, attaches = false): Op[] {
   return families.flatMap(family => [...sampleOf(family), ...(attaches ? sampleOfPods(family) : [])]);
 }

@@ -11,11 +11,11 @@ export interface Trace {
 
 export interface Hit {
   readonly chain: string;
-  /** Index in the chain. */
+  /** The index of the rule in its chain. */
   readonly rule: number;
   readonly comment?: string;
   readonly verdict?: NftVerdict;
-  /** For a rule that translated the connection. */
+  /** How the rule translated the connection, if it did. */
   readonly translation?: Translation;
   /** The element whose verdict it was, if the rule looked it up in a map. */
   readonly element?: { readonly set: string; readonly key: ElementKey; readonly comment?: string };
@@ -74,7 +74,7 @@ function isAsked(ctState: CtState, hits: readonly Hit[]): boolean {
 
 interface Position {
   readonly chain: Chain;
-  /** Index of the next rule. */
+  /** The index of the chain's next rule. */
   readonly next: number;
 }
 

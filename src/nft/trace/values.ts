@@ -1,12 +1,12 @@
 /** Values of registers as bytes: words in host byte order, constants of rules, and comparisons of them. */
 import type { CmpOp, Hex } from '../ruleset.ts';
 
-/** In host byte order: the lowest byte first. */
+/** A 32-bit word in host byte order: the lowest byte first. */
 export function hostWord(value: number): readonly number[] {
   return [value & 0xff, (value >> 8) & 0xff, (value >> 16) & 0xff, value >>> 24];
 }
 
-/** Filled up with zeros to IFNAMSIZ. */
+/** The kind of an interface as bytes, filled up with zeros to IFNAMSIZ. */
 export function kindBytes(kind: string): readonly number[] {
   return [...Buffer.alloc(16, Buffer.from(`${kind}\0`.padEnd(16, '\0')))];
 }

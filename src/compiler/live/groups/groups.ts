@@ -184,7 +184,7 @@ export class LiveGroups {
     this.#changed.clear();
   }
 
-  /** The groups of peers by name. */
+  /** The groups whose peers are domain names. */
   *names(): Generator<NamedGroup> {
     for (const { named } of this.#groups.values()) if (named.group.kind === 'names') yield named;
   }
@@ -320,7 +320,7 @@ class LiveSet {
     return this.#members.size;
   }
 
-  /** The same object until a member changes. */
+  /** The set with its current members; the same object until a member changes. */
   now(): NftSet {
     const elements = this.#members.now();
     if (elements !== this.#set.elements) this.#set = { ...this.#set, elements };

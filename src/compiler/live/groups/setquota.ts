@@ -14,7 +14,7 @@ export interface SetQuota {
 
 export const SET_QUOTA: SetQuota = { ofNamespace: 1_000_000, ofAll: 2_000_000 };
 
-/** A namespace whose policies need sets. */
+/** What the policies of a namespace need: a namespace without sets has no entry. */
 interface Tenant {
   sets: number;
   members: number;

@@ -57,7 +57,7 @@ export class LivePods {
   readonly #waiting = new WaitingPods();
   readonly #relabellings: Relabellings;
 
-  /** `cluster` as `node` sees it. */
+  /** `cluster` is the cluster as `node` sees it. */
   constructor(
     cluster: Cluster,
     podIndex: PodIndex,
@@ -306,7 +306,7 @@ const KINDS: readonly WaitingKind[] = ['leaving', 'changed', 'relabelled'];
  * namespace the three kinds take turns, beginning with pods that give up addresses, so that no kind waits without end.
  */
 class WaitingPods {
-  /** By namespace; no queue is empty. */
+  /** Queues by namespace; a queue that becomes empty is deleted. */
   readonly #queues = new Map<string, Queue>();
   #turn = 0;
 
@@ -357,7 +357,7 @@ class Queue {
   readonly #ahead: Partial<Record<WaitingKind, SetIterator<PodKey>>> = {};
   /** The number of its last turn among all turns; 0 before the first. */
   lastTurn = 0;
-  /** How many turns it has had. */
+  /** How many turns the namespace has had. */
   #turns = 0;
 
   get size(): number {

@@ -39,7 +39,7 @@ export interface IndexedPod extends KnownPod {
 /** Pods as they were indexed before a change; undefined for pods that were not indexed. */
 export type PodsBefore = ReadonlyMap<PodKey, IndexedPod | undefined>;
 
-/** Pods of one namespace. */
+/** The pods of one namespace, indexed. */
 interface NamespacePods {
   /** One for each version of the namespace with which pods were applied. */
   versions: readonly NamespaceVersion[];
@@ -69,7 +69,7 @@ export class PodIndex {
   readonly #networks = new TextByName();
   readonly #node: string;
 
-  /** Addresses have the owners that `node` sees. */
+  /** If several pods report an address, `node` decides from whose point of view its owner is found. */
   constructor(cluster: Cluster, node: string) {
     this.#cluster = cluster;
     this.#node = node;

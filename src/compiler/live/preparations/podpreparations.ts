@@ -43,7 +43,7 @@ interface Admission {
 
 interface Waiting {
   readonly since: number;
-  /** The classes that it will be in and that have no pod now. */
+  /** The classes that the pod will be in and that no pod is in now. */
   missing: readonly PodClass[];
   /** The pod as it was applied isolated only. */
   closed: KnownPod | undefined;
@@ -53,7 +53,7 @@ export class PodPreparations {
   readonly #live: LiveParts;
   readonly #preparations: LivePreparations;
   readonly #patience: PodPatience;
-  /** In the order in which they began to wait. */
+  /** The waiting pods, in the order in which they began to wait. */
   readonly #waiting = new Map<PodKey, Waiting>();
   #flushes = 0;
 

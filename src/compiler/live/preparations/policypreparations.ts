@@ -175,7 +175,7 @@ function inForce({ id, value }: PolicyChange): PolicyChange {
  */
 type NamespaceBatch = ReadonlyMap<PolicyId, Policy | undefined>;
 
-/** In entries, and one more for each change: one flush applies them. */
+/** The size of a batch, which one flush applies: entries, and one more for each change. */
 const MOST = 1_000;
 
 /**
@@ -208,7 +208,7 @@ function togetherOf(changes: readonly PolicyChange[]): NamespaceBatch {
   return new Map(changes.map(({ id, value }) => [id, value]));
 }
 
-/** As many changes as fit, and at least one. */
+/** The first changes that fit into a batch, and at least one. */
 function firstOf(changes: readonly PolicyChange[]): PolicyChange[] {
   let sum = 0;
   return changes.filter(({ value }, at) => {

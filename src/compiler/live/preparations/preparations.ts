@@ -42,9 +42,11 @@ export interface PreparationRequest {
   readonly waitsForRoom?: boolean;
   /** The version that is prepared: another version is another request. */
   readonly version?: object | undefined;
-  /** In entries: a measure of how long its classes take to compile. */
+  /** The number of entries that its classes compile, as a measure of the time. */
   readonly weight: number;
-  /** The objects that its classes depend on, as they are now. */
+  /**
+   * The objects on which the request's classes depend, as they are now: if they change, the classes are compiled again.
+   */
   inputs(): ReadonlySet<object>;
   /** The classes that pods will be in after the change. */
   targetClasses(): Pieces<readonly PodClass[]>;
@@ -62,7 +64,7 @@ interface Preparation {
   readonly unsent: PodClass[];
   /** How many members the groups have that it has filled. */
   filled: number;
-  /** How often it was begun. */
+  /** How often the preparation was begun. */
   readonly tries: number;
 }
 
@@ -76,10 +78,10 @@ export class LivePreparations {
   readonly #groups: LiveGroups;
   readonly #classes: LiveClasses;
   readonly #stagesPrepared: boolean;
-  /** In the order of their last turns, the oldest first. */
+  /** The preparations, in the order of their last turns, the oldest first. */
   readonly #preparations = new Map<string, Preparation>();
   #wanted: ReadonlyMap<string, PreparationRequest> = new Map();
-  /** In the order of their last turns, the oldest first. */
+  /** Preparations that are being compiled, in the order of their last turns, the oldest first. */
   readonly #beginnings = new Map<string, Beginning>();
   /** Whether the last flush filled no group because an event was waiting: that is not done twice in a row. */
   #isPassedOver = false;

@@ -22,9 +22,11 @@ interface Known {
 }
 
 export class PreparedClasses {
-  /** By name: one for each version of its policies, because several changes may be prepared at once. */
+  /**
+   * Prepared classes by name: one for each version of its policies, because several changes may be prepared at once.
+   */
   readonly #classes = new Map<string, Known[]>();
-  /** How many of them need each part. */
+  /** How many prepared classes need each part. */
   readonly #parts = new Map<Part, number>();
   readonly #sentParts = new WeakSet<Part>();
 
@@ -201,7 +203,7 @@ class StagedInFamily implements Named {
   }
 }
 
-/** Equal, or not there. */
+/** Whether an existing object is equal to the staged one, or there is none. */
 function isSame<T>(there: T | undefined, wanted: T, equal: (a: T, b: T) => boolean): boolean {
   return there === undefined || equal(there, wanted);
 }
