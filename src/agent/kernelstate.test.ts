@@ -70,6 +70,17 @@ test('what a dump finds changed is put right, also where the desired state is th
   expect(plan((await fake.dump()).ruleset, desired)).toEqual([]);
 });
 
+test('a dump is asked for beside what is known, so that it can share it', async () => {
+  const kernel: Kernel = new FakeKernel({ owners: false });
+  const dump = vi.spyOn(kernel, 'dump');
+  const state = new KernelState({ open: async () => kernel, onDrift: () => undefined, now: () => 0 });
+  const desired = ruleset(NETS);
+  for (let n = 0; n < 2; n++) await state.reconcile(() => desired, 'dump');
+  expect(dump.mock.calls[0]).toEqual([undefined]);
+  const [known] = dump.mock.calls[1]!;
+  expect(known!.tables.get('ip')!.sets.get('nets')!.elements).toBe(NETS.elements);
+});
+
 /** `between` comes before the commit with this number, from 1. */
 async function reconciled(owners: boolean, between: (fake: FakeKernel, commit: number) => void) {
   const fake = new FakeKernel({ owners });

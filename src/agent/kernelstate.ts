@@ -192,9 +192,9 @@ export class KernelState {
   async #dump(kernel: Kernel): Promise<Basis> {
     if ((await kernel.owner()) === 'another') throw notOurs();
     const startMs = this.#options.now();
-    const actual = await kernel.dump();
-    this.#dumpMs = this.#options.now() - startMs;
     const known = this.#known?.ruleset;
+    const actual = await kernel.dump(known);
+    this.#dumpMs = this.#options.now() - startMs;
     const repair = known === undefined ? [] : await inSlices(planning(actual.ruleset, known));
     this.#known = { ...actual, verified: true };
     if (repair.length > 0) this.#options.onDrift(repair);

@@ -31,8 +31,11 @@ export interface Kernel {
   readonly missingFeatures: readonly MissingFeature[];
   /** The expression that queues packets to user space; undefined if the kernel has none. */
   readonly queue?: QueueBy | undefined;
-  /** Reads our tables whole and consistent. Throws KernelError. */
-  dump(): Promise<Snapshot>;
+  /**
+   * Reads our tables whole and consistent. Sets that have the elements of `known` may share them with it, so that what
+   * was read of each set can be freed before the next set is read. Throws KernelError.
+   */
+  dump(known?: Ruleset): Promise<Snapshot>;
   generation(): Promise<Generation>;
   /** Reads the owner from the kernel, in microseconds. Tables that we have committed to are ours until `close`. */
   owner(): Promise<Owner>;

@@ -364,6 +364,16 @@ function sets(promise: PromiseOf): void {
     expect((await kernel.dump()).ruleset.tables.get('ip')!.sets.get('peers')!.size).toBe(1000);
   });
 
+  promise('a dump beside what was known is the same as one without', async kernel => {
+    const nets: SetSpec = { ...PEERS, name: 'nets', interval: true };
+    await kernel.commit([addTable(), addSet(PEERS), addElements(PEERS, ['10.0.0.1'])]);
+    await kernel.commit([addSet(nets), addElements(nets, ['10.0.0.0/8'])]);
+    const known = (await kernel.dump()).ruleset;
+    expect(await kernel.dump(known)).toEqual(await kernel.dump());
+    await kernel.commit([addElements(PEERS, ['10.0.0.2']), addElements(nets, ['11.0.0.0/8'])]);
+    expect(await kernel.dump(known)).toEqual(await kernel.dump());
+  });
+
   promise('addSet of a set that stands is refused with EEXIST', async kernel => {
     await kernel.commit([addTable(), addSet(PEERS)]);
     await refused(kernel, 'EEXIST', [addSet(PEERS)], 0);

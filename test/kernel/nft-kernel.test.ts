@@ -4,7 +4,7 @@ import { setImmediate, setTimeout } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { Kernel, Snapshot } from '../../src/nft/kernel.ts';
 import type { Op } from '../../src/nft/plan/op.ts';
-import { type ElementKey, type Family, MEMBER, type SetSpec } from '../../src/nft/ruleset.ts';
+import { type ElementKey, type Family, MEMBER, type Ruleset, type SetSpec } from '../../src/nft/ruleset.ts';
 import { kernelIn, namespace } from './opened.ts';
 
 const PEERS: SetSpec = { name: 'peers', key: ['ipv4_addr'], verdicts: false, interval: false };
@@ -54,6 +54,17 @@ test('our tables outlive us, and the next of us adopts them with its first commi
   expect(await second.commit([])).toBe(made + 1);
   netns.exec('nft', ['flush', 'ruleset']);
   expect((await second.dump()).ruleset.tables.size).toBe(2);
+});
+
+test('a dump shares the elements that are what is known, and those alone', async () => {
+  const kernel = await kernelIn(namespace());
+  await kernel.commit([...make('ip'), add('ip', '10.0.0.1'), ...make('ip6'), add('ip6', '10.0.0.1')]);
+  const known = (await kernel.dump()).ruleset;
+  await kernel.commit([del('ip', '10.0.0.1'), add('ip', '10.0.0.2')]); // as many as before
+  const { ruleset } = await kernel.dump(known);
+  const elements = ({ tables }: Ruleset, family: Family) => tables.get(family)!.sets.get('peers')!.elements;
+  expect(elements(ruleset, 'ip')).toEqual(new Map([['10.0.0.2', MEMBER]]));
+  expect(elements(ruleset, 'ip6')).toBe(elements(known, 'ip6'));
 });
 
 test('tables that somebody else made without an owner are changed like ours', async () => {

@@ -665,6 +665,18 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'podindex.test.ts',
   },
   {
+    name: 'dumps: the elements of a set are taken for what is known of it',
+    find: 'if (!elementsEqual(known, this.finished().elements)) return;',
+    replace: '',
+    test: 'kernel/nft-kernel.test.ts',
+  },
+  {
+    name: 'dumps: what is read of all sets is kept until the end',
+    find: 'await kernel.dump(known)',
+    replace: 'await kernel.dump()',
+    test: 'kernelstate.test.ts',
+  },
+  {
     name: 'relabelled namespaces: pods wait without end for others of their namespace that come and go',
     find: 'KINDS[this.#turns++ % KINDS.length]!',
     replace: 'KINDS.find(kind => this.pods[kind].size > 0)!',

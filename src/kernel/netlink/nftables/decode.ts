@@ -98,6 +98,11 @@ export class RulesetReader {
     );
   }
 
+  /** All elements of this set have been read: where they are what it has, they are kept as its object. */
+  share(family: TableFamily, { name, elements }: NftSet): void {
+    this.#tables.get(family)?.sets.get(name)?.share(elements);
+  }
+
   ruleset(): Ruleset {
     return { tables: new Map([...this.#tables].map(([family, draft]) => [family, finished(draft)])) };
   }

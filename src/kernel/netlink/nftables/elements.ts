@@ -1,7 +1,9 @@
 /** NFTA_LIST_ELEMs of a set, written and read: a hundred thousand at a time, so without objects for each. */
 import { FIELD_BYTES, keyLength } from '../../../nft/fieldbytes.ts';
+import { elementsEqual } from '../../../nft/plan/equal.ts';
 import {
   type ElementKey,
+  type Elements,
   type ElementValue,
   type FieldType,
   isMember,
@@ -250,8 +252,9 @@ const TYPE_MASK = 0x3fff;
 export class ElementsReader {
   readonly #set: NftSet;
   readonly #length: number;
-  readonly #elements = new Map<ElementKey, ElementValue>();
-  readonly #bounds: Bound[] = [];
+  #elements = new Map<ElementKey, ElementValue>();
+  #bounds: Bound[] = [];
+  #shared: Elements | undefined;
 
   constructor(set: NftSet) {
     this.#set = set;
@@ -279,9 +282,16 @@ export class ElementsReader {
     }
   }
 
+  share(known: Elements): void {
+    if (!elementsEqual(known, this.finished().elements)) return;
+    this.#shared = known;
+    this.#elements = new Map();
+  }
+
   finished(): NftSet {
     for (const [key, value] of intervals(this.#set, this.#bounds)) this.#elements.set(key, value);
-    return { ...this.#set, elements: this.#elements };
+    this.#bounds = [];
+    return { ...this.#set, elements: this.#shared ?? this.#elements };
   }
 
   #readElement(bytes: Buffer, start: number, end: number): void {

@@ -6,7 +6,7 @@ import type { PodLinks } from '../../../model/podlinks.ts';
 import { type Generation, type Kernel, KernelError, type Owner, type Snapshot } from '../../../nft/kernel.ts';
 import { type MissingFeature, NO_ACK_AT_END, NO_OWNERS } from '../../../nft/missingfeature.ts';
 import type { Op } from '../../../nft/plan/op.ts';
-import type { QueueBy, TableFamily } from '../../../nft/ruleset.ts';
+import type { QueueBy, Ruleset, TableFamily } from '../../../nft/ruleset.ts';
 import { readAttributes, readU32 } from '../wire/attributes.ts';
 import { Conversation, untilWhole } from '../wire/conversation.ts';
 import { Interrupted } from '../wire/dumpreader.ts';
@@ -97,8 +97,8 @@ class NftKernel implements Kernel {
     this.#committer = new Committer(exchange, this.#writers, this.#ownership, ackOn);
   }
 
-  dump(): Promise<Snapshot> {
-    return this.#inTurn(() => this.#dump());
+  dump(known?: Ruleset): Promise<Snapshot> {
+    return this.#inTurn(() => this.#dump(known));
   }
 
   generation(): Promise<Generation> {
@@ -130,11 +130,11 @@ class NftKernel implements Kernel {
   }
 
   /** All of it at one generation, or again. */
-  #dump(): Promise<Snapshot> {
+  #dump(known?: Ruleset): Promise<Snapshot> {
     const slices = new EventLoopYield();
     return untilWhole(async () => {
       const generation = this.#writers.look();
-      const reader = await readRuleset(this.#exchange, slices);
+      const reader = await readRuleset(this.#exchange, slices, known);
       if (this.#writers.look() !== generation) throw new Interrupted('changed while it was read');
       this.#ownership.saw(reader.flags());
       return { ruleset: reader.ruleset(), generation };

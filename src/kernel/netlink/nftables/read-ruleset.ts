@@ -16,22 +16,26 @@ import { ELEMENTS, MSG, NETLINK_NETFILTER, NFPROTO, RULE, SET, TABLE } from './c
 import { RulesetReader } from './decode.ts';
 import { Exchange, type Request } from './exchange.ts';
 
-/** Throws Interrupted where something changed meanwhile. */
+/** Throws Interrupted where something changed meanwhile. Elements that are those of `known` are shared with it. */
 export async function readRuleset(
   exchange: Exchange,
   slices: EventLoopYield,
-  families: readonly TableFamily[] = TABLE_FAMILIES,
+  known?: Ruleset,
 ): Promise<RulesetReader> {
   const reader = new RulesetReader();
   const dump = (request: Request) => exchange.dump(request, slices, message => reader.read(message));
-  for (const family of families) {
+  for (const family of TABLE_FAMILIES) {
     if (!readTable(exchange, family, reader)) continue;
     const nfproto = NFPROTO[family];
     await dump({ type: MSG.GETCHAIN, nfproto }); // of everybody's tables: the kernel has no filter here
     await dump({ type: MSG.GETSET, nfproto, attributes: to => to.string(SET.TABLE, TABLE_NAME) });
     await dump({ type: MSG.GETRULE, nfproto, attributes: to => to.string(RULE.TABLE, TABLE_NAME) });
   }
-  for (const { family, name } of reader.sets()) await dump(elementsOf(family, name));
+  for (const { family, name } of reader.sets()) {
+    await dump(elementsOf(family, name));
+    const set = known?.tables.get(family)?.sets.get(name);
+    if (set !== undefined && set.dynamic === undefined) reader.share(family, set);
+  }
   return reader;
 }
 
