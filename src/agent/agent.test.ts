@@ -75,7 +75,7 @@ class PodsEngine implements Engine {
 
   prepare(): void {}
 
-  asks(): number {
+  countLookedAt(): number {
     return 0;
   }
 

@@ -28,9 +28,9 @@ const EMPTY: Ruleset = { tables: new Map([['ip', { chains: new Map(), sets: new 
 function interrupted(): { engine: Engine; during: () => void; told: boolean[] } {
   class Interrupted extends Incremental {
     override *flushing(timeBudget = UNLIMITED_TIME) {
-      site.told = [timeBudget.isAwaited()];
+      site.told = [timeBudget.hasWaitingEvents()];
       site.during();
-      site.told.push(timeBudget.isAwaited());
+      site.told.push(timeBudget.hasWaitingEvents());
       return yield* super.flushing(timeBudget);
     }
   }

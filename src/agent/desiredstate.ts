@@ -44,7 +44,7 @@ export class DesiredState {
   readonly #node: string | undefined;
   readonly #timing: Pick<Timing, 'now'>;
   readonly #admission = new Admission({
-    asks: change => this.#engine.asks(change),
+    countLookedAt: change => this.#engine.countLookedAt(change),
     isOversized: namespace => this.#engine.isOversized(namespace),
   });
   /** Names of what has changed since the last flush, and of what is flushed and not in the kernel yet; pods by their keys. */
@@ -55,7 +55,7 @@ export class DesiredState {
   #waitingPods: ReadonlyMap<PodKey, PodInForce | undefined> = new Map();
   #engine: Engine;
   /** A change came since the flush under way began that waits for nothing but its end. */
-  #isAwaited = false;
+  #hasWaitingEvents = false;
 
   constructor({ makeEngine, passes = [], follower, node, timing }: DesiredStateOptions) {
     this.#makeEngine = makeEngine;
@@ -105,7 +105,7 @@ export class DesiredState {
   apply(event: ClusterEvent): void {
     if (event.type === 'policy') {
       const isNext = this.#enqueue({ id: event.key, value: event.value });
-      this.#isAwaited ||= isNext;
+      this.#hasWaitingEvents ||= isNext;
       return;
     }
     if (event.type === 'pod') this.#applyPod(event.key, event.value);
@@ -122,7 +122,7 @@ export class DesiredState {
     const before = this.cluster.pods.get(key);
     if (startsHere(before, now, this.#node)) {
       this.#admission.podStarted(now!.namespace);
-      this.#isAwaited = true;
+      this.#hasWaitingEvents = true;
     }
     this.#podsInForce.record(key, before);
   }
@@ -137,7 +137,7 @@ export class DesiredState {
     for (const [name, pod] of this.#pending) this.#taken.set(name, pod);
     this.#pending.clear();
     this.#podsInForce.take();
-    this.#isAwaited = false;
+    this.#hasWaitingEvents = false;
     const flushed = this.#passed(await inSlices(this.#engine.flushing(this.#timeBudget())));
     this.#follower?.flushed();
     this.#waitingPods = this.#engine.waitingPods();
@@ -152,7 +152,7 @@ export class DesiredState {
     };
     const hasTime = within(FAIRNESS.flushMs);
     return {
-      isAwaited: () => this.#isAwaited || !hasTime(),
+      hasWaitingEvents: () => this.#hasWaitingEvents || !hasTime(),
       moment: () => within(FAIRNESS.momentMs),
     };
   }

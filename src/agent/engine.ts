@@ -38,7 +38,7 @@ export interface Engine {
    */
   prepare(changes: readonly PolicyChange[]): void;
   /** About how many pods of the cluster it would have to ask for the peers of the policy and of those that it is merged with. */
-  asks(change: PolicyChange): number;
+  countLookedAt(change: PolicyChange): number;
   /** Changes of its policies are made ready together, and to be noted so: each of them makes much anew. */
   isOversized(namespace: string): boolean;
   /** What the change needs is there, as far as it takes long: to apply it now makes the next flush little longer. */

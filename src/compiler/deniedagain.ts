@@ -29,7 +29,7 @@ function denying(chain: Chain, family: Family, networks: readonly Cidr[]): Chain
   const place = placeOf(chain.name);
   if (place === undefined) return chain;
   const denials = (rule: NftRule): NftRule[] => {
-    const field = askedBy(rule, family);
+    const field = lookedUpBy(rule, family);
     return field === undefined ? [] : unknownRules(family, networks, place, field);
   };
   return { ...chain, rules: chain.rules.flatMap(rule => [rule, ...denials(rule)]) };
@@ -43,7 +43,7 @@ function placeOf(chain: string): LookupPlace | undefined {
 }
 
 /** Which address of a packet a rule looks up in a pod map. */
-function askedBy({ exprs }: NftRule, family: Family): AddressField | undefined {
+function lookedUpBy({ exprs }: NftRule, family: Family): AddressField | undefined {
   const [, lookup, ...others] = exprs;
   if (lookup?.kind !== 'lookup' || !lookup.vmap || others.length > 0) return undefined;
   if (lookup.set === podMap('egress', family).name) return 'saddr';

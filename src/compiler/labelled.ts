@@ -78,9 +78,11 @@ function withCertainty(certainty: NonNullable<PodSelector['certainty']>): (peer:
 function canBeUncertain(peer: Peer): peer is Extract<Peer, { kind: 'pods' }> {
   if (peer.kind !== 'pods') return false;
   const { namespaces, pods } = peer.selector;
-  return pods.requirements.length > 0 || (namespaces.kind === 'labels' && asksForLabels(namespaces.selector));
+  return (
+    pods.requirements.length > 0 || (namespaces.kind === 'labels' && requiresLabels(namespaces.selector))
+  );
 }
 
-function asksForLabels({ requirements }: LabelSelector): boolean {
+function requiresLabels({ requirements }: LabelSelector): boolean {
   return requirements.some(({ key }) => key !== NAMESPACE_NAME_LABEL);
 }

@@ -32,7 +32,7 @@ export function toOwnErrors(family: Family): NftRule {
 export function ownErrors(family: Family, network: NodeNetwork): Chain {
   const { parameter, time, redirect } = TYPES[family];
   const ofTime = icmpTypeIs(family, time);
-  const late = asksBeforeForward(network)
+  const late = checksSendersBeforeForward(network)
     ? [[...ofTime, ...icmpCodeIs(REASSEMBLY)]]
     : [ofTime, icmpTypeIs(family, redirect)];
   return { name: OWN_ERRORS, rules: [icmpTypeIs(family, parameter), ...late].map(dropped) };
@@ -42,7 +42,7 @@ export function ownErrors(family: Family, network: NodeNetwork): Chain {
  * Whether senders are checked before the forward hook: by the port of a bridge (podports.ts), or at prerouting
  * (attachedpods.ts).
  */
-function asksBeforeForward({ links, podLinks }: NodeNetwork): boolean {
+function checksSendersBeforeForward({ links, podLinks }: NodeNetwork): boolean {
   return podLinks === 'ours' || links.podBridges.length > 0;
 }
 

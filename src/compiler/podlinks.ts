@@ -70,7 +70,7 @@ export function fromPods(
     name: FROM_PODS[hook],
     rules: [
       ...withoutAddress(family, hook),
-      forged([...unlessAsked(network), ...noRouteBack()], 'from an address that is not the pod’s'),
+      forged([...unlessChecked(network), ...noRouteBack()], 'from an address that is not the pod’s'),
       ...(hook === 'forward' ? [...toLinkLocal(family), ...forEverybody(family, network)] : []),
       ...tunnelsFromPods(family, hook, network.links),
       toErrors(),
@@ -83,7 +83,7 @@ export function fromPods(
  * Packets of pods that this agent attaches were checked at prerouting (attachedpods.ts). The check of the route is most
  * of the cost of these rules.
  */
-function unlessAsked({ podLinks }: NodeNetwork): Expr[] {
+function unlessChecked({ podLinks }: NodeNetwork): Expr[] {
   return podLinks === 'ours' ? interfaceGroupIs('iifgroup', LINK_GROUP, true) : [];
 }
 

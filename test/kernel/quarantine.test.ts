@@ -80,8 +80,8 @@ class CarelessEngine implements Engine {
     this.#incremental.prepare(changes);
   }
 
-  asks(change: PolicyChange): number {
-    return this.#incremental.asks(change);
+  countLookedAt(change: PolicyChange): number {
+    return this.#incremental.countLookedAt(change);
   }
 
   isOversized(namespace: string): boolean {

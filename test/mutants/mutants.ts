@@ -804,7 +804,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'pods in turns: as many as ever go with a policy for which somebody waits',
-    find: '(isAwaited() ? Math.ceil(most * AWAITED) : most)',
+    find: '(hasWaitingEvents() ? Math.ceil(most * AWAITED) : most)',
     replace: 'most',
     test: 'livepods.test.ts',
   },
@@ -846,7 +846,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'ahead: a change is taken in before its chains are there',
-    find: 'return missing.length === 0 && unsent.length === 0;',
+    find: 'return missing.length === 0 && unstaged.length === 0;',
     replace: 'return missing.length === 0;',
     test: 'stagedclasses.test.ts',
   },
@@ -882,8 +882,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'relabelled here: a pod is taken in whatever its classes need',
-    find: 'if (asks <= most) {',
-    replace: 'if (asks <= 1e9) {',
+    find: 'if (lookedAt <= most) {',
+    replace: 'if (lookedAt <= 1e9) {',
     test: 'podpreparations.test.ts',
   },
   {
@@ -919,8 +919,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'relabelled here: a class for which there is no room is taken in, and made in that flush',
-    find: 'if (!this.#wanted.get(request.key)?.waitsForRoom) missing.length = unsent.length = 0;',
-    replace: 'missing.length = unsent.length = 0;',
+    find: 'if (!this.#wanted.get(request.key)?.waitsForRoom) missing.length = unstaged.length = 0;',
+    replace: 'missing.length = unstaged.length = 0;',
     test: 'podpreparations.test.ts',
   },
   {
@@ -949,8 +949,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'desired state: what can wait has all the time there is',
-    find: 'isAwaited: () => this.#isAwaited || !hasTime(),',
-    replace: 'isAwaited: () => this.#isAwaited || (!hasTime() && 0 > 1),',
+    find: 'hasWaitingEvents: () => this.#hasWaitingEvents || !hasTime(),',
+    replace: 'hasWaitingEvents: () => this.#hasWaitingEvents || (!hasTime() && 0 > 1),',
     test: 'desiredstate.test.ts',
   },
   {
@@ -1027,7 +1027,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'fair queue: all that waits for long goes as it is, whatever it asks',
-    find: 'return !change.asksMany && !isMany(this.#estimate.asks(change));',
+    find: 'return !change.looksAtMany && !isMany(this.#estimate.countLookedAt(change));',
     replace: 'return true;',
     test: 'unready.test.ts',
   },
@@ -1069,13 +1069,13 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'preparations: one piece is made while somebody waits, however short it is',
-    find: 'if (isAwaited() && !isBrief()) {',
-    replace: 'if (isAwaited() && (!isBrief() || begun === 0)) {',
+    find: 'if (hasWaitingEvents() && !isBrief()) {',
+    replace: 'if (hasWaitingEvents() && (!isBrief() || begun === 0)) {',
     test: 'preparations.test.ts',
   },
   {
     name: 'preparations: a policy is made whole while somebody waits',
-    find: 'if (isAwaited() && !isBrief()) {',
+    find: 'if (hasWaitingEvents() && !isBrief()) {',
     replace: 'if (begun < 0) {',
     test: 'preparations.test.ts',
   },
@@ -1099,13 +1099,13 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'desired state: a small policy waits for the end of all that can wait',
-    find: 'this.#isAwaited ||= isNext;',
+    find: 'this.#hasWaitingEvents ||= isNext;',
     replace: '',
     test: 'desiredstate.test.ts',
   },
   {
     name: 'preparations: groups begin beside each policy that is taken in',
-    find: 'this.#isPassedOver = budget.isAwaited() && !this.#isPassedOver;',
+    find: 'this.#isPassedOver = budget.hasWaitingEvents() && !this.#isPassedOver;',
     replace: 'this.#isPassedOver = false;',
     test: 'preparations.test.ts',
   },
@@ -1148,7 +1148,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'fair queue: the agent does not ask how many pods a policy asks',
-    find: 'programmed, nowMs, this.#estimate.asks(change)',
+    find: 'programmed, nowMs, this.#estimate.countLookedAt(change)',
     replace: 'programmed, nowMs, 0',
     test: 'fairness.test.ts',
   },
@@ -1293,8 +1293,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'plan: what leads to a chain that waits goes ahead of it',
-    find: '&& dropUsersOf(late, ops, ahead)',
-    replace: '&& dropUsersOf(new Objects([]), ops, ahead)',
+    find: '&& dropUsersOf(late, ops, early)',
+    replace: '&& dropUsersOf(new Objects([]), ops, early)',
     test: 'stages.test.ts',
   },
   {
@@ -2462,7 +2462,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'own errors: nobody has asked who sends, and the node says that hops have ended',
-    find: 'asksBeforeForward(network)\n',
+    find: 'checksSendersBeforeForward(network)\n',
     replace: 'true\n',
     test: 'ownerrors.test.ts',
   },

@@ -54,7 +54,7 @@ export class Admission {
   /** A change of a policy that is programmed as that. Answers whether some of it may be in the next batch, whatever it needs. */
   enqueue(change: PolicyChange, programmed: Policy | undefined, nowMs: number): boolean {
     if (!this.#quarantine.takesChangesOf(change.id))
-      return this.#queue.enqueue(change, programmed, nowMs, this.#estimate.asks(change));
+      return this.#queue.enqueue(change, programmed, nowMs, this.#estimate.countLookedAt(change));
     this.#quarantine.change(change);
     return false;
   }

@@ -25,7 +25,7 @@ export interface Pending {
   /** Whether it probably allows less than before. */
   readonly tightens: boolean;
   /** The look-ups of pods alone are more than a small change may weigh. */
-  readonly asksMany: boolean;
+  readonly looksAtMany: boolean;
   /** No version of it has been in force with what it allows. */
   readonly isNew: boolean;
   /** What this version selects is isolated. */
@@ -36,22 +36,22 @@ interface Surroundings {
   readonly before: Policy | undefined;
   readonly nowMs: number;
   /** How many pods have to be asked. */
-  readonly asks: number;
+  readonly lookedAt: number;
   /** The change of the same policy that it replaces. */
   readonly waiting: Pending | undefined;
 }
 
 /** It keeps the place of the change that it replaces, which may have isolated other pods than this version selects. */
 export function pendingOf({ id, value }: PolicyChange, around: Surroundings): Pending {
-  const { before, nowMs, asks, waiting } = around;
+  const { before, nowMs, lookedAt, waiting } = around;
   return {
     id,
     namespace: namespaceOfPolicy(id),
     before,
     value,
-    weight: weightOf(before) + weightOf(value) + weightOfAsking(asks),
+    weight: weightOf(before) + weightOf(value) + weightOfLookUps(lookedAt),
     tightens: tightens(before, value),
-    asksMany: isMany(asks),
+    looksAtMany: isMany(lookedAt),
     sinceMs: waiting?.sinceMs ?? nowMs,
     isNew: before === undefined || (waiting?.isNew ?? false),
     isIsolated: waiting?.isIsolated === true && isolatesSame(before, value),
@@ -74,7 +74,7 @@ function isolatesSame(before: Policy | undefined, value: Policy | undefined): bo
 
 /** To ask these pods alone is more than a small change may weigh. */
 export function isMany(pods: number): boolean {
-  return weightOfAsking(pods) > FAIRNESS.small;
+  return weightOfLookUps(pods) > FAIRNESS.small;
 }
 
 /** A cluster policy that denies would deny everything; an audited policy isolates nothing. */
@@ -103,7 +103,7 @@ export function weightOf(policy: Policy | undefined): number {
   return policy === undefined ? 0 : 1 + countEntries(policy);
 }
 
-function weightOfAsking(pods: number): number {
+function weightOfLookUps(pods: number): number {
   return Math.floor(pods / PODS_PER_ENTRY);
 }
 

@@ -25,12 +25,12 @@ export type IsReady = (change: PolicyChange) => boolean;
 /** What is known of changes before they are taken in. */
 export interface CostEstimate {
   /** How many pods of the cluster have to be asked for a change, if nothing of it is ready. */
-  asks(change: PolicyChange): number;
+  countLookedAt(change: PolicyChange): number;
   /** Whether changes of the namespace's policies are made ready and taken in together, however small they are. */
   isOversized(namespace: string): boolean;
 }
 
-export const NO_ESTIMATE: CostEstimate = { asks: () => 0, isOversized: () => false };
+export const NO_ESTIMATE: CostEstimate = { countLookedAt: () => 0, isOversized: () => false };
 
 const ALL_READY: IsReady = () => true;
 
@@ -95,8 +95,8 @@ export class AdmissionQueue {
    * `before` is the version in force. Edits of one policy become one change, which keeps its place. Answers whether some of
    * it may be in the next batch, whatever it needs.
    */
-  enqueue({ id, value }: PolicyChange, before: Policy | undefined, nowMs: number, asks = 0): boolean {
-    const pending = pendingOf({ id, value }, { before, nowMs, asks, waiting: this.#pending.get(id) });
+  enqueue({ id, value }: PolicyChange, before: Policy | undefined, nowMs: number, lookedAt = 0): boolean {
+    const pending = pendingOf({ id, value }, { before, nowMs, lookedAt, waiting: this.#pending.get(id) });
     this.#pending.set(id, pending);
     return this.#isSmall(pending) || mayIsolate(pending);
   }
@@ -236,7 +236,7 @@ export class AdmissionQueue {
     if (nowMs - change.sinceMs < FAIRNESS.unreadyMs || this.#estimate.isOversized(change.namespace))
       return false;
     // The pods that it means may be many more by now.
-    return !change.asksMany && !isMany(this.#estimate.asks(change));
+    return !change.looksAtMany && !isMany(this.#estimate.countLookedAt(change));
   }
 
   /** Of an edit that needs much of the cluster: it may never be ready either, and may tighten. */

@@ -14,7 +14,7 @@ const policy = (name: `${string}/${string}`, count = 2) => ingressPolicy(name, r
 const isolating = (value: Policy) => change({ ...value, ingress: [], isolateOnly: 'rules follow' });
 const ids = (changes: readonly { id: PolicyId }[]) => changes.map(({ id }) => id);
 
-test('a small policy that asks very many pods is taken when it is ready, and one that asks few at once', () => {
+test('a small policy that looks at very many pods is applied when it is ready, and one that looks at few at once', () => {
   const queue = new AdmissionQueue();
   const [many, few] = [policy('a/many'), policy('b/few')];
   queue.enqueue(change(many), many, 0, MANY_PODS);
@@ -151,9 +151,9 @@ test('an edit that allows less goes after all patience although it is not ready,
   expect(taken.slice(2)).toEqual(['NetworkPolicy c/wider', 'NetworkPolicy a/y']);
 });
 
-test('what is large by its own text alone waits on where by then it asks many', () => {
+test('a policy that is large by its text alone waits on if it looks at many pods by then', () => {
   let asks = 0;
-  const queue = new AdmissionQueue({ ...NO_ESTIMATE, asks: () => asks });
+  const queue = new AdmissionQueue({ ...NO_ESTIMATE, countLookedAt: () => asks });
   queue.enqueue(change(policy('a/large', 400)), policy('a/large', 400), 0);
   asks = MANY_PODS;
   expect(queue.takeShare(FAIRNESS.unreadyMs, NOBODY_READY)).toEqual([]);

@@ -52,7 +52,7 @@ export class LiveClasses {
   readonly #uses = new Map<Part, number>();
   readonly #readsAnswers: boolean;
   /** The objects that were staged in the last flush. */
-  #ahead: Staged = NOTHING_STAGED;
+  #staged: Staged = NOTHING_STAGED;
   /** Entries by namespace; undefined when a class has changed since they were counted. */
   #entries: ReadonlyMap<string, number> | undefined;
 
@@ -113,12 +113,12 @@ export class LiveClasses {
 
   /** Puts changed objects of classes, and staged objects of prepared classes, into the tables. */
   flushInto(tables: LiveTables): void {
-    const before = this.#ahead;
-    this.#ahead = this.#aheadNow();
+    const before = this.#staged;
+    this.#staged = this.#findStaged();
     for (const family of FAMILIES) {
       const [then, now, chains, sets] = [
         before[family],
-        this.#ahead[family],
+        this.#staged[family],
         this.#chains[family],
         this.#sets[family],
       ];
@@ -129,8 +129,8 @@ export class LiveClasses {
     }
   }
 
-  #aheadNow(): Staged {
-    const sent = this.#prepared.sent();
+  #findStaged(): Staged {
+    const sent = this.#prepared.staged();
     if (sent.length === 0) return NOTHING_STAGED;
     return stagedObjects(sent, {
       chain: (family, name) => this.#chains[family].get(name),
@@ -141,12 +141,12 @@ export class LiveClasses {
 
   /** Whether the object of this name is staged: no pod's class needs it yet. */
   isStaged(family: Family, name: string): boolean {
-    const { chains, sets } = this.#ahead[family];
+    const { chains, sets } = this.#staged[family];
     return chains.has(name) || sets.has(name);
   }
 
   get hasStaged(): boolean {
-    return FAMILIES.some(family => this.#ahead[family].chains.size > 0);
+    return FAMILIES.some(family => this.#staged[family].chains.size > 0);
   }
 
   /** How many parts are kept: those that classes use or that are prepared. */
@@ -205,7 +205,7 @@ export class LiveClasses {
    * that adds, measured by `elementsWorth`; 0 if its names are in use.
    */
   stage(podClass: PodClass): number {
-    const sent = this.#prepared.send(className(podClass), podClass);
+    const sent = this.#prepared.stage(className(podClass), podClass);
     const isNew = ({ family, chains }: Builder) =>
       [...chains.keys()].every(name => this.#chains[family].get(name) === undefined);
     return sent.filter(isNew).reduce((sum, builder) => sum + weightInElements(builder), 0);

@@ -140,8 +140,8 @@ export class Incremental {
     this.#comingPolicies.want(changes);
   }
 
-  asks(change: PolicyChange): number {
-    return this.#comingPolicies.asks(change);
+  countLookedAt(change: PolicyChange): number {
+    return this.#comingPolicies.countLookedAt(change);
   }
 
   isOversized(namespace: string): boolean {

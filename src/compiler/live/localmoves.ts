@@ -104,7 +104,7 @@ const AT_A_TIME = 1 / 4;
 interface Sized {
   readonly policy: Policy;
   /** How many pods its selectors look at: an estimate of how many members it needs. */
-  readonly asks: number;
+  readonly lookedAt: number;
 }
 
 /**
@@ -116,29 +116,29 @@ function largestOf(
   changed: ReadonlySet<PolicyId>,
   podIndex: PodIndex,
 ): Policy[] {
-  const asking = sized(policies, podIndex).filter(({ asks }) => asks > 0);
+  const asking = sized(policies, podIndex).filter(({ lookedAt }) => lookedAt > 0);
   const fresh = asking.filter(({ policy }) => changed.has(policy.id));
   const inOrder = (fresh.length > 0 ? fresh : asking).sort(
-    (a, b) => b.asks - a.asks || (a.policy.id < b.policy.id ? -1 : 1),
+    (a, b) => b.lookedAt - a.lookedAt || (a.policy.id < b.policy.id ? -1 : 1),
   );
-  const enough = AT_A_TIME * inOrder.reduce((sum, { asks }) => sum + asks, 0);
+  const enough = AT_A_TIME * inOrder.reduce((sum, { lookedAt }) => sum + lookedAt, 0);
   let chosen = 0;
-  const isChosen = ({ asks }: Sized) => {
-    chosen += asks;
-    return chosen - asks < enough;
+  const isChosen = ({ lookedAt }: Sized) => {
+    chosen += lookedAt;
+    return chosen - lookedAt < enough;
   };
   return inOrder.filter(isChosen).map(({ policy }) => policy);
 }
 
 function sized(policies: readonly Policy[], podIndex: PodIndex): Sized[] {
   const asked = new Map<string, number>();
-  const asksOf = (selector: PodSelector) =>
+  const lookedAtBy = (selector: PodSelector) =>
     getOrMake(asked, podSelectorText(selector), () =>
       podIndex.countLookedAt(selector, Number.POSITIVE_INFINITY),
     );
   return policies.map(policy => {
     const selectors = rulesOf(policy).flatMap(selectorsOf);
-    return { policy, asks: selectors.reduce((sum, selector) => sum + asksOf(selector), 0) };
+    return { policy, lookedAt: selectors.reduce((sum, selector) => sum + lookedAtBy(selector), 0) };
   });
 }
 

@@ -206,7 +206,7 @@ interface Move {
 export type Awaiting = (pod: Pod, namespace: Namespace, direction: Direction) => readonly Policy[];
 
 /** The policies of a class that the changes leave as they are. */
-interface Staying {
+interface Remaining {
   policies(): readonly Policy[];
   /** Whether one of them isolates; then policies whose rules are not prepared yet have no effect. */
   readonly isIsolated: boolean;
@@ -221,7 +221,7 @@ interface Staying {
 export class PolicyMoves {
   readonly #changes: readonly PolicyMove[];
   readonly #awaiting: Awaiting;
-  readonly #staying = new Map<PodClass, Staying>();
+  readonly #remaining = new Map<PodClass, Remaining>();
   readonly ids: ReadonlySet<PolicyId>;
   /** Classes by the class that a pod leaves and by a key of the pod's moves. */
   readonly #made = new Map<PodClass | Direction, Map<string, PodClass | undefined>>();
@@ -250,7 +250,8 @@ export class PolicyMoves {
     before: PodClass | undefined,
     direction: Direction,
   ): PodClass | undefined {
-    const staying = before === undefined ? NOBODY : getOrMake(this.#staying, before, () => this.#of(before));
+    const staying =
+      before === undefined ? NO_POLICIES : getOrMake(this.#remaining, before, () => this.#of(before));
     const inDirection = moves.filter(({ change }) => change.after?.[direction] !== undefined);
     const moved = inDirection.flatMap(({ member }) => member ?? []);
     const joined = staying.isIsolated
@@ -266,7 +267,7 @@ export class PolicyMoves {
     return fromHere.get(told);
   }
 
-  #of({ policies }: PodClass): Staying {
+  #of({ policies }: PodClass): Remaining {
     const stays = ({ id }: Policy) => !this.ids.has(id);
     return {
       policies: () => policies.filter(stays),
@@ -294,7 +295,7 @@ function madeOf(before: PodClass, told: string, make: () => PodClass | undefined
   return made;
 }
 
-const NOBODY: Staying = { policies: () => [], isIsolated: false, wasIsolated: false };
+const NO_POLICIES: Remaining = { policies: () => [], isIsolated: false, wasIsolated: false };
 
 /** Tells apart changes of different policies and of different versions of a policy. */
 function numberOf({ change: { before, after } }: Move): string {

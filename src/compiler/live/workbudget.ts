@@ -3,13 +3,13 @@
 /** What the caller of a flush knows of waiting events and of the time. */
 export interface TimeBudget {
   /** Whether an event waits for this flush or the next one. It may change during the flush. */
-  isAwaited(): boolean;
+  hasWaitingEvents(): boolean;
   /** Starts a short period in which any event may wait. The returned function says whether it still lasts. */
   moment(): () => boolean;
 }
 
 /** A budget for callers without waiting events. */
-export const UNLIMITED_TIME: TimeBudget = { isAwaited: () => false, moment: () => () => true };
+export const UNLIMITED_TIME: TimeBudget = { hasWaitingEvents: () => false, moment: () => () => true };
 
 export interface WorkBudget extends TimeBudget {
   /** How many look-ups of groups for pods, or of pods for groups, may be done. */
@@ -21,10 +21,10 @@ const AWAITED = 1 / 8;
 
 /** `takesPolicies`: a change of a policy waits for this flush. */
 export function workBudget(most: number, timeBudget: TimeBudget, takesPolicies: boolean): WorkBudget {
-  const isAwaited = () => takesPolicies || timeBudget.isAwaited();
+  const hasWaitingEvents = () => takesPolicies || timeBudget.hasWaitingEvents();
   return {
-    isAwaited,
+    hasWaitingEvents,
     moment: () => timeBudget.moment(),
-    most: () => (isAwaited() ? Math.ceil(most * AWAITED) : most),
+    most: () => (hasWaitingEvents() ? Math.ceil(most * AWAITED) : most),
   };
 }

@@ -19,10 +19,10 @@ import { PORTION, portionsOf } from './portions.ts';
  */
 export function stagesOf(ops: readonly Op[], portion = PORTION): readonly (readonly Op[])[] {
   if (ops.some(({ op }) => op === 'delTable')) return [ops];
-  const ahead = newObjects(ops);
-  if (ahead.size === 0) return [ops];
-  const isAhead = (op: Op) => op.op === 'addTable' || (isMaking(op) && ahead.has(objectOf(op)));
-  const [first, second] = [ops.filter(isAhead), ops.filter(op => !isAhead(op))];
+  const early = newObjects(ops);
+  if (early.size === 0) return [ops];
+  const isEarly = (op: Op) => op.op === 'addTable' || (isMaking(op) && early.has(objectOf(op)));
+  const [first, second] = [ops.filter(isEarly), ops.filter(op => !isEarly(op))];
   return second.length === 0 ? portionsOf(ops, portion) : [...portionsOf(first, portion), second];
 }
 
@@ -71,30 +71,30 @@ class Objects {
  */
 function newObjects(ops: readonly Op[]): Objects {
   const made = ops.filter(op => op.op === 'addSet' || (op.op === 'addChain' && op.hook === undefined));
-  const ahead = new Objects(made.map(op => objectOf(op as Making)));
+  const early = new Objects(made.map(op => objectOf(op as Making)));
   for (const op of ops) {
-    if (op.op === 'delSet') ahead.delete([op.family, 'set', op.set]);
-    if (op.op === 'delChain') ahead.delete([op.family, 'chain', op.chain]);
+    if (op.op === 'delSet') early.delete([op.family, 'set', op.set]);
+    if (op.op === 'delChain') early.delete([op.family, 'chain', op.chain]);
   }
-  const late = lateObjects(ops, ahead);
-  while (late.size > 0 && dropUsersOf(late, ops, ahead)) {
+  const late = lateObjects(ops, early);
+  while (late.size > 0 && dropUsersOf(late, ops, early)) {
     // An object that refers to a late one is late as well.
   }
-  return ahead;
+  return early;
 }
 
 /** New objects of this batch that cannot be committed early. */
-function lateObjects(ops: readonly Op[], ahead: Objects): Objects {
+function lateObjects(ops: readonly Op[], early: Objects): Objects {
   const made = ops.filter(op => op.op === 'addSet' || op.op === 'addChain');
-  return new Objects(made.map(op => objectOf(op as Making)).filter(place => !ahead.has(place)));
+  return new Objects(made.map(op => objectOf(op as Making)).filter(place => !early.has(place)));
 }
 
 /** Drops objects that refer to late ones. Returns whether it dropped any. */
-function dropUsersOf(late: Objects, ops: readonly Op[], ahead: Objects): boolean {
+function dropUsersOf(late: Objects, ops: readonly Op[], early: Objects): boolean {
   const before = late.size;
   for (const op of ops) {
-    if (!isMaking(op) || !ahead.has(objectOf(op)) || !usedBy(op).some(place => late.has(place))) continue;
-    ahead.delete(objectOf(op));
+    if (!isMaking(op) || !early.has(objectOf(op)) || !usedBy(op).some(place => late.has(place))) continue;
+    early.delete(objectOf(op));
     late.add(objectOf(op));
   }
   return late.size > before;

@@ -11,7 +11,7 @@ import { PLAIN } from '../arbitrary/enforced.ts';
 export const NODE = 'n1';
 
 /** Somebody waits for each flush, and none has a moment for anything else. */
-export const AWAITED: TimeBudget = { isAwaited: () => true, moment: () => () => false };
+export const AWAITED: TimeBudget = { hasWaitingEvents: () => true, moment: () => () => false };
 
 /** It has noted them, and flushed nothing. */
 export function engineOf(

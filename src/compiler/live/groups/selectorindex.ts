@@ -25,7 +25,7 @@ export class SelectorIndex<T extends object> {
     // Labels that are not known may be those that any selector requires.
     if (pod.partial || namespace.partial) return new Set(this.#filed.values());
     const found = new Set<T>();
-    for (const key of askedBy(pod, namespace)) for (const value of this.#filed.get(key)) found.add(value);
+    for (const key of keysOf(pod, namespace)) for (const value of this.#filed.get(key)) found.add(value);
     return found;
   }
 }
@@ -51,7 +51,7 @@ function inValues({ requirements }: LabelSelector): string[] | undefined {
   return first?.values.map(value => `${first.key}=${value}`);
 }
 
-function askedBy(pod: Pod, namespace: Namespace): string[] {
+function keysOf(pod: Pod, namespace: Namespace): string[] {
   const labels = labelTexts(pod.labels);
   return [
     ...labels.map(label => `pod ${label}`),

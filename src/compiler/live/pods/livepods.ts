@@ -146,9 +146,9 @@ export class LivePods {
       for (const key of this.#waitingHere.taking()) {
         const pod = this.#cluster.pods.get(key)!;
         const namespace = this.#relabellings.around(pod);
-        const { as, waits, asks } = this.#preparations.admit({ pod, namespace }, budget.most());
+        const { as, waits, lookedAt } = this.#preparations.admit({ pod, namespace }, budget.most());
         if (waits) left.push(key);
-        asked += asks + (as === undefined ? 0 : yield* this.#takePod(key, changed, as));
+        asked += lookedAt + (as === undefined ? 0 : yield* this.#takePod(key, changed, as));
         if (asked >= budget.most()) break;
         yield;
       }
@@ -354,7 +354,7 @@ class WaitingPods {
 class Queue {
   readonly pods = { leaving: new Set<PodKey>(), changed: new Set<PodKey>(), relabelled: new Set<PodKey>() };
   /** How far `take` is in each Set. A new iterator would visit the places of all deleted entries again. */
-  readonly #ahead: Partial<Record<WaitingKind, SetIterator<PodKey>>> = {};
+  readonly #iterators: Partial<Record<WaitingKind, SetIterator<PodKey>>> = {};
   /** The number of its last turn among all turns; 0 before the first. */
   lastTurn = 0;
   /** How many turns the namespace has had. */
@@ -381,10 +381,10 @@ class Queue {
       const kind = KINDS[this.#turns++ % KINDS.length]!;
       const pods = this.pods[kind];
       if (pods.size === 0) continue;
-      let next = this.#ahead[kind]?.next();
+      let next = this.#iterators[kind]?.next();
       if (next?.value === undefined) {
-        this.#ahead[kind] = pods.values(); // an iterator that has ended does not see later entries
-        next = this.#ahead[kind].next();
+        this.#iterators[kind] = pods.values(); // an iterator that has ended does not see later entries
+        next = this.#iterators[kind].next();
       }
       const key = next.value!;
       pods.delete(key);

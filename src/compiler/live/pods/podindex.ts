@@ -292,7 +292,7 @@ export class PodIndex {
     byLabel: MultiMap<string, Pod>,
     selector: LabelSelector,
   ): Generator<IndexedPod> {
-    const first = firstAsked(selector, version.all.size);
+    const first = lookupRequirement(selector, version.all.size);
     if (first === undefined) return yield* version.all;
     for (const value of new Set(first.values))
       for (const { key } of byLabel.get(`${first.key}=${value}`)) {
@@ -329,13 +329,13 @@ function countCandidates(
   byLabel: MultiMap<string, Pod>,
   selector: LabelSelector,
 ): number {
-  const first = firstAsked(selector, all.size);
+  const first = lookupRequirement(selector, all.size);
   if (first === undefined) return all.size;
   return first.values.reduce((sum, value) => sum + byLabel.count(`${first.key}=${value}`), partial.size);
 }
 
 /** The requirement by which pods are looked up; undefined if it has more values than there are pods. */
-function firstAsked({ requirements }: LabelSelector, pods: number): Requirement | undefined {
+function lookupRequirement({ requirements }: LabelSelector, pods: number): Requirement | undefined {
   const first = requirements.find(({ operator }) => operator === 'In');
   return first === undefined || first.values.length > pods ? undefined : first;
 }

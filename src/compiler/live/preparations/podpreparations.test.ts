@@ -180,7 +180,7 @@ test('what there is no room for at all is refused when the pod has its turn', ()
   expect(engine.takeRefused().length).toBeGreaterThan(0);
 });
 
-test('what asks few pods, is another pod’s class already, or is what it was, is in the next flush', () => {
+test('a class that looks at few pods, that another pod is in already, or that has not changed, is in the next flush', () => {
   const engine = engineOf([here('a')]);
   for (const role of ['few', 'alone', 'none']) {
     engine.apply(here(role));

@@ -38,7 +38,7 @@ interface Admission {
   /** Whether a later flush has to apply it again. */
   readonly waits: boolean;
   /** About how many pods its new groups look at. */
-  readonly asks: number;
+  readonly lookedAt: number;
 }
 
 interface Waiting {
@@ -68,12 +68,12 @@ export class PodPreparations {
     const { key } = next.pod;
     const classes = this.#live.placements.classesOf(next);
     const missing = classes.filter(podClass => !this.#live.classes.has(podClass));
-    const asks = this.#asks(missing, most);
-    if (asks <= most) {
+    const lookedAt = this.#countLookedAt(missing, most);
+    if (lookedAt <= most) {
       this.#waiting.delete(key);
-      return { as: next.pod, waits: false, asks };
+      return { as: next.pod, waits: false, lookedAt };
     }
-    return { as: this.#meanwhile(next, classes, missing), waits: true, asks: 0 };
+    return { as: this.#meanwhile(next, classes, missing), waits: true, lookedAt: 0 };
   }
 
   /** Call when the pod is applied whatever it needs, or is gone. */
@@ -97,7 +97,7 @@ export class PodPreparations {
   }
 
   /** About how many pods the groups that are neither in use nor prepared look at; stops counting beyond `most`. */
-  #asks(missing: readonly PodClass[], most: number): number {
+  #countLookedAt(missing: readonly PodClass[], most: number): number {
     let asked = 0;
     for (const podClass of missing) {
       if (asked > most) return asked;

@@ -25,7 +25,7 @@ const events = OWN_CLASSES;
 const policies = [ofAll('x', 81), ofAll('y', 82), ofAll('z', 83)];
 const changes = policies.map(({ value }) => changeOf(value));
 
-test('changes of a crowded namespace are ready together, their classes made once for all of them', () => {
+test('changes of an oversized namespace are ready together, their classes made once for all of them', () => {
   const engine = flushedEngineOf(events, { mostEntries: 0 });
   expect(changes.some(change => engine.isPrepared(change))).toBe(false);
   engine.prepare(changes);
@@ -41,7 +41,7 @@ test('changes of a crowded namespace are ready together, their classes made once
   expect(chainsMade(() => alone.flush())).toBeGreaterThanOrEqual(ahead / 2);
 });
 
-test('a namespace is crowded by what its pods would have if each was in a class of its own', () => {
+test('a namespace is oversized by what its pods would have if each was in a class of its own', () => {
   const all = [ofAll('x', 81), ofAll('y', 82)];
   const engine = flushedEngineOf([...events.slice(0, PODS.length), ...all], { mostEntries: 15 });
   expect(engine.isOversized('tenant')).toBe(true);
@@ -62,7 +62,7 @@ test('an edit without end of one change keeps the others of its namespace waitin
   expect(isReady()).toBe(true);
 });
 
-test('what a crowded namespace needs is made beside what others do, however many pieces it is', () => {
+test('what an oversized namespace needs is made beside what others do, however many pieces it is', () => {
   const pods = Array.from({ length: 60 }, (_, n) => n);
   const crowd = pods.flatMap(n => [ownPod(n), own(n)]);
   const engine = flushedEngineOf([...crowd, podEvent(tenantPod('b', 1))], { mostEntries: 0 });

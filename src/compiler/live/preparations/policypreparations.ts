@@ -30,7 +30,7 @@ const MOST_COUNTED = 20_000;
 export const MOST_AT_ONCE = 100_000;
 
 /** Whether it has peers of which the policy's text does not say how many there are. */
-function asksCluster(policy: Policy | undefined): boolean {
+function hasClusterPeers(policy: Policy | undefined): boolean {
   const isOfCluster = ({ peers }: Rule) =>
     peers !== 'any' && peers.some(({ kind }) => kind === 'pods' || kind === 'nodes');
   return policy !== undefined && !policy.audited && rulesOf(policy).some(isOfCluster);
@@ -97,7 +97,7 @@ export class PolicyPreparations {
    * About how many pods the groups of the change would look at if none existed, with the groups that it is merged into;
    * stops counting at `MOST_COUNTED`.
    */
-  asks(change: PolicyChange): number {
+  countLookedAt(change: PolicyChange): number {
     if (!this.#isNeeded(change)) return 0;
     const rules = change.value === undefined ? [] : rulesOf(change.value);
     let asked = countPeersLookedAt(rules, this.#live.podIndex, MOST_COUNTED);
@@ -110,7 +110,7 @@ export class PolicyPreparations {
   }
 
   #isNeeded({ id, value }: PolicyChange): boolean {
-    return isLarge(value) || asksCluster(value) || asksCluster(this.#live.placements.policy(id));
+    return isLarge(value) || hasClusterPeers(value) || hasClusterPeers(this.#live.placements.policy(id));
   }
 
   #requestOf(change: PolicyChange): PreparationRequest {

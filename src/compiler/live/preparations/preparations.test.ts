@@ -177,13 +177,13 @@ describe('of policies that are merged', () => {
   const events = [...pods, ...names.map(name => policyEvent(merged(name)))];
   const room = 2 * PODS;
 
-  test('a change asks as much as what they are merged to', () => {
+  test('a change looks at as many pods as the groups that it is merged into', () => {
     const engine = flushedEngineOf(events, { mostLookups: room });
     const few = ingressPolicy('tenant/a', merged('a').ingress!.slice(0, 1));
-    expect(engine.asks(changeOf(few))).toBeGreaterThan(MERGED_PORTS * PODS);
+    expect(engine.countLookedAt(changeOf(few))).toBeGreaterThan(MERGED_PORTS * PODS);
     const gone: PolicyChange = { id: few.id, value: undefined };
-    expect(engine.asks(gone)).toBeGreaterThanOrEqual(MERGED_PORTS * PODS);
-    expect(engine.asks(changeOf(ingressPolicy('tenant/other', [])))).toBe(0);
+    expect(engine.countLookedAt(gone)).toBeGreaterThanOrEqual(MERGED_PORTS * PODS);
+    expect(engine.countLookedAt(changeOf(ingressPolicy('tenant/other', [])))).toBe(0);
   });
 
   test.for([
@@ -288,7 +288,7 @@ describe('while an event waits for the next flush', () => {
 
   test('in a moment more of its pieces are made, and as many in each flush', () => {
     const momentOf = (pieces: number): TimeBudget => ({
-      isAwaited: () => true,
+      hasWaitingEvents: () => true,
       moment: () => {
         let left = pieces;
         return () => left-- > 0;

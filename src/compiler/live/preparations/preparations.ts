@@ -61,7 +61,7 @@ interface Preparation {
   readonly held: Need[];
   readonly missing: Need[];
   /** Classes that are not staged yet. */
-  readonly unsent: PodClass[];
+  readonly unstaged: PodClass[];
   /** How many members the groups have that it has filled. */
   filled: number;
   /** How often the preparation was begun. */
@@ -119,12 +119,12 @@ export class LivePreparations {
     yield* this.#beginSome(budget);
     for (const preparation of this.#preparations.values())
       if (!this.#wanted.has(preparation.request.key)) this.#end(preparation);
-    this.#isPassedOver = budget.isAwaited() && !this.#isPassedOver;
+    this.#isPassedOver = budget.hasWaitingEvents() && !this.#isPassedOver;
     if (!this.#isPassedOver) yield* this.#fill(budget);
   }
 
   /** Compiling the classes of a change may take long: other requests then begin in later flushes. */
-  *#beginSome({ isAwaited, moment }: WorkBudget): Pieces<void> {
+  *#beginSome({ hasWaitingEvents, moment }: WorkBudget): Pieces<void> {
     this.#beginWanted();
     const isBrief = moment();
     let begun = 0;
@@ -134,7 +134,7 @@ export class LivePreparations {
           this.#begun(piece.value);
           break;
         }
-        if (isAwaited() && !isBrief()) {
+        if (hasWaitingEvents() && !isBrief()) {
           // A request that takes hundreds of pieces does not keep others waiting.
           this.#beginnings.delete(beginning.request.key);
           this.#beginnings.set(beginning.request.key, beginning);
@@ -188,12 +188,12 @@ export class LivePreparations {
     const targetClasses = yield* request.targetClasses();
     yield;
     const builders = yield* this.#build(targetClasses);
-    const unsent = this.#stagesPrepared ? [...targetClasses] : [];
+    const unstaged = this.#stagesPrepared ? [...targetClasses] : [];
     const preparation: Preparation = {
       request,
       inputs,
       targetClasses,
-      unsent,
+      unstaged,
       held: [],
       missing: [],
       filled: 0,
@@ -245,7 +245,7 @@ export class LivePreparations {
   #goOn(preparation: Preparation): number {
     const need = preparation.missing.pop();
     return need === undefined
-      ? this.#classes.stage(preparation.unsent.pop()!)
+      ? this.#classes.stage(preparation.unstaged.pop()!)
       : Math.max(LEAST_ASKED, this.#hold(need, preparation));
   }
 
@@ -261,9 +261,9 @@ export class LivePreparations {
    * request waits for room.
    */
   #mayGoOn(preparation: Preparation): boolean {
-    const { request, missing, unsent } = preparation;
+    const { request, missing, unstaged } = preparation;
     if (missing.length === 0 || this.#hasRoom(preparation)) return !isDone(preparation);
-    if (!this.#wanted.get(request.key)?.waitsForRoom) missing.length = unsent.length = 0;
+    if (!this.#wanted.get(request.key)?.waitsForRoom) missing.length = unstaged.length = 0;
     return false;
   }
 
@@ -280,8 +280,8 @@ export class LivePreparations {
   }
 }
 
-function isDone({ missing, unsent }: Preparation): boolean {
-  return missing.length === 0 && unsent.length === 0;
+function isDone({ missing, unstaged }: Preparation): boolean {
+  return missing.length === 0 && unstaged.length === 0;
 }
 
 function isVersionOf(request: PreparationRequest, other: PreparationRequest | undefined): boolean {

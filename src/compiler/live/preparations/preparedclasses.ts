@@ -18,7 +18,7 @@ interface Known {
   prepared: PreparedClass;
   uses: number;
   /** Whether it may be staged: in the tables before pods join it. */
-  isSent: boolean;
+  isStaged: boolean;
 }
 
 export class PreparedClasses {
@@ -28,7 +28,7 @@ export class PreparedClasses {
   readonly #classes = new Map<string, Known[]>();
   /** How many prepared classes need each part. */
   readonly #parts = new Map<Part, number>();
-  readonly #sentParts = new WeakSet<Part>();
+  readonly #stagedParts = new WeakSet<Part>();
 
   /** The builders of the class with exactly these policy objects, if it is prepared in that form. */
   madeOf(name: string, podClass: PodClass, isBundled: boolean): readonly ClassBuilder[] | undefined {
@@ -52,7 +52,7 @@ export class PreparedClasses {
   add(name: string, prepared: PreparedClass): readonly ClassBuilder[] {
     const known = this.#of(name, prepared.podClass);
     if (known !== undefined) known.uses++;
-    else getOrMake(this.#classes, name, () => []).push({ prepared, uses: 1, isSent: false });
+    else getOrMake(this.#classes, name, () => []).push({ prepared, uses: 1, isStaged: false });
     const before = known?.prepared;
     if (before?.builders === prepared.builders) return [];
     for (const part of partsOf(prepared.builders)) this.#parts.set(part, (this.#parts.get(part) ?? 0) + 1);
@@ -72,19 +72,19 @@ export class PreparedClasses {
   }
 
   /** Stages the class from now on. Returns its builders that were not staged before. */
-  send(name: string, podClass: PodClass): readonly Builder[] {
+  stage(name: string, podClass: PodClass): readonly Builder[] {
     const known = this.#of(name, podClass);
-    if (known === undefined || known.isSent) return [];
-    known.isSent = true;
+    if (known === undefined || known.isStaged) return [];
+    known.isStaged = true;
     const { builders } = known.prepared;
-    const parts = partsOf(builders).filter(part => !this.#sentParts.has(part));
-    for (const part of parts) this.#sentParts.add(part);
+    const parts = partsOf(builders).filter(part => !this.#stagedParts.has(part));
+    for (const part of parts) this.#stagedParts.add(part);
     return [...builders, ...parts.map(({ made }) => made)];
   }
 
   /** The classes that are staged, in the order in which they were staged. */
-  sent(): (readonly ClassBuilder[])[] {
-    const known = [...this.#classes.values()].flat().filter(({ isSent }) => isSent);
+  staged(): (readonly ClassBuilder[])[] {
+    const known = [...this.#classes.values()].flat().filter(({ isStaged }) => isStaged);
     return known.map(({ prepared }) => prepared.builders);
   }
 
