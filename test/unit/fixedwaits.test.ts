@@ -44,17 +44,7 @@ const EXCEPTIONS: Readonly<Record<string, readonly [waits: number, why: string]>
   'test/cluster/storms/refusal.storm.ts': [1, 'nothing tells that what may not be read was not read'],
   'test/cluster/storms/sources.storm.ts': [1, 'the namespace is ending for as long as that'],
   'test/cluster/storms/storm.ts': [1, 'for some seconds the API server remembers that a token was good'],
-  'test/cluster/specs/agent.spec.ts': [1, 'connections go on for as long as that behind a kill'],
-  'test/cluster/specs/apiserver.spec.ts': [
-    2,
-    'the outage lasts as long as that, and connections go on behind it',
-  ],
-  'test/cluster/specs/hostile.spec.ts': [1, 'a tenant has edited for as long as that'],
-  'test/cluster/specs/partition.spec.ts': [1, 'the partition lasts as long as that'],
-  'test/cluster/specs/probes.spec.ts': [1, 'the kubelet probes once a second, ten times'],
-  'test/cluster/specs/prompt.spec.ts': [1, 'nothing tells when the agents of all nodes are followed'],
-  'test/cluster/specs/removal.spec.ts': [1, 'connections go on for as long as that behind a removal'],
-  'test/cluster/specs/reuse.spec.ts': [1, 'a pod is probed for as long as that'],
+  'test/cluster/specs/prompt.spec.ts': [1, 'nothing tells when the agents of all nodes record'],
   'test/cluster/specs/support/forger.ts': [1, 'nothing tells that no error will come'],
   'src/lib/async/async.test.ts': [2, 'sleep() itself, which its signal ends'],
   'src/inputs/kube/watch/source.test.ts': [

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
-import { kubectl, nodes, sleep, until } from './support/cluster.ts';
+import { kubectl, nodes, until } from './support/cluster.ts';
 import { policyIsFollowed } from './support/followed.ts';
 import { type Shop, shop } from './support/shop.ts';
 import { agents } from './support/site.ts';
@@ -31,7 +31,6 @@ test('an agent that is killed leaves its rules in force, and the next one takes 
       );
       return again ? true : undefined;
     });
-    await sleep(1000);
   });
   await policyIsFollowed(place);
 });

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
-import { read } from './support/api.ts';
-import { nodes, sleep } from './support/cluster.ts';
+import { ask, read } from './support/api.ts';
+import { nodes, until } from './support/cluster.ts';
 import { endpoint, isReady, PORT, type RunningPod, type Site, settles, site } from './support/site.ts';
 
 let place: Site;
@@ -21,7 +21,16 @@ test('liveness and readiness probes survive a default deny, on every node', asyn
   for (const node of nodes) pods.push(await place.pod(`web-${node}`, { node, container }));
 
   expect(await settles(pods[0]!, endpoint(pods[1]!.address), 'closed')).toBe('closed');
-  await sleep(10_000);
+  for (const { node, namespace, name } of pods)
+    await until(`kubelet has probed ${name} ten times`, async () => {
+      const metrics: string = await ask('GET', `/api/v1/nodes/${node}/proxy/metrics/probes`);
+      const counts = metrics
+        .split('\n')
+        .filter(line => line.startsWith('prober_probe_total{') && line.includes(`namespace="${namespace}"`))
+        .filter(line => line.includes(`pod="${name}"`) && line.includes('result="successful"'))
+        .map(line => Number(line.slice(line.lastIndexOf(' '))));
+      return counts.length === 2 && Math.min(...counts) >= 10 ? true : undefined;
+    });
 
   for (const pod of pods) {
     const found = await read(pod);

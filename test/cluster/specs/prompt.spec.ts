@@ -87,7 +87,7 @@ test('all nodes record into one file, until somebody ends it, and leave no proce
   await until('both nodes are asked', async () => (remotes().length === 2 ? true : undefined));
   const sender = await Sender.start(stranger.pid);
   closers.push(() => sender.kill());
-  // They have to find their agents yet.
+  // Nothing tells that all agents record: the file is written once a minute, and at the end.
   for (let port = 22_000; port < 22_015; port++) {
     await connection(web, endpoint(db.address));
     await sender.send(db.address, port);

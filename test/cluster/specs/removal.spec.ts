@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, describe, expect, test } from 'vitest';
-import { bin, cni, kubectl, nodes, sleep, state, until, within } from './support/cluster.ts';
+import { bin, cni, kubectl, nodes, state, until, within } from './support/cluster.ts';
 import {
   deleteManifests,
   expectClean,
@@ -71,14 +71,10 @@ async function expectNewPodsAreLetIn(place: Shop): Promise<void> {
   }
 }
 
-/** And for a second afterwards. Pods whose network comes and goes with Sluice are not asked. */
+/** Pods whose network comes and goes with Sluice are not asked. */
 async function underTraffic(place: Shop, denied: Wanted, action: () => Promise<unknown>): Promise<void> {
   if (attaches) return void (await action());
-  const andOn = async () => {
-    await action();
-    await sleep(1000);
-  };
-  await place.undisturbed(() => uninterrupted(place.web, place.db, andOn), denied);
+  await place.undisturbed(() => uninterrupted(place.web, place.db, action), denied);
 }
 
 async function installedUnderTraffic(name: string, install: () => Promise<void>): Promise<Shop> {

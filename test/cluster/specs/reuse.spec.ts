@@ -71,7 +71,7 @@ test.skipIf(cni === 'sluice' && !families.includes('4'))(
       intervalMs: 10,
       limitMs: 500,
     });
-    await new Promise(resolve => setTimeout(resolve, 1000));
+    await prober.another(100);
     expect(wrong(await prober.stop(), 0, 'closed'), 'since the pod is ready').toEqual([]);
   },
 );

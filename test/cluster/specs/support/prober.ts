@@ -43,6 +43,13 @@ export class Prober {
     return prober;
   }
 
+  /** Waits until `count` connections have ended that began after this call. */
+  async another(count: number): Promise<void> {
+    const sinceMs = Date.now();
+    const enough = () => this.attempts.filter(({ startMs }) => startMs > sinceMs).length >= count;
+    while (!enough()) await Promise.race([once(this.#child, 'message'), ended(this.#child)]);
+  }
+
   /** Waits for what is under way; answers all attempts. */
   async stop(): Promise<readonly Attempt[]> {
     const exit = once(this.#child, 'exit');

@@ -13,19 +13,23 @@ const INTERVAL_MS = 10;
 // A SYN that was dropped is sent again after a second: a later answer would hide it.
 const LIMIT_MS = 950;
 
-/** Over every address of each `to`, from before `action` until after it. */
+/** Behind the action, over each address: an effect that comes late is met by one of them. */
+const AFTERWARDS = 100;
+
+/** Over every address of each `to`, from before `action` until `AFTERWARDS` connections after it. */
 export async function undisturbed(
   expected: readonly Expected[],
   action: () => Promise<unknown>,
 ): Promise<void> {
-  const probes: { prober: Prober; mine: Expected[] }[] = [];
+  const probes: { prober: Prober; mine: Expected[]; flows: number }[] = [];
   try {
     for (const [from, mine] of Map.groupBy(expected, ({ from }) => from)) {
       const flows = mine.flatMap(({ to }) => to.addresses.map(address => ({ address, port: PORT })));
       const prober = await Prober.start(from, { flows, intervalMs: INTERVAL_MS, limitMs: LIMIT_MS });
-      probes.push({ prober, mine });
+      probes.push({ prober, mine, flows: flows.length });
     }
     await action();
+    await Promise.all(probes.map(({ prober, flows }) => prober.another(AFTERWARDS * flows)));
     const ended = await Promise.all(
       probes.map(async ({ prober, mine }) => ({ mine, attempts: await prober.stop() })),
     );
