@@ -3,7 +3,10 @@ import { defineConfig } from 'vitest/config';
 /** These leave the nodes, their agents and what they give to pods alone, and so need not wait for each other. */
 const PEACEFUL = ['dns', 'hostnetwork', 'ingress', 'namespace', 'ports'].map(name => `${name}.spec.ts`);
 
-// One cluster for all. Run by scripts/e2e own.
+/** These install, upgrade and remove, which takes as long as all others together. */
+const INSTALLS = ['containerd', 'removal', 'removal-hindered', 'upgrade'].map(name => `${name}.spec.ts`);
+
+// One cluster for all: `scripts/e2e own`. Two suites of scripts/suites share the projects, for each takes a quarter of an hour.
 export default defineConfig({
   test: {
     setupFiles: ['support/setup.ts'],
@@ -19,9 +22,18 @@ export default defineConfig({
         test: {
           name: 'one by one',
           include: ['*.spec.ts'],
-          exclude: PEACEFUL,
+          exclude: [...PEACEFUL, ...INSTALLS],
           fileParallelism: false,
           sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'installs',
+          include: INSTALLS,
+          fileParallelism: false,
+          sequence: { groupOrder: 2 },
         },
       },
     ],
