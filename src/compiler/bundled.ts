@@ -73,7 +73,7 @@ export class BundledClasses {
     return share !== undefined && this.#isBundled(share, this.#moreIn(share.place, all));
   }
 
-  /** How many entries more a place would have with these classes in use. */
+  /** How many more entries would count for a namespace and direction if these classes were in use. */
   #moreIn(place: string, classes: readonly PodClass[]): number {
     let more = 0;
     for (const podClass of classes) {

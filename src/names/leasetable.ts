@@ -26,7 +26,7 @@ export interface Lease {
   /** Its neighbours in the table's order. Only the table sets them. */
   older: Lease | undefined;
   newer: Lease | undefined;
-  /** Read back from the kernel, which does not say which of the set's names it belongs to. */
+  /** Set if the lease was read back from the kernel, which does not say which of the set's names it is for. */
   readonly recovered?: true;
 }
 

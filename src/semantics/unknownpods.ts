@@ -1,4 +1,4 @@
-/** N67: an address of a node's pod networks that no known pod has. */
+/** N67: unknown pods, which are addresses of a node's pod networks that no known pod has. */
 
 import { getOrMake } from '../lib/collections/getormake.ts';
 import { type Address, familyOf, networkOf } from '../model/address.ts';

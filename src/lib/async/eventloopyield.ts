@@ -15,7 +15,7 @@ export class EventLoopYield {
   async rest(): Promise<void> {
     const began = performance.now();
     await nextTurn();
-    // If another task took long as well, more than one pass of the loop is needed before timers run.
+    // If another task took long in this pass of the loop, timers are late by now: let them run before going on.
     if (performance.now() - began > SLICE_MS) await nextTurn();
     this.#began = performance.now();
   }

@@ -4,7 +4,7 @@
  */
 import { getOrMake } from '../collections/getormake.ts';
 
-/** The largest; of several that are equally large the first one. Undefined if there are none. */
+/** The item with the largest size, and the first one of several with that size. Undefined if there are no items. */
 export function largest<T>(all: Iterable<T>, sizeOf: (each: T) => number): T | undefined {
   let most: { readonly each: T; readonly size: number } | undefined;
   for (const each of all) {
