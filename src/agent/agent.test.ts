@@ -87,7 +87,7 @@ class PodsEngine implements Engine {
     return true;
   }
 
-  *flushing(): Generator<void, Ruleset> {
+  *flushInPieces(): Generator<void, Ruleset> {
     if (PodsEngine.broken-- > 0) throw new TypeError('a class without a chain');
     return rulesetOf(...[...this.cluster.pods.values()].flatMap(({ addresses }) => addresses));
   }

@@ -27,11 +27,11 @@ const EMPTY: Ruleset = { tables: new Map([['ip', { chains: new Map(), sets: new 
 /** An engine to whose flushes something happens as soon as they have begun. */
 function interrupted(): { engine: Engine; during: () => void; told: boolean[] } {
   class Interrupted extends Incremental {
-    override *flushing(timeBudget = UNLIMITED_TIME) {
+    override *flushInPieces(timeBudget = UNLIMITED_TIME) {
       site.told = [timeBudget.hasWaitingEvents()];
       site.during();
       site.told.push(timeBudget.hasWaitingEvents());
-      return yield* super.flushing(timeBudget);
+      return yield* super.flushInPieces(timeBudget);
     }
   }
   const site = { told: [] as boolean[], during: () => {}, engine: new Interrupted(NODE) };

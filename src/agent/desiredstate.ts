@@ -138,7 +138,7 @@ export class DesiredState {
     this.#pending.clear();
     this.#podsInForce.take();
     this.#hasWaitingEvents = false;
-    const flushed = this.#passed(await inSlices(this.#engine.flushing(this.#timeBudget())));
+    const flushed = this.#passed(await inSlices(this.#engine.flushInPieces(this.#timeBudget())));
     this.#follower?.flushed();
     this.#waitingPods = this.#engine.waitingPods();
     this.#followRefused(changes);

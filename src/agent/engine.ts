@@ -26,7 +26,7 @@ export interface Engine {
    * flush. What did not change since the last one is the same object as then. What can wait is left for later flushes
    * as soon as a change waits for the next one.
    */
-  flushing(timeBudget?: TimeBudget): Pieces<Ruleset>;
+  flushInPieces(timeBudget?: TimeBudget): Pieces<Ruleset>;
   /**
    * Pods whose changes, or whose namespaces', the last flush has left for the next one, so that it did not take too long:
    * each as its rules have it, or nothing where they know none.

@@ -11,7 +11,7 @@
 import { inSlices } from '../lib/async/eventloopyield.ts';
 import { type Generation, type Kernel, KernelError } from '../nft/kernel.ts';
 import type { Op } from '../nft/plan/op.ts';
-import { applied, plan, planning } from '../nft/plan/plan.ts';
+import { applied, plan, planInPieces } from '../nft/plan/plan.ts';
 import { stagesOf } from '../nft/plan/stages.ts';
 import { type Ruleset, TABLE_FAMILIES } from '../nft/ruleset.ts';
 import { denialsFirst } from './denialsfirst.ts';
@@ -123,7 +123,7 @@ export class KernelState {
       const { ruleset, expected } = await this.#basis(kernel, attempt === 1 ? mode : 'cached');
       const desired = await flush(ruleset);
       const since = ruleset === this.#known?.ruleset ? this.#known.desired : undefined;
-      const ops = since === desired ? [] : await inSlices(planning(ruleset, desired, since));
+      const ops = since === desired ? [] : await inSlices(planInPieces(ruleset, desired, since));
       try {
         // Also without a difference: it makes tables without an owner ours.
         const stages = stagesInOrder(ops, ruleset, desired, this.#options.portion);
@@ -195,7 +195,7 @@ export class KernelState {
     const known = this.#known?.ruleset;
     const actual = await kernel.dump(known);
     this.#dumpMs = this.#options.now() - startMs;
-    const repair = known === undefined ? [] : await inSlices(planning(actual.ruleset, known));
+    const repair = known === undefined ? [] : await inSlices(planInPieces(actual.ruleset, known));
     this.#known = { ...actual, verified: true };
     if (repair.length > 0) this.#options.onDrift(repair);
     return { ruleset: actual.ruleset, expected: actual.generation };

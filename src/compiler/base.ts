@@ -9,17 +9,17 @@ import { exempt } from './beforepolicy.ts';
 import { type DenialLimits, deniedChains } from './denied.ts';
 import { layoutChain } from './layout.ts';
 import { podLinkMatches } from './linkmatches.ts';
-import { guardChain, guardOfNode, guardSet, NODE_CHAIN, toGuard } from './midstreamguard.ts';
+import { guardChain, guardOfNode, guardSet, jumpToGuard, NODE_CHAIN } from './midstreamguard.ts';
 import { type AnswersOfBase, namesOfForward, namesOfOutput } from './namespeers.ts';
-import { ownErrors, toOwnErrors } from './ownerrors.ts';
+import { gotoOwnErrors, ownErrors } from './ownerrors.ts';
 import { errorChains } from './poderrors.ts';
 import {
   fromPods,
+  gotoNeighbours,
   type NodeNetwork,
   neighboursChain,
   nodeNetworkOf,
   sourceRules,
-  toNeighbours,
 } from './podlinks.ts';
 import { INGRESS_CHAIN } from './program.ts';
 import { tunnelsFromAnySource } from './tunnels.ts';
@@ -56,7 +56,7 @@ export function baseChains(
   network: NodeNetwork = nodeNetworkOf(undefined),
   { answers, limits }: BaseExtras = {},
 ): Chain[] {
-  const forward = [...toGuard(family), ...forwardRules(family, denied)];
+  const forward = [...jumpToGuard(family), ...forwardRules(family, denied)];
   const input = inputRules(family, denied);
   return [
     forwardChain(family, network, answers, forward),
@@ -106,7 +106,7 @@ function outputChain(family: Family, answers: AnswersOfBase | undefined): Chain 
     ...(answers === undefined ? [] : namesOfOutput(answers)),
     ...exempt('established', family),
     ...guardOfNode(family),
-    toOwnErrors(family),
+    gotoOwnErrors(family),
   ];
   return { name: NODE_CHAIN, hook: hook('output'), rules };
 }
@@ -158,7 +158,7 @@ function hook(name: BaseHook['hook']): BaseHook {
  * source address of its own.
  */
 function always(family: Family): NftRule[] {
-  return [...exempt('established', family), ...(family === 'ip6' ? [toNeighbours()] : [])];
+  return [...exempt('established', family), ...(family === 'ip6' ? [gotoNeighbours()] : [])];
 }
 
 /** The base chains of both families. */

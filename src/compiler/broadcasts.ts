@@ -9,6 +9,6 @@ import type { Expr } from '../nft/ruleset.ts';
 export const OF_BRIDGE = 'from a pod to everybody of its bridge';
 
 /** Matches packets to the broadcast address. */
-export function toBroadcast(base: Address, family: Family): Expr[][] {
+export function isToBroadcastAddress(base: Address, family: Family): Expr[][] {
   return family === 'ip' ? [addressInNetwork({ family, base, prefix: 32 }, 'daddr')] : [];
 }

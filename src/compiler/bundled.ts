@@ -68,7 +68,7 @@ export class BundledClasses {
   }
 
   /** Whether one of these classes would be bundled if all of them were in use. */
-  wouldHave(podClass: PodClass, all: readonly PodClass[]): boolean {
+  wouldBundle(podClass: PodClass, all: readonly PodClass[]): boolean {
     const share = shareOf(podClass);
     return share !== undefined && this.#isBundled(share, this.#moreIn(share.place, all));
   }

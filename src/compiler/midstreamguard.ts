@@ -57,7 +57,7 @@ const NOT_OPENING = [notOpeningTcp, notOpeningSctp] as const;
  * The cost for a new connection is a compare of its flags, and another one of its protocol. The rules come behind the
  * check of the sender, because denied packets are limited by their source.
  */
-export function toGuard(family: Family): NftRule[] {
+export function jumpToGuard(family: Family): NftRule[] {
   return NOT_OPENING.map(exprs => ({ exprs: [...exprs(family), verdict('jump', GUARD_CHAIN)] }));
 }
 

@@ -25,7 +25,7 @@ const TYPES = {
 /** The code of time exceeded for packets of which fragments are missing. */
 const REASSEMBLY = 1;
 
-export function toOwnErrors(family: Family): NftRule {
+export function gotoOwnErrors(family: Family): NftRule {
   return { exprs: [...protocolIs(family, ICMP_OF[family]), verdict('goto', OWN_ERRORS)] };
 }
 

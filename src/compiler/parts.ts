@@ -14,7 +14,7 @@ import { idOf, type PodClass, portsOn } from './classes.ts';
 import { sourcedRules } from './labelled.ts';
 import { hashedName } from './names.ts';
 import { factsOf } from './policyfacts.ts';
-import { runningRules } from './run.ts';
+import { runRulesInPieces } from './run.ts';
 
 /** A chain that gives the verdict to packets that a rule of one of the policies matches, and returns for all others. */
 export interface Part {
@@ -41,11 +41,11 @@ export class ClassBuilder extends Builder {
 
   /** The part of these policies; compiled unless it exists. */
   part(policies: readonly Policy[], podClass: PodClass, verdict: NftVerdict): Part {
-    return wholeOf(this.making(policies, podClass, verdict));
+    return wholeOf(this.partInPieces(policies, podClass, verdict));
   }
 
   /** The part of these policies, compiled in pieces unless it exists. */
-  *making(policies: readonly Policy[], podClass: PodClass, verdict: NftVerdict): Pieces<Part> {
+  *partInPieces(policies: readonly Policy[], podClass: PodClass, verdict: NftVerdict): Pieces<Part> {
     const part = yield* this.#parts.making(policies, podClass, verdict, this);
     this.shared.add(part);
     return part;
@@ -127,6 +127,6 @@ function* makingPart(
   const rules = policies.flatMap(policy => sourcedRules(policy, podClass.direction));
   yield;
   const run = { verdict, mostCompares: 0, rules };
-  builder.addChain({ name, rules: yield* runningRules(run, { podClass, chain: name, builder }) });
+  builder.addChain({ name, rules: yield* runRulesInPieces(run, { podClass, chain: name, builder }) });
   return builder;
 }

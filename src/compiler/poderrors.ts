@@ -21,7 +21,7 @@ import { deny } from './denied.ts';
 const CHAINS = { notOpening: 'not-opening', errors: 'errors' } as const;
 
 /** Errors are never in state `new`, so that a packet which opens a connection pays for one look at its state only. */
-export function toErrors(): NftRule {
+export function jumpToNotOpening(): NftRule {
   return { exprs: [...ctStateIsNot('new'), verdict('jump', CHAINS.notOpening)] };
 }
 

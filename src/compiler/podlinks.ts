@@ -19,10 +19,10 @@ import { interfaceGroupIs, noRouteBack } from '../nft/matchinterface.ts';
 import type { Chain, Expr, NftRule, Ruleset } from '../nft/ruleset.ts';
 import type { TablePart } from './attachedpods.ts';
 import { exempt, LINK_LOCAL, MULTICAST, UNSPECIFIED } from './beforepolicy.ts';
-import { OF_BRIDGE, toBroadcast } from './broadcasts.ts';
+import { isToBroadcastAddress, OF_BRIDGE } from './broadcasts.ts';
 import { deny, denyLink } from './denied.ts';
 import { FROM_PODS, podLinkMatches } from './linkmatches.ts';
-import { errorSenders, toErrors } from './poderrors.ts';
+import { errorSenders, jumpToNotOpening } from './poderrors.ts';
 import { NODE_ADDRESSES, tunnelPart, tunnelsFromPods } from './tunnels.ts';
 import { TUNNEL_SETS } from './tunnelsin.ts';
 
@@ -73,7 +73,7 @@ export function fromPods(
       forged([...unlessChecked(network), ...noRouteBack()], 'from an address that is not the pod’s'),
       ...(hook === 'forward' ? [...toLinkLocal(family), ...forEverybody(family, network)] : []),
       ...tunnelsFromPods(family, hook, network.links),
-      toErrors(),
+      jumpToNotOpening(),
       ...judged,
     ],
   };
@@ -106,8 +106,8 @@ const BROADCAST_AND_MULTICAST = parseCidr('224.0.0.0/3')!;
 /** N71: packets for all hosts. */
 function forEverybody(family: Family, { podCidrs, links }: NodeNetwork): NftRule[] {
   const many = addressInNetwork(family === 'ip' ? BROADCAST_AND_MULTICAST : MULTICAST, 'daddr');
-  const ofPods = broadcastsOf(podCidrs).flatMap(address => toBroadcast(address, family));
-  const ofBridges = (links.broadcasts ?? []).flatMap(address => toBroadcast(address, family));
+  const ofPods = broadcastsOf(podCidrs).flatMap(address => isToBroadcastAddress(address, family));
+  const ofBridges = (links.broadcasts ?? []).flatMap(address => isToBroadcastAddress(address, family));
   return [
     ...[many, ...ofPods].map(exprs => drop(exprs, 'from a pod to everybody')),
     ...ofBridges.map(exprs => drop(exprs, OF_BRIDGE)),
@@ -121,7 +121,7 @@ export function linkPart(family: Family, nodes: ReadonlyMap<string, Node>, node:
 }
 
 /** N63: neighbour discovery is never judged by policy, and never leaves its link. */
-export function toNeighbours(): NftRule {
+export function gotoNeighbours(): NftRule {
   return { exprs: [...neighbourDiscovery(), verdict('goto', NEIGHBOURS)], comment: 'neighbour discovery' };
 }
 

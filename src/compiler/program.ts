@@ -60,8 +60,8 @@ export function buildClass(podClass: PodClass, shares: Shares, name: string, bui
  * Compiles the parts that the class shares with others, one after the other, so that `buildClass` finds them. Parts
  * that exist already take no piece.
  */
-export function* preparing(podClass: PodClass, { parts }: Shares, builder: ClassBuilder): Pieces<void> {
-  for (const policies of parts) yield* builder.making(policies, podClass, allow(podClass));
+export function* prepareInPieces(podClass: PodClass, { parts }: Shares, builder: ClassBuilder): Pieces<void> {
+  for (const policies of parts) yield* builder.partInPieces(policies, podClass, allow(podClass));
 }
 
 /**

@@ -28,9 +28,9 @@ import { hashedName } from './names.ts';
 /**
  * What rules remember of the packets that they decide: their number, and, if the kernel can, when the last one came.
  */
-export type Kept = 'times' | 'times and last';
+export type CounterKind = 'times' | 'times and last';
 
-const KEPT_BY: Readonly<Record<Kept, readonly Expr[]>> = {
+const KEPT_BY: Readonly<Record<CounterKind, readonly Expr[]>> = {
   times: [{ kind: 'counter' }],
   'times and last': [{ kind: 'counter' }, { kind: 'last' }],
 };
@@ -47,12 +47,12 @@ export function isCounted(chain: string): boolean {
 }
 
 /** The given rules with counters. What did not change stays the same object. */
-export function withRuleCounters(ruleset: Ruleset, kept: Kept): Ruleset {
+export function withRuleCounters(ruleset: Ruleset, kept: CounterKind): Ruleset {
   return mapTables(ruleset, (table, family) => (family === 'bridge' ? table : countedTable(table, kept)));
 }
 
 /** What programmed rules remember; undefined if they do not count. */
-export function ruleCountersIn({ tables }: Ruleset): Kept | undefined {
+export function ruleCountersIn({ tables }: Ruleset): CounterKind | undefined {
   const kinds = new Set<Expr['kind']>();
   for (const { chains } of tables.values())
     for (const { name, rules } of chains.values())
@@ -60,7 +60,7 @@ export function ruleCountersIn({ tables }: Ruleset): Kept | undefined {
   return kinds.has('last') ? 'times and last' : kinds.has('counter') ? 'times' : undefined;
 }
 
-function countedTable({ chains, sets }: Table, kept: Kept): Table {
+function countedTable({ chains, sets }: Table, kept: CounterKind): Table {
   const counted = new Map<string, Chain>();
   for (const chain of chains.values()) counted.set(chain.name, countedChain(chain, kept));
   const maps = new Map<string, NftSet>();
@@ -74,7 +74,7 @@ function countedTable({ chains, sets }: Table, kept: Kept): Table {
 
 const chainsBefore = { times: new WeakMap<Chain, Chain>(), 'times and last': new WeakMap<Chain, Chain>() };
 
-function countedChain(chain: Chain, kept: Kept): Chain {
+function countedChain(chain: Chain, kept: CounterKind): Chain {
   if (!isCounted(chain.name)) return chain;
   return getOrMake(chainsBefore[kept], chain, () => ({
     ...chain,
@@ -82,7 +82,7 @@ function countedChain(chain: Chain, kept: Kept): Chain {
   }));
 }
 
-function countedRule(rule: NftRule, kept: Kept): NftRule {
+function countedRule(rule: NftRule, kept: CounterKind): NftRule {
   const end = rule.exprs.at(-1);
   if (end?.kind !== 'verdict' || !decides(end.verdict)) return rule;
   return { ...rule, exprs: [...rule.exprs.slice(0, -1), ...KEPT_BY[kept], end] };
@@ -104,7 +104,7 @@ const mapsBefore = {
   'times and last': new WeakMap<NftSet, CountedMap>(),
 };
 
-function countedMap(set: NftSet, kept: Kept): CountedMap {
+function countedMap(set: NftSet, kept: CounterKind): CountedMap {
   if (!set.verdicts || !PORT_MAPS.test(set.name)) return { map: set, counting: [] };
   const known = mapsBefore[kept].get(set);
   if (known !== undefined) return known;
@@ -116,7 +116,7 @@ function countedMap(set: NftSet, kept: Kept): CountedMap {
   return made;
 }
 
-function countedElement(value: ElementValue, kept: Kept, counting: Map<string, Chain>): ElementValue {
+function countedElement(value: ElementValue, kept: CounterKind, counting: Map<string, Chain>): ElementValue {
   const { verdict, comment } = value;
   if (verdict === undefined || !decides(verdict)) return value;
   const name = hashedName(COUNTING, JSON.stringify([verdict, comment ?? '']));

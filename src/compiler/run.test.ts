@@ -5,7 +5,7 @@ import type { Policy } from '../model/policy.ts';
 import { Builder } from './builder.ts';
 import type { PodClass } from './classes.ts';
 import { sourcedRules } from './labelled.ts';
-import { runningRules } from './run.ts';
+import { runRulesInPieces } from './run.ts';
 
 const RULES = 1000;
 
@@ -33,7 +33,7 @@ test('a policy of a thousand rules is made in pieces, each of which makes the ch
     rules: sourcedRules(policy, 'ingress'),
   } as const;
   const after = [0];
-  const work = runningRules(run, { podClass, chain: 'from', builder });
+  const work = runRulesInPieces(run, { podClass, chain: 'from', builder });
   for (let done = false; !done; after.push(builder.chains.size)) ({ done = false } = work.next());
   const made = after.slice(1).map((chains, piece) => chains - after[piece]!);
   expect(builder.chains.size).toBe(RULES);

@@ -39,11 +39,11 @@ const MOST_RANGES = 9;
 
 /** Kernel rules that give the run's verdict to packets that its rules match. Other packets go on behind them. */
 export function runRules(run: Run, place: RulePlace): NftRule[] {
-  return wholeOf(runningRules(run, place));
+  return wholeOf(runRulesInPieces(run, place));
 }
 
 /** Compiles the kernel rules of a run in pieces, because a policy may have a thousand rules. */
-export function* runningRules(run: Run, place: RulePlace): Pieces<NftRule[]> {
+export function* runRulesInPieces(run: Run, place: RulePlace): Pieces<NftRule[]> {
   const rules = numberedRules(run.rules, place.podClass, place.builder.family);
   const unconditional = rules.filter(({ ports, peers }) => ports === 'any' && peers === 'any');
   if (unconditional.length > 0) return [ruleOf([], run.verdict, labelsAmong(unconditional))];

@@ -96,8 +96,8 @@ class CarelessEngine implements Engine {
     return this.#incremental.takeRefused();
   }
 
-  *flushing(): Generator<void, Ruleset> {
-    const flushed = yield* this.#incremental.flushing();
+  *flushInPieces(): Generator<void, Ruleset> {
+    const flushed = yield* this.#incremental.flushInPieces();
     return mapTables(flushed, table => withOversized(table, this.#rule));
   }
 }

@@ -967,7 +967,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'crowded: whoever is edited without end stays among those that go together',
-    find: 'if (left.length > 0) return togetherOf(left);',
+    find: 'if (left.length > 0) return batchOf(left);',
     replace: '',
     test: 'policypreparations.test.ts',
   },
@@ -1311,7 +1311,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'compile: neighbour discovery is dropped',
-    find: "...(family === 'ip6' ? [toNeighbours()] : [])];",
+    find: "...(family === 'ip6' ? [gotoNeighbours()] : [])];",
     replace: '];',
     test: 'base.test.ts',
   },
@@ -2408,7 +2408,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'denials: packets from the middle of a connection are limited by an address that is forged',
     find: "    ...always(family),\n    ...sourceRules(family, network, 'forward'),",
-    replace: "    ...always(family),\n    toGuard(family),\n    ...sourceRules(family, network, 'forward'),",
+    replace:
+      "    ...always(family),\n    jumpToGuard(family),\n    ...sourceRules(family, network, 'forward'),",
     test: 'hostile/denials.test.ts',
   },
   {

@@ -11,7 +11,7 @@ import type { Builder } from '../builder.ts';
 import { BundledClasses } from '../bundled.ts';
 import { type PodClass, samePolicies, tenantOf } from '../classes.ts';
 import { ClassBuilder, type Part, Parts } from '../parts.ts';
-import { buildClass, className, preparing, sharesIn } from '../program.ts';
+import { buildClass, className, prepareInPieces, sharesIn } from '../program.ts';
 import type { LiveGroups } from './groups/groups.ts';
 import { MergedMembers } from './groups/mergedmembers.ts';
 import type { LiveTables } from './livetables.ts';
@@ -193,7 +193,7 @@ export class LiveClasses {
    */
   *prepare(podClass: PodClass, all: readonly PodClass[] = [podClass]): Pieces<readonly ClassBuilder[]> {
     const name = className(podClass);
-    const isBundled = this.#bundled.wouldHave(podClass, all);
+    const isBundled = this.#bundled.wouldBundle(podClass, all);
     const builders =
       this.#prepared.madeOf(name, podClass, isBundled) ?? (yield* this.#make(name, podClass, isBundled));
     this.#deleteUnused(this.#prepared.add(name, { podClass, isBundled, builders }));
@@ -252,7 +252,7 @@ export class LiveClasses {
     let isMade = false;
     try {
       for (const builder of builders) {
-        yield* preparing(podClass, shares, builder);
+        yield* prepareInPieces(podClass, shares, builder);
         buildClass(podClass, shares, name, builder);
         yield;
       }

@@ -36,7 +36,7 @@ const cluster = [namespace({ team: 't1' }), ...Array.from({ length: 200 }, (_, i
 /** Applies the events while a flush is under way. Returns how many were applied, and how many pieces the flush had. */
 function flushBeside(engine: Incremental, events: readonly ClusterEvent[]) {
   const left = [...events];
-  const flushing = engine.flushing();
+  const flushing = engine.flushInPieces();
   for (let pieces = 0; ; pieces++) {
     const piece = flushing.next();
     if (piece.done) return { ruleset: piece.value, pieces };
@@ -67,7 +67,7 @@ test('no pod, class or group is done in one piece with the next', () => {
 test('a flush that breaks keeps what was noted meanwhile', () => {
   const engine = new Incremental(NODE);
   for (const event of cluster) engine.apply(event);
-  const flushing = engine.flushing();
+  const flushing = engine.flushInPieces();
   flushing.next();
   engine.apply(pod(500));
   expect(() => flushing.throw(new TypeError('broken'))).toThrow('broken');
@@ -77,7 +77,7 @@ test('a flush that breaks keeps what was noted meanwhile', () => {
 test('the cluster is what was noted, also while a flush is under way', () => {
   const engine = new Incremental(NODE);
   for (const event of cluster) engine.apply(event);
-  const flushing = engine.flushing();
+  const flushing = engine.flushInPieces();
   flushing.next();
   engine.apply(pod(500));
   expect(engine.cluster.pods.has('shop/p500')).toBe(true);

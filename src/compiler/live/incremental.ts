@@ -171,7 +171,7 @@ export class Incremental {
   /** Flushes all events; the same ruleset object if nothing has changed since the last flush. */
   flush(): Ruleset {
     for (;;) {
-      const flushed = wholeOf(this.flushing());
+      const flushed = wholeOf(this.flushInPieces());
       if (!this.isBehind()) return flushed;
     }
   }
@@ -200,7 +200,7 @@ export class Incremental {
    * Flushes in pieces of a few milliseconds. Only one flush may run at a time, and it has to be run to its end. While
    * an event waits for the next flush, work that can wait is left for later flushes.
    */
-  *flushing(timeBudget = UNLIMITED_TIME): Pieces<Ruleset> {
+  *flushInPieces(timeBudget = UNLIMITED_TIME): Pieces<Ruleset> {
     if (this.#flushed !== undefined && isNothing(this.#marked) && !this.isBehind()) return this.#flushed;
     this.#flushed = undefined; // the last ruleset is outdated until the flush has ended
     this.#isFlushing = true;

@@ -8,7 +8,7 @@ export class EventLoopYield {
   #began = performance.now();
 
   /** Whether it is time to call `rest`. */
-  get over(): boolean {
+  get isOver(): boolean {
     return performance.now() - this.#began > SLICE_MS;
   }
 
@@ -26,7 +26,7 @@ export async function inSlices<T>(work: Iterator<void, T>): Promise<T> {
   const slices = new EventLoopYield();
   for (let piece = work.next(); ; piece = work.next()) {
     if (piece.done) return piece.value;
-    if (slices.over) await slices.rest();
+    if (slices.isOver) await slices.rest();
   }
 }
 

@@ -36,7 +36,7 @@ import { hasRoomFor, sizeOf } from './size.ts';
 
 /** Empty if there is no difference. The cost is linear in the objects that the two sides do not share. */
 export function plan(actual: Ruleset, desired: Ruleset, since?: Ruleset): Op[] {
-  return wholeOf(planning(actual, desired, since));
+  return wholeOf(planInPieces(actual, desired, since));
 }
 
 /**
@@ -44,7 +44,7 @@ export function plan(actual: Ruleset, desired: Ruleset, since?: Ruleset): Op[] {
  * state was brought last, if there is one: if the new desired state is a later version of it, only what changed is
  * compared.
  */
-export function* planning(actual: Ruleset, desired: Ruleset, since = actual): Pieces<Op[]> {
+export function* planInPieces(actual: Ruleset, desired: Ruleset, since = actual): Pieces<Op[]> {
   const ops: Op[][] = [];
   for (const family of TABLE_FAMILIES) {
     const tables = { actual: actual.tables.get(family), since: since.tables.get(family) };

@@ -41,7 +41,7 @@ export function readying(
   const flushed: Ruleset[] = [];
   while (!changes.every(change => engine.isPrepared(change))) {
     engine.prepare(changes);
-    flushed.push(wholeOf(engine.flushing(timeBudget)));
+    flushed.push(wholeOf(engine.flushInPieces(timeBudget)));
     if (flushed.length > MOST_FLUSHES) throw new Error('it is never ready');
   }
   return flushed;

@@ -153,7 +153,7 @@ export function replayWaiting(
   const engine = engineOf([], limits, how);
   const past = new Past();
   const flush = (state: Cluster) => {
-    const flushed = wholeOf(engine.flushing());
+    const flushed = wholeOf(engine.flushInPieces());
     const waiting = engine.waitingPods();
     past.note(state);
     for (const [key, inForce] of waiting) past.check(key, inForce, state.pods.get(key));
@@ -231,7 +231,7 @@ export function comingChanges(steps: readonly Step[]): PolicyChange[] {
 
 /** A flush, with one event more after each of its pieces. */
 function interrupted(engine: Incremental, more: () => void, late: readonly ClusterEvent[]): Ruleset {
-  const flushing = engine.flushing();
+  const flushing = engine.flushInPieces();
   for (let piece = flushing.next(); ; piece = flushing.next()) {
     if (piece.done) return piece.value;
     const before = late.length;

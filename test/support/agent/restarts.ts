@@ -6,7 +6,7 @@ import { Agent } from '../../../src/agent/agent.ts';
 import { compile } from '../../../src/compiler/compile.ts';
 import { type DenialLimits, withDenialLimits } from '../../../src/compiler/denied.ts';
 import { Incremental } from '../../../src/compiler/live/incremental.ts';
-import { type Kept, withRuleCounters } from '../../../src/compiler/rulecounters.ts';
+import { type CounterKind, withRuleCounters } from '../../../src/compiler/rulecounters.ts';
 import { familyOf } from '../../../src/model/address.ts';
 import { type Cluster, type ClusterEvent, ClusterState } from '../../../src/model/cluster.ts';
 import { clusterEvents } from '../../../src/model/clusterevents.ts';
@@ -30,7 +30,7 @@ const SMALL = { mostLookups: 2, portion: 60 };
 /** How an agent is started. */
 export interface Manner extends Enforced {
   /** What its rules count. */
-  readonly counts?: Kept | undefined;
+  readonly counts?: CounterKind | undefined;
   /** Within which what it denies is named. */
   readonly denials?: DenialLimits | undefined;
 }

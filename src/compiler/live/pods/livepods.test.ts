@@ -86,7 +86,7 @@ describe.each<Operator>(['In', 'NotIn'])('%s', operator => {
     const engine = engineOf(first);
     let before = engine.flush();
     for (const event of relabelled('red')) engine.apply(event);
-    const flushed = wholeOf(engine.flushing());
+    const flushed = wholeOf(engine.flushInPieces());
     const sets = [...flushed.tables.get('ip')!.sets.values()];
     const holders = (address: string) =>
       sets.filter(({ name, elements }) => /^(peers|others)/.test(name) && elements.has(address));
@@ -103,7 +103,7 @@ describe.each<Operator>(['In', 'NotIn'])('%s', operator => {
     const steps = [elementsOf(before, flushed)];
     before = flushed;
     while (engine.isBehind()) {
-      const next = wholeOf(engine.flushing());
+      const next = wholeOf(engine.flushInPieces());
       steps.push(elementsOf(before, next));
       before = next;
     }
@@ -117,7 +117,7 @@ describe.each<Operator>(['In', 'NotIn'])('%s', operator => {
     const before = engine.flush();
     for (const event of relabelled('red')) engine.apply(event);
     engine.apply(policyEvent(ingressPolicy('neighbour/deny', [])));
-    expect(elementsOf(before, wholeOf(engine.flushing()))).toBeLessThanOrEqual(
+    expect(elementsOf(before, wholeOf(engine.flushInPieces()))).toBeLessThanOrEqual(
       MOST_LOOKUPS / 4 + 3 * SELECTORS,
     );
     expect(engine.isBehind()).toBe(true);
@@ -131,7 +131,7 @@ describe.each<Operator>(['In', 'NotIn'])('%s', operator => {
       pod('tenant', n, { app: `green-${n}`, extra: 'yes' }),
     );
     for (const event of others) engine.apply(event);
-    const now = wholeOf(engine.flushing());
+    const now = wholeOf(engine.flushInPieces());
     expect(engine.isBehind()).toBe(false);
     expect(plan(before, now)).toEqual([]);
   });
@@ -149,7 +149,7 @@ describe('pods of this node', () => {
     for (const event of all('red')) engine.apply(event);
     const steps: number[] = [];
     do {
-      const next = wholeOf(engine.flushing());
+      const next = wholeOf(engine.flushInPieces());
       const waiting = new Set(engine.waitingPods().keys());
       const taken = all('red').filter(({ key }) => !waiting.has(key as PodKey));
       assertExactly(next, clusterOf([...first, ...taken]));
@@ -163,7 +163,7 @@ describe('pods of this node', () => {
   test('that come, go or have another address are in the next flush, whatever else waits', () => {
     const engine = flushedEngineOf(first);
     for (const event of [...relabelled('red'), ...all('red')]) engine.apply(event);
-    wholeOf(engine.flushing());
+    wholeOf(engine.flushInPieces());
     const moved = pod('tenant', PODS + LOCAL, { app: 'red' }, NODE);
     const addresses = [parseAddress('10.6.9.9')!];
     const now: ClusterEvent[] = [
@@ -172,7 +172,7 @@ describe('pods of this node', () => {
       podEvent({ ...(moved as ClusterEvent & { value: Pod }).value, addresses }),
     ];
     for (const event of now) engine.apply(event);
-    wholeOf(engine.flushing());
+    wholeOf(engine.flushInPieces());
     const waiting = engine.waitingPods();
     expect(waiting.size).toBeGreaterThan(0);
     for (const { key } of now) expect(waiting.has(key as PodKey)).toBe(false);
@@ -188,7 +188,7 @@ test('a pod that changes again while it waits, goes, or gives its address away i
   const note = (events: readonly ClusterEvent[]) => {
     for (const event of events) engine.apply(event);
     history.push(...events);
-    wholeOf(engine.flushing());
+    wholeOf(engine.flushInPieces());
     expect(engine.isBehind()).toBe(true);
   };
   note(relabelled('red'));
@@ -229,7 +229,7 @@ test('a pod with the address of a deleted one inherits nothing that was allowed,
     addresses: [parseAddress('10.6.1.0')!],
   });
   engine.apply(podEvent(successor));
-  expect(holders(wholeOf(engine.flushing()))).toBe(0);
+  expect(holders(wholeOf(engine.flushInPieces()))).toBe(0);
   expect(engine.isBehind()).toBe(true);
 });
 
@@ -275,11 +275,11 @@ describe('many namespaces whose pods are selected by one tenant', () => {
     const engine = engineOf(first);
     expect(holding(engine.flush())).toBe(2);
     for (const event of relabelling('red')) engine.apply(event);
-    wholeOf(engine.flushing());
+    wholeOf(engine.flushInPieces());
     expect(engine.isBehind()).toBe(true);
     const lost = pod('neighbour', 2, { app: 'red' });
     engine.apply(lost);
-    expect(holding(wholeOf(engine.flushing()))).toBe(1);
+    expect(holding(wholeOf(engine.flushInPieces()))).toBe(1);
     expect(engine.isBehind()).toBe(true);
     assertExactly(engine.flush(), clusterOf([...first, ...relabelling('red'), lost]));
   });
@@ -290,7 +290,7 @@ describe('many namespaces whose pods are selected by one tenant', () => {
     const crowd = relabelling('red');
     const gone: ClusterEvent = { type: 'pod', key: `${CROWDS[0]}/p3` as PodKey };
     for (const event of [...crowd, gone]) engine.apply(event);
-    const flushed = wholeOf(engine.flushing());
+    const flushed = wholeOf(engine.flushInPieces());
     expect(engine.isBehind()).toBe(true);
     const left = [...flushed.tables.get('ip')!.sets.values()].filter(({ elements }) =>
       elements.has('10.20.0.3'),

@@ -52,7 +52,7 @@ const first = [
 ];
 
 function flushOne(engine: Incremental): Ruleset {
-  return wholeOf(engine.flushing());
+  return wholeOf(engine.flushInPieces());
 }
 
 /** How many sets of peers contain the address. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { allowPort, changeOf, ingressPolicy } from '../../../../test/support/agent/tenants.ts';
 import type { PolicyChange } from '../../../model/policychange.ts';
-import { changesTogether, nextTogether } from './policypreparations.ts';
+import { changesOfBatch, nextBatch } from './policypreparations.ts';
 
 function change(name: string, rules = 1): PolicyChange {
   const value = ingressPolicy(
@@ -15,26 +15,24 @@ const gone = (name: string): PolicyChange => ({ id: change(name).id, value: unde
 
 test('the first ones that wait go together, as many as a flush takes in', () => {
   const waiting = [change('a', 300), gone('b'), change('c', 300), change('d', 300)];
-  expect(changesTogether(nextTogether(waiting, undefined))).toEqual(waiting.slice(0, 2));
+  expect(changesOfBatch(nextBatch(waiting, undefined))).toEqual(waiting.slice(0, 2));
   const huge = [change('huge', 5_000), change('a')];
-  expect(changesTogether(nextTogether(huge, undefined))).toEqual(huge.slice(0, 1));
+  expect(changesOfBatch(nextBatch(huge, undefined))).toEqual(huge.slice(0, 1));
 });
 
 test('others that come later, and go before them, wait for the next turn', () => {
   const waiting = [change('a'), gone('b')];
-  const before = nextTogether(waiting, undefined);
-  expect(nextTogether([change('c'), ...waiting], before)).toBe(before);
-  expect(changesTogether(nextTogether([change('c')], before))).toMatchObject([
-    { id: 'NetworkPolicy tenant/c' },
-  ]);
+  const before = nextBatch(waiting, undefined);
+  expect(nextBatch([change('c'), ...waiting], before)).toBe(before);
+  expect(changesOfBatch(nextBatch([change('c')], before))).toMatchObject([{ id: 'NetworkPolicy tenant/c' }]);
 });
 
 test('a policy that is edited waits for the next batch, and the others stay', () => {
   const [a, b, c] = [change('a'), change('b'), change('c')];
-  const before = nextTogether([a, b], undefined);
-  const without = nextTogether([change('a', 2), b, c], before);
-  expect(changesTogether(without)).toEqual([b]);
+  const before = nextBatch([a, b], undefined);
+  const without = nextBatch([change('a', 2), b, c], before);
+  expect(changesOfBatch(without)).toEqual([b]);
   for (let version = 3; version < 9; version++)
-    expect(nextTogether([change('a', version), b, c], without)).toBe(without);
-  expect(changesTogether(nextTogether([gone('b'), c], without))).toEqual([gone('b'), c]);
+    expect(nextBatch([change('a', version), b, c], without)).toBe(without);
+  expect(changesOfBatch(nextBatch([gone('b'), c], without))).toEqual([gone('b'), c]);
 });

@@ -85,7 +85,7 @@ function elementsOf(before: Ruleset, now: Ruleset): number {
 /** Flushes once. The rules have to be those of a cluster that could have been. Returns how many elements differ. */
 function flushOne(engine: Incremental): number {
   const before = last.get(engine)!;
-  const flushed = wholeOf(engine.flushing());
+  const flushed = wholeOf(engine.flushInPieces());
   last.set(engine, flushed);
   assertInForce(flushed, engine.cluster, engine.waitingPods());
   return elementsOf(before, flushed);

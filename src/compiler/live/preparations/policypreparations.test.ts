@@ -57,7 +57,7 @@ test('an edit without end of one change keeps the others of its namespace waitin
   const isReady = () => others.every(change => engine.isPrepared(change));
   for (let flush = 0; flush < 100 && !isReady(); flush++) {
     engine.prepare([{ id: edited!.id, value: ofAll('x', port++).value }, ...others]);
-    wholeOf(engine.flushing(AWAITED));
+    wholeOf(engine.flushInPieces(AWAITED));
   }
   expect(isReady()).toBe(true);
 });
@@ -70,7 +70,7 @@ test('what an oversized namespace needs is made beside what others do, however m
   const flushes: string[] = [];
   while (!engine.isPrepared(joint) && flushes.length < 1000) {
     engine.prepare(flushes.length === 0 ? [joint] : [joint, large]);
-    wholeOf(engine.flushing(AWAITED));
+    wholeOf(engine.flushInPieces(AWAITED));
     flushes.push(engine.isPrepared(large) ? 'with the other' : 'alone');
   }
   expect(flushes.indexOf('with the other')).toBeGreaterThan(0);
@@ -91,6 +91,6 @@ test('what a pod that has come makes of it is found out in a few flushes, beside
   engine.prepare([changes[0]!]);
   engine.flush();
   for (const event of pods(200, 201)) engine.apply(event);
-  wholeOf(engine.flushing(AWAITED));
+  wholeOf(engine.flushInPieces(AWAITED));
   expect(readying(engine, [changes[0]!], AWAITED).length).toBeLessThan(49);
 });

@@ -127,13 +127,13 @@ export class PolicyPreparations {
 
   #nextOf(namespace: string, waiting: readonly PolicyChange[]): Next {
     const before = this.#oversized.get(namespace);
-    const together = nextTogether(waiting, before?.together);
+    const together = nextBatch(waiting, before?.together);
     if (together === before?.together) return before;
     return { together, request: this.#requestOfAll(namespace, together) };
   }
 
   #requestOfAll(namespace: string, together: NamespaceBatch): PreparationRequest {
-    const changes = changesTogether(together);
+    const changes = changesOfBatch(together);
     return {
       of: 'policy',
       key: `all of ${namespace}`,
@@ -183,16 +183,16 @@ const MOST = 1_000;
  * unless a later version of the policy has come; that one waits for another batch, so that editing a policy again and
  * again delays no other change. Returns `before` itself if all of it stays.
  */
-export function nextTogether(
+export function nextBatch(
   waiting: readonly PolicyChange[],
   before: NamespaceBatch | undefined,
 ): NamespaceBatch {
   if (before !== undefined) {
     const left = waiting.filter(change => isAmong(before, change));
     if (left.length === before.size) return before;
-    if (left.length > 0) return togetherOf(left);
+    if (left.length > 0) return batchOf(left);
   }
-  return togetherOf(firstOf(waiting));
+  return batchOf(firstOf(waiting));
 }
 
 /** Whether the batch has exactly this version of the policy. */
@@ -200,11 +200,11 @@ function isAmong(together: NamespaceBatch, { id, value }: PolicyChange): boolean
   return together.has(id) && together.get(id) === value;
 }
 
-export function changesTogether(together: NamespaceBatch): PolicyChange[] {
+export function changesOfBatch(together: NamespaceBatch): PolicyChange[] {
   return [...together].map(([id, value]) => ({ id, value }));
 }
 
-function togetherOf(changes: readonly PolicyChange[]): NamespaceBatch {
+function batchOf(changes: readonly PolicyChange[]): NamespaceBatch {
   return new Map(changes.map(({ id, value }) => [id, value]));
 }
 

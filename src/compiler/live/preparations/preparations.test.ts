@@ -59,7 +59,7 @@ function flushAll(engine: Incremental, before: Ruleset): { counts: number[]; las
   const counts: number[] = [];
   let last = before;
   do {
-    const next = wholeOf(engine.flushing());
+    const next = wholeOf(engine.flushInPieces());
     counts.push(newElements(last, next));
     last = next;
   } while (engine.isBehind());
@@ -85,11 +85,11 @@ test('a policy that is noted when it is ready makes no elements of its peers any
   const policy = selecting('many');
   engine.prepare([changeOf(policy)]);
   engine.flush();
-  const before = wholeOf(engine.flushing());
+  const before = wholeOf(engine.flushInPieces());
   engine.apply(pod(3, 'blue')); // is applied meanwhile
   engine.apply(policyEvent(policy));
   engine.prepare([]);
-  const now = wholeOf(engine.flushing());
+  const now = wholeOf(engine.flushInPieces());
   expect(newElements(before, now)).toBeLessThan(2 * SELECTORS);
   expect(engine.isBehind()).toBe(false);
   assertExactly(now, clusterOf([...pods, pod(3, 'blue'), policyEvent(policy)]));
@@ -105,7 +105,7 @@ test('a new version keeps the groups that both versions need, and others are del
   assertExactly(engine.flush(), clusterOf(events));
   const same = selecting('many');
   engine.prepare([changeOf(same)]); // groups that exist already are not filled again
-  wholeOf(engine.flushing());
+  wholeOf(engine.flushInPieces());
   expect(engine.isPrepared(changeOf(same))).toBe(true);
 });
 
@@ -113,7 +113,7 @@ test('two policies are prepared in turns', () => {
   const engine = flushedEngineOf(pods);
   const before = engine.flush();
   engine.prepare([selecting('one'), selecting('two')].map(changeOf));
-  const sets = [...wholeOf(engine.flushing()).tables.get('ip')!.sets.values()];
+  const sets = [...wholeOf(engine.flushInPieces()).tables.get('ip')!.sets.values()];
   const made = sets.filter(({ name }) => !before.tables.get('ip')!.sets.has(name));
   const of = (name: string) => made.filter(({ comment }) => comment?.includes(`${name}-0-`)).length;
   expect(Math.abs(of('one') - of('two'))).toBeLessThanOrEqual(1);
@@ -125,7 +125,7 @@ test('of two policies each has its turn, however little a flush has room for', (
   const before = engine.flush();
   engine.prepare([selecting('one'), selecting('two')].map(changeOf));
   let last = before;
-  for (let flushes = 0; flushes < 4; flushes++) last = wholeOf(engine.flushing());
+  for (let flushes = 0; flushes < 4; flushes++) last = wholeOf(engine.flushInPieces());
   const sets = [...last.tables.get('ip')!.sets.values()];
   const of = (name: string) => sets.filter(({ comment }) => comment?.includes(`${name}-0-`)).length;
   expect([of('one'), of('two')]).toEqual([2, 2]);
@@ -140,7 +140,7 @@ test('policies of many tenants begin in several flushes, whichever is edited mea
   const most = others.length * 2;
   for (let version = 0; version < most && begun.size < others.length; version++) {
     engine.prepare([...edited.map(name => selecting(name, version)), ...kept].map(changeOf));
-    const sets = [...wholeOf(engine.flushing()).tables.get('ip')!.sets.values()];
+    const sets = [...wholeOf(engine.flushInPieces()).tables.get('ip')!.sets.values()];
     for (const name of others)
       if (sets.some(({ comment }) => comment?.includes(`${name}-0-`))) begun.add(name);
     if (version === 0) expect(begun.size).toBeLessThan(others.length);
@@ -168,7 +168,7 @@ function takeIn(engine: Incremental, change: PolicyChange): number {
   const flushed = [engine.flush(), ...readying(engine, [change])];
   engine.apply(eventOf(change));
   engine.prepare([]);
-  flushed.push(wholeOf(engine.flushing()));
+  flushed.push(wholeOf(engine.flushInPieces()));
   return Math.max(...flushed.slice(1).map((next, before) => newElements(flushed[before]!, next)));
 }
 
@@ -204,7 +204,7 @@ describe('of policies that are merged', () => {
     expect([engine.isPrepared(first), engine.isPrepared(second)]).toEqual([true, true]);
     engine.apply(eventOf(first));
     engine.prepare([second]);
-    wholeOf(engine.flushing());
+    wholeOf(engine.flushInPieces());
     expect(engine.isPrepared(second)).toBe(false);
     expect(takeIn(engine, second)).toBeLessThanOrEqual(room + PODS + MERGED_PORTS);
     assertExactly(engine.flush(), clusterOf([...events, eventOf(first), eventOf(second)]));
@@ -218,7 +218,7 @@ describe('of policies that are merged', () => {
       engine.prepare([waiting]);
       engine.flush();
       engine.apply(policyEvent(merged('b', ++version)));
-      wholeOf(engine.flushing());
+      wholeOf(engine.flushInPieces());
     } while (!engine.isPrepared(waiting) && version < 20);
     expect(version).toBeGreaterThan(2);
     expect(engine.isPrepared(waiting)).toBe(true);
@@ -233,7 +233,7 @@ function ofManyRules(version = 0): Policy {
 
 /** How many pieces the next flush has. */
 function piecesOf(engine: Incremental, timeBudget = UNLIMITED_TIME): number {
-  const flushing = engine.flushing(timeBudget);
+  const flushing = engine.flushInPieces(timeBudget);
   let pieces = 1;
   while (!flushing.next().done) pieces++;
   return pieces;
@@ -268,7 +268,7 @@ describe('while an event waits for the next flush', () => {
     engine.prepare([changeOf(selecting('many'))]);
     const counts: boolean[] = [];
     while (counts.filter(has => has).length < 4 && counts.length < 100) {
-      const next = wholeOf(engine.flushing(AWAITED));
+      const next = wholeOf(engine.flushInPieces(AWAITED));
       counts.push(newElements(last, next) > 0);
       last = next;
     }
@@ -302,7 +302,7 @@ describe('while an event waits for the next flush', () => {
   test('a policy that is edited meanwhile begins again, and the former version leaves nothing', () => {
     const engine = flushedEngineOf(pods);
     engine.prepare([changeOf(selecting('many'))]);
-    wholeOf(engine.flushing(AWAITED));
+    wholeOf(engine.flushInPieces(AWAITED));
     expect(flushesUntilReady(engine, changeOf(selecting('many', 1)))).toBeGreaterThan(0);
     engine.prepare([]);
     assertExactly(engine.flush(), clusterOf(pods));

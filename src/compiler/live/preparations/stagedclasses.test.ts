@@ -34,7 +34,7 @@ function takingIn(engine: Incremental, coming: readonly ClusterEvent[]): { ops: 
   const last = engine.flush();
   for (const event of coming) engine.apply(event);
   engine.prepare([]);
-  const flushed = wholeOf(engine.flushing());
+  const flushed = wholeOf(engine.flushInPieces());
   return { ops: plan(last, flushed), flushed };
 }
 

@@ -167,7 +167,7 @@ export class Reflector {
         for (let at = 0; at < values.length; at += MOST_TAKEN) {
           signal.throwIfAborted();
           this.#take(values.slice(at, at + MOST_TAKEN));
-          if (slices.over) await slices.rest();
+          if (slices.isOver) await slices.rest();
         }
         if (isList && this.#revision !== undefined)
           timer ??= setTimeout(() => enough.abort(), this.#jittered(this.#watchSeconds()) * 1000).unref();

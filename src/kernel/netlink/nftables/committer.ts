@@ -121,7 +121,7 @@ export class Committer {
   async #send(attempt: CommitAttempt): Promise<Sent> {
     const slices = new EventLoopYield();
     const encoder = new BatchEncoder(this.#batch, attempt);
-    while (encoder.encode()) if (slices.over) await slices.rest();
+    while (encoder.encode()) if (slices.isOver) await slices.rest();
     return { batch: this.#batch, answers: await this.#exchange.commit(this.#batch) };
   }
 

@@ -160,7 +160,7 @@ export class Conversation {
 const EBADF = 9;
 
 export function restBetweenSlices(slices: EventLoopYield): Pause {
-  return () => (slices.over ? slices.rest() : undefined);
+  return () => (slices.isOver ? slices.rest() : undefined);
 }
 
 /** Does what reads a dump, again where it was interrupted; a few times, then throws Interrupted. */
