@@ -109,8 +109,8 @@ function split(bundle: Bundle, splitting: Splitting): void {
 }
 
 /**
- * Splits the digits, which have so many entries each, into halves, quarters and so on, until none is larger than a
- * bundle may be.
+ * Splits a bundle by the next bits of the places: into halves, quarters and so on, until none is larger than a bundle
+ * may be. `entries` are those of each value of these bits.
  */
 function halvesOf(entries: readonly number[], most: number): Bundle[] {
   const all = entries.reduce((sum, each) => sum + each, 0);

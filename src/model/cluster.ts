@@ -77,14 +77,18 @@ export interface NodeLinks {
   /** Bridges that lead to pods. */
   readonly podBridges: readonly number[];
   /**
-   * Broadcast addresses of these bridges, in addition to those of the node's pod networks; absent if there are none.
+   * Broadcast addresses of the pods' bridges, in addition to those of the node's pod networks; absent if there are
+   * none.
    */
   readonly broadcasts?: readonly Address[];
   /** The node's own tunnels; absent if it has none. */
   readonly tunnels?: Tunnels;
   /** Set by a flag of the node's agent: pods run overlays of their own, and N72 does not apply. */
   readonly podTunnels?: 'allow';
-  /** Ports of these bridges, sorted by index; absent if no bridge leads to pods, or the ports cannot be read. */
+  /**
+   * Ports of the pods' bridges that lead to known pods, sorted by index; absent if no bridge leads to pods, or the
+   * ports cannot be read.
+   */
   readonly podPorts?: readonly PodPort[];
   /** Ports of bridges that lead to no known pod; absent if there are none. */
   readonly bridgePorts?: BridgePorts;

@@ -18,7 +18,7 @@ const NOTHING: TablePart = { chains: [], sets: [] };
 
 export class LiveTables {
   readonly #changes: Record<Family, Changes> = { ip: noChanges(), ip6: noChanges() };
-  /** The parts that are replaced as a whole, as of the last call. */
+  /** The chains and sets that `setPart` replaces as a whole, as of its last call for each part. */
   readonly #parts: Record<Family, Map<string, TablePart>> = { ip: new Map(), ip6: new Map() };
   #ruleset: Ruleset = {
     tables: new Map([

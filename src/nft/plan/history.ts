@@ -128,7 +128,10 @@ class Version<V> implements ReadonlyMap<string, V> {
     return keys;
   }
 
-  /** The shared values, and all in which this version differs from them: there may be very many versions between. */
+  /**
+   * The shared values, and all values in which this version differs from them. Very many versions may lie between the
+   * two.
+   */
   #whole(): { readonly values: Values<V>; readonly different: ReadonlyMap<string, V | undefined> } {
     if (!(this.base instanceof Version)) return { values: this.base, different: this.#different };
     const different = new Map(this.#different);

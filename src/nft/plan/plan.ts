@@ -34,7 +34,10 @@ import { changedKeys, withChanges } from './history.ts';
 import type { Op } from './op.ts';
 import { hasRoomFor, sizeOf } from './size.ts';
 
-/** Empty if there is no difference. The cost is linear in the objects that the two sides do not share. */
+/**
+ * The operations that lead from the actual to the desired state; empty if the two are equal. The cost is linear in the
+ * objects that they do not share.
+ */
 export function plan(actual: Ruleset, desired: Ruleset, since?: Ruleset): Op[] {
   return wholeOf(planInPieces(actual, desired, since));
 }

@@ -82,7 +82,10 @@ function elementsOf(before: Ruleset, now: Ruleset): number {
   return counts.reduce((sum, count) => sum + count, 0);
 }
 
-/** Flushes once. The rules have to be those of a cluster that could have been. Returns how many elements differ. */
+/**
+ * Flushes once. The rules have to be those of the cluster, with waiting pods as they were before. Returns how many
+ * elements differ.
+ */
 function flushOne(engine: Incremental): number {
   const before = last.get(engine)!;
   const flushed = wholeOf(engine.flushInPieces());
