@@ -52,7 +52,10 @@ measures Sluice on your machine, as root, each figure beside its budget; \`npm r
 \`npm run bench -- SUITE --record\` puts its rows on this page, with date, commit and load.
 
 Where nothing else is said, figures were taken on busy virtual machines with two cores. "Load" is the load average. Compare
-figures of one row only.`;
+figures of one row only.
+
+Memory is resident memory: the process's own pages, and the pages of files that it has used, as of Node.js itself. Other
+processes may share the latter, and the kernel takes them back when it needs room.`;
 
 export const readFigures = (): Figures => parse(readFileSync(DATA, 'utf8'));
 

@@ -11,11 +11,13 @@
  *       └── report ─────────────┴── Audits, quarantineReporter
  */
 import type { Logger } from 'pino';
+import { memoryLimits } from '../kernel/host/memory.ts';
 import type { Cluster, ClusterEvent } from '../model/cluster.ts';
 import { withoutRepeats } from '../model/repeats.ts';
 import { LocalPods } from '../network/sandboxes/localpods.ts';
 import { NO_BRIDGE_TABLES } from '../nft/missingfeature.ts';
 import { type Enforcement, type EnforcementOptions, openEnforcement } from './enforcement.ts';
+import { memoryWarning } from './memorywarning.ts';
 import {
   type AgentCommandOptions,
   attaches,
@@ -44,7 +46,7 @@ export async function openPipeline(options: AgentCommandOptions, log: Logger) {
   const merging = gateConfig.gate.on || attaches(options) ? localPods : undefined;
   const openSource = await loading;
   const source = await openSource({
-    onEvents: taker(node, merging, interfaces, enforcement),
+    onEvents: taker(node, merging, interfaces, enforcement, log),
     watcher: enforcement.status,
     ...(enforcement.denials.services && { services: enforcement.denials.services }),
     isolatedBefore: enforcement.adopted.isolatedPods,
@@ -101,11 +103,14 @@ function taker(
   localPods: LocalPods | undefined,
   interfaces: InterfaceWatcher,
   { agent }: Enforcement,
+  log: Logger,
 ): (events: readonly ClusterEvent[]) => void {
+  const warnOfMemory = memoryWarning(memoryLimits(), log);
   return events => {
     const merged = localPods?.merge(events) ?? events;
     if (merged.some(event => hasOtherAddresses(event, agent.cluster, node))) void interfaces.look();
     agent.apply(withoutRepeats(interfaces.merge(merged), agent.cluster));
+    warnOfMemory(agent.cluster);
   };
 }
 

@@ -365,7 +365,6 @@ describe('the schema refuses, and says where', () => {
     ['startGate.nriFolder=run/nri', '/startGate/nriFolder'],
     ['socketFolder=/run/sluice/', '/socketFolder'],
     ['tolerations=all', '/tolerations'],
-    ['maxHeapMegabytes=1000000', '/maxHeapMegabytes'],
     ['nodeSelector.edge=true', "/nodeSelector/edge': got boolean, want string"],
     [
       'podLabels.app\\.kubernetes\\.io/name=web',

@@ -39,7 +39,6 @@ export const EACH_VALUE: Readonly<Record<string, unknown>> = {
   'podNetwork.netnsFolder': '/run/netns',
   nonRoot: true,
   resources: { requests: { cpu: '100m' }, limits: { memory: '1Gi' } },
-  maxHeapMegabytes: 768,
   seccompProfile: 'sluice.json',
   priorityClassName: 'system-cluster-critical',
   nodeSelector: { 'kubernetes.io/arch': 'arm64' },

@@ -677,6 +677,30 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'kernelstate.test.ts',
   },
   {
+    name: 'memory: a container with too little of it is no matter',
+    find: 'limit !== undefined && peak > limit',
+    replace: 'limit !== undefined && heap > limit',
+    test: 'memorywarning.test.ts',
+  },
+  {
+    name: 'memory: a heap with too little room is no matter',
+    find: 'if (heap > heapLimit)',
+    replace: 'if (heap > heapLimit && limit !== undefined)',
+    test: 'checks.test.ts',
+  },
+  {
+    name: 'memory: the warning comes with every pod',
+    find: "isShort = state === 'warn';",
+    replace: 'isShort = false;',
+    test: 'memorywarning.test.ts',
+  },
+  {
+    name: 'memory: no limit is a limit that nobody reaches',
+    find: 'limit > 0 && limit < Number.MAX_SAFE_INTEGER &&',
+    replace: 'limit > 0 &&',
+    test: 'memorylimits.test.ts',
+  },
+  {
     name: 'relabelled namespaces: pods wait without end for others of their namespace that come and go',
     find: 'KINDS[this.#turns++ % KINDS.length]!',
     replace: 'KINDS.find(kind => this.pods[kind].size > 0)!',

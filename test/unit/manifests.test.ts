@@ -56,10 +56,10 @@ describe('daemonset/', () => {
   test('the heap has its part of the memory that the agent may take, and room beside it', () => {
     const { env, resources } = container();
     const options = env.find(({ name }) => name === 'NODE_OPTIONS')?.value ?? '';
-    const heap = Number(/--max-old-space-size=(\d+)/.exec(options)?.[1]);
+    const heap = Number(/--max-old-space-size-percentage=(\d+)/.exec(options)?.[1]) / 100;
     const limit = Number(/^(\d+)Mi$/.exec(resources.limits.memory)?.[1]);
-    expect(heap).toBeGreaterThanOrEqual(300);
-    expect(limit - heap).toBeGreaterThanOrEqual(100);
+    expect(heap * limit).toBeGreaterThanOrEqual(300);
+    expect((1 - heap) * limit).toBeGreaterThanOrEqual(100);
     expect(options).toMatch(new RegExp(`${NEW_SPACE_OPTION}=4$`));
   });
 

@@ -15,6 +15,7 @@ export const CHECK_NAMES = [
   'kernel-equals-desired',
   'last-commit',
   'policies-programmed',
+  'memory',
   'kernel-features',
   'names',
   'denials',

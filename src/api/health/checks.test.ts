@@ -28,8 +28,12 @@ import {
   forwarding,
   podCidrRoute,
 } from './hostchecks.ts';
+import { type MemoryFacts, memory } from './memorycheck.ts';
 import { type DnsFacts, NO_NAMES, names } from './namescheck.ts';
 import { NO_GATE, type PodStarts, startGate, unknownPods } from './startchecks.ts';
+
+/** 155 MB at the peak, 65.5 MB of them on the heap. */
+const MEMORY: MemoryFacts = { pods: 15_000, policies: 1_000, heapLimit: 384 * 2 ** 20, resident: 110e6 };
 
 const NOW = 1_000_000_000;
 const address = (text: string) => parseAddress(text)!;
@@ -190,6 +194,10 @@ const CASES: readonly [string, () => { state: CheckState }, CheckState][] = [
     () => denials({ ...NO_DENIALS, limits: LIMITS, error: 'another process is handed the packets' }),
     'warn',
   ],
+  ['memory: no limit', () => memory(MEMORY), 'ok'],
+  ['memory: enough', () => memory({ ...MEMORY, limit: 512 * 2 ** 20 }), 'ok'],
+  ['memory: the container may have too little', () => memory({ ...MEMORY, limit: 128 * 2 ** 20 }), 'warn'],
+  ['memory: the heap may have too little', () => memory({ ...MEMORY, heapLimit: 48 * 2 ** 20 }), 'warn'],
   ['last-commit: one', () => lastCommit(WORK, NOW), 'ok'],
   ['last-commit: none was needed', () => lastCommit(work({ commits: [] }), NOW), 'ok'],
   ['last-commit: failures since', () => lastCommit(work({ failuresInARow: 2 }), NOW), 'fail'],
@@ -561,6 +569,7 @@ const FACTS = {
   kernel: NOTHING_MISSING,
   dns: NO_NAMES,
   denied: NO_DENIALS,
+  memory: MEMORY,
 };
 
 describe('health()', () => {
@@ -647,6 +656,12 @@ describe('health()', () => {
     expect(broken.ready).toBe(false);
     expect(silent).toEqual([]);
   });
+});
+
+test('memory() says what the cluster may take, what there is, and what resident memory is', () => {
+  expect(memory({ ...MEMORY, limit: 512 * 2 ** 20 }).reason).toBe(
+    '15000 pods and 1000 policies may take 148 MiB of 512 MiB; 105 MiB are resident, pages of files included that other processes may share',
+  );
 });
 
 describe('conntrackFill()', () => {

@@ -17,6 +17,7 @@ import {
 import { flowtables, ipvs, podLinks, podSources, routeLocalnet, sourceRoutes } from './bypasschecks.ts';
 import { type Check, isReady } from './check.ts';
 import { bridgeTrafficSeen, conntrackFill, foreignEnforcer, forwarding, podCidrRoute } from './hostchecks.ts';
+import { type MemoryFacts, memory } from './memorycheck.ts';
 import { type DnsFacts, names } from './namescheck.ts';
 import { type PodStarts, startGate, unknownPods } from './startchecks.ts';
 
@@ -37,15 +38,18 @@ export interface HealthFacts {
   readonly kernel: KernelFacts;
   readonly dns: DnsFacts;
   readonly denied: DenialsFacts;
+  readonly memory: MemoryFacts;
 }
 
 /** Whether the node's pod network is right, check by check. */
-export function health({ work, host, ours, nowMs, starts, kernel, dns, denied }: HealthFacts): Health {
+export function health(facts: HealthFacts): Health {
+  const { work, host, ours, nowMs, starts, kernel, dns, denied } = facts;
   const checks = [
     sourcesSynced(work),
     kernelEqualsDesired(work, nowMs),
     lastCommit(work, nowMs),
     policiesProgrammed(work),
+    memory(facts.memory),
     kernelFeatures(kernel),
     names(dns),
     denials(denied),

@@ -2,6 +2,7 @@
 import { openConnectionsOf } from '../../agent/connections/openconnections.ts';
 import type { StatusKeeper } from '../../agent/status.ts';
 import type { Host, Openers, Ours, PodRoute, Reading } from '../../kernel/host/facts.ts';
+import type { MemoryLimits } from '../../kernel/host/memory.ts';
 import type { Address } from '../../model/address.ts';
 import { type ContestedAddress, contestedAddresses } from '../../model/addressowners.ts';
 import { type Cluster, isSelectable, type Pod } from '../../model/cluster.ts';
@@ -23,11 +24,12 @@ export interface NodeReaders {
     uplinks: readonly number[],
   ) => Promise<Reading<readonly PodRoute[]>>;
   readonly openConntrack: () => Pick<Conntrack, 'read' | 'close'>;
+  readonly memoryLimits: () => MemoryLimits;
 }
 
 export function nodeView(
   agent: Omit<AgentView, keyof NodeView>,
-  { identity, readHost, readPodRoutes, openConntrack }: NodeReaders,
+  { identity, readHost, readPodRoutes, openConntrack, memoryLimits }: NodeReaders,
 ): NodeView {
   const { status, kernelFeatures, gate, dns, denials, podNetwork } = agent;
   const network = podNetwork?.network;
@@ -55,6 +57,12 @@ export function nodeView(
         kernel: kernelFeatures,
         dns: dns.status(),
         denied: await denials.facts(),
+        memory: {
+          ...memoryLimits(),
+          resident: process.memoryUsage.rss(),
+          pods: status.cluster.pods.size,
+          policies: status.cluster.policies.size,
+        },
       });
     },
     openConnections: () => openConnectionsOf(openConntrack(), status.localAddresses()),

@@ -5,6 +5,7 @@ import { enforcingChain } from '../../api/health/hostchecks.ts';
 import { nodeView } from '../../api/rpc/nodeview.ts';
 import type { AgentView } from '../../api/rpc/view.ts';
 import type { Host } from '../../kernel/host/facts.ts';
+import { memoryLimits } from '../../kernel/host/memory.ts';
 import { ownNetworkNamespace, readHost } from '../../kernel/host/read.ts';
 import { openConntrack } from '../../kernel/netlink/conntrack/conntrack.ts';
 import { eachChain, eachFlowtable } from '../../kernel/netlink/nftables/all-chains.ts';
@@ -19,6 +20,7 @@ export async function openAgentView(options: AgentCommandOptions, pipeline: Pipe
     readHost: nodeReader(),
     readPodRoutes: podRoutes,
     openConntrack,
+    memoryLimits,
   });
   return { ...pipeline, ...node };
 }

@@ -1,5 +1,5 @@
 import { readFileSync, realpathSync } from 'node:fs';
-import { setFlagsFromString } from 'node:v8';
+import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { libc } from '../netlink/wire/libc.ts';
 
@@ -38,6 +38,19 @@ export function giveMemoryBack(): void {
   const collect: (options: object) => void = runInNewContext('gc');
   collect({ type: 'major', flavor: 'last-resort' });
   trimMalloc();
+}
+
+export interface MemoryLimits {
+  /** Bytes that V8 lets its heap have. */
+  readonly heapLimit: number;
+  /** Bytes that the cgroup of this process may have; absent where it has no limit. */
+  readonly limit?: number | undefined;
+}
+
+/** Without a limit the kernel says a number that no machine has, and Node.js zero where it cannot know. */
+export function memoryLimits(limit = process.constrainedMemory()): MemoryLimits {
+  const { heap_size_limit: heapLimit } = getHeapStatistics();
+  return { heapLimit, ...(limit > 0 && limit < Number.MAX_SAFE_INTEGER && { limit }) };
 }
 
 /** What malloc keeps of what was freed: some twelve megabytes after a start with 15,000 pods. Only glibc has the call. */

@@ -18,6 +18,7 @@ export function testView({
   readHost,
   readPodRoutes,
   openConntrack,
+  memoryLimits,
   ...given
 }: GivenView): AgentView {
   const agent = { ...WITHOUT, ...given };
@@ -26,6 +27,7 @@ export function testView({
     readHost,
     readPodRoutes: readPodRoutes ?? (async () => ({ unreadable: 'nobody has looked yet' })),
     openConntrack: openConntrack ?? (() => ({ read: async () => undefined, close: () => undefined })),
+    memoryLimits: memoryLimits ?? (() => ({ heapLimit: 384 * 2 ** 20 })),
   });
   return { ...agent, ...node };
 }
