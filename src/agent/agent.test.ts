@@ -28,7 +28,7 @@ const NETWORKS: NftSet = {
   elements: new Map([['192.0.2.0/24', MEMBER]]),
 };
 
-/** What stands for a cluster here: the addresses of its pods. */
+/** A cluster is represented by the addresses of its pods. */
 function rulesetOf(...addresses: ElementKey[]): Ruleset {
   const elements = new Map(addresses.map(address => [address, MEMBER] as const));
   const table = { sets: new Map<string, NftSet>([['pods', { ...PODS, elements }]]), chains: new Map() };
@@ -41,10 +41,10 @@ function rulesetOf(...addresses: ElementKey[]): Ruleset {
 }
 
 class PodsEngine implements Engine {
-  /** How many of the coming flushes find themselves broken, in whatever engine. */
+  /** How many of the coming flushes fail with a broken engine, also after a new engine is made. */
   static broken = 0;
   static made = 0;
-  /** Whether an interval set belongs to what should stand. */
+  /** Whether the desired state has an interval set. */
   static networks = false;
   readonly #state = new ClusterState();
   readonly cluster: Cluster = this.#state;
@@ -93,7 +93,7 @@ class PodsEngine implements Engine {
   }
 }
 
-/** A socket on the fake kernel that notes what is asked of it and when, and fails when it is told to. */
+/** A socket on the fake kernel that records each call and its time, and fails when the test says so. */
 class Socket implements Kernel {
   readonly #fake: FakeKernel;
   readonly #site: Site;

@@ -29,7 +29,7 @@ export interface AgentOptions {
   readonly open: () => Promise<Kernel>;
   /** Makes an engine that knows nothing: at the start, and whenever the one in use has broken. */
   readonly engine: MakeEngine;
-  /** What becomes of the engine's rules, one behind the other. */
+  /** Passes over the compiled rules, each over the result of the one before. */
   readonly passes?: readonly RulePass[];
   readonly follower?: EngineFollower;
   /** Waited for before each batch. */
@@ -58,7 +58,7 @@ export class Agent {
   readonly #desired: DesiredState;
   readonly #kernel: KernelState;
   readonly #scheduler: Scheduler;
-  /** Since when it runs: what it is told before may take minutes to be read. */
+  /** When `run()` began. Events that are applied before that may take minutes to arrive. */
   #startMs = 0;
   #failures = 0;
   #engineUnproven = false;
@@ -83,7 +83,7 @@ export class Agent {
     this.#desired = new DesiredState({ makeEngine, passes, follower, node, timing });
   }
 
-  /** Adds an observer, which hears of everything from now on. */
+  /** Adds an observer, which is called from now on. */
   observe(observer: Partial<Observer>): void {
     this.#observers.push(observer);
   }
@@ -116,9 +116,9 @@ export class Agent {
   }
 
   /**
-   * Reconciles the kernel with the applied state until the signal; the rules outlive it. Throws, with the rules in
-   * force as they are, KernelError where nftables cannot be used or another agent is at work, and whatever breaks
-   * twice in a row although it started from scratch.
+   * Reconciles the kernel with the applied state until the signal aborts; the rules stay in force afterwards. Throws,
+   * and leaves the rules in force as they are: KernelError if nftables cannot be used or another agent is running, and
+   * any error that occurs again directly after a restart from scratch.
    */
   async run(signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
@@ -128,7 +128,7 @@ export class Agent {
       for (;;) {
         const cause = await this.#scheduler.next(signal);
         if (cause === undefined) return;
-        // What came in may have held the event loop already, and what comes next may be small and go first.
+        // The events applied so far may have blocked the event loop already; the next ones may be small and urgent.
         if (this.#desired.waiting !== undefined) await nextTurn();
         await this.#round(cause);
       }
@@ -175,7 +175,7 @@ export class Agent {
 
   #flush(actual: Ruleset, batch: BatchScope): Promise<Ruleset> {
     const flushing = this.#desired.flush(actual, batch);
-    // What is noted from here on is for the next batch.
+    // Events applied from here on belong to the next batch.
     this.#scheduler.taken();
     this.#observer.committing(this.#desired.policies.filter(isWaiting));
     return flushing;

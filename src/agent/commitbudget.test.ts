@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { TokenBucket } from '../lib/fairness/rates.ts';
 import { COMMIT_LIMITS, waitMs } from './scheduler.ts';
 
-/** How many commits are made in a time in which somebody always wants one; `urgentOf` each n-th is urgent. */
+/** How many commits are made in a period in which a commit is always wanted; every `urgentOf`-th is urgent. */
 function commitsIn(ms: number, isUrgent: (n: number) => boolean): number {
   const bucket = new TokenBucket(COMMIT_LIMITS);
   let commits = 0;

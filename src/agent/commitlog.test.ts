@@ -6,7 +6,7 @@ import type { Committed } from './committed.ts';
 
 const SETS: readonly Op[] = [{ op: 'addTable', family: 'ip' }];
 
-/** What the log says of a commit, level first. */
+/** The log lines of a commit, each with its level first. */
 function lines(committed: Partial<Committed>): string[] {
   const said: string[] = [];
   const at = (level: string) => (_: object, message: string) => void said.push(`${level} ${message}`);

@@ -1,4 +1,4 @@
-/** The record of one round that left the kernel equal to the desired state: for everybody who watches the agent. */
+/** The record of one round that left the kernel equal to the desired state, as observers of the agent get it. */
 import type { Cluster, PodKey } from '../model/cluster.ts';
 import type { PolicyId } from '../model/policy.ts';
 import type { Op } from '../nft/plan/op.ts';
@@ -9,17 +9,17 @@ export type RoundCause = 'start' | 'change' | 'look';
 
 export interface Committed {
   readonly cause: RoundCause;
-  /** What the rules were made from, but for the pods that wait. */
+  /** The cluster from which the rules were made, without changes of pods that wait. */
   readonly cluster: Cluster;
   /** Pods of other nodes whose changes are for a later round: the rules have them as they were. */
   readonly waitingPods: Pick<ReadonlySet<PodKey>, 'size' | 'has' | 'keys'>;
   /** New policies that isolate what they select, and whose allowances are for a later round. */
   readonly isolating: ReadonlySet<PolicyId>;
-  /** What is programmed now. */
+  /** The programmed rules. */
   readonly ruleset: Ruleset;
-  /** What had to be changed for it; empty where the kernel was right already. */
+  /** The operations that were needed; empty if the kernel had the desired state already. */
   readonly ops: readonly Op[];
-  /** What of the cluster has changed in it. */
+  /** Names of the objects that have changed in this round. */
   readonly names: readonly string[];
   /** Others may have changed what was programmed before: it is not known what was allowed. */
   readonly unknownBefore: boolean;

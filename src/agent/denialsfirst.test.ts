@@ -1,4 +1,7 @@
-/** Who moves from one set of the denied to another is in none of them at no moment, of whatever order packets ask. */
+/**
+ * An address that moves from one denied set to another is always in at least one of them, whatever the order in which
+ * packets look them up.
+ */
 import { expect, test } from 'vitest';
 import { FakeKernel } from '../../test/support/kernel/fake.ts';
 import { nodeEvent, shopPod } from '../../test/support/scenarios/shop.ts';

@@ -1,4 +1,7 @@
-/** Who comes while a flush is under way, and whether what can wait is left for the next one because of it. */
+/**
+ * Events that arrive during a flush, and whether the flush leaves changes that can wait to the next one because of
+ * them.
+ */
 import { expect, test } from 'vitest';
 import {
   crowd,
@@ -38,7 +41,7 @@ function interrupted(): { engine: Engine; during: () => void; told: boolean[] } 
   return site;
 }
 
-/** What a flush is told of those who wait for the next one: as it begins, and after an event that comes meanwhile. */
+/** The value of the option for changes that can wait, as the flush begins and after an event that arrives during it. */
 async function told(event: ClusterEvent, inForce: readonly ClusterEvent[] = []): Promise<boolean[]> {
   const site = interrupted();
   const state = new DesiredState({ makeEngine: () => site.engine, node: NODE, timing: { now: () => 0 } });

@@ -29,7 +29,7 @@ import type { BatchScope, WaitingChange } from './scheduler.ts';
 
 export interface DesiredStateOptions {
   readonly makeEngine: MakeEngine;
-  /** What becomes of the engine's rules. */
+  /** Passes over the engine's rules. */
   readonly passes?: readonly RulePass[] | undefined;
   readonly follower?: EngineFollower | undefined;
   /** The pods of this node are local; where none is named, all are. */
@@ -183,7 +183,7 @@ export class DesiredState {
     for (const change of changes) this.#taken.set(eventText(eventOf(change)), undefined);
   }
 
-  /** What was flushed last is in the kernel; making and committing it took that time. */
+  /** The last flush is in the kernel; making and committing it took this time. */
   committed(tookMs: number): void {
     for (const name of this.#taken.keys()) if (!this.#waits(name)) this.#taken.delete(name);
     this.#podsInForce.committed(this.#waitingPods);
@@ -211,8 +211,9 @@ export class DesiredState {
   }
 
   /**
-   * The batch was refused for what is in it: leaves out who may be to blame; answers whether there is anybody. What went
-   * ahead of a change is refused again when that is taken in, and then its policy is known.
+   * The batch was refused because of its contents: leaves out the policies that may be the cause, and returns whether
+   * there are any. If the part of a change that was committed in advance caused it, that part is refused again when the
+   * change is taken, and then the policy is known.
    */
   refused(error: unknown): boolean {
     if (this.#isStaged(error)) {
@@ -280,7 +281,7 @@ function startsHere(before: Pod | undefined, now: Pod | undefined, node: string 
  */
 export class PodsInForce {
   readonly #taken = new Map<PodKey, Pod | undefined>();
-  /** Of what came since the last flush began. */
+  /** Pods whose changes arrived since the last flush began. */
   #recorded = new Map<PodKey, Pod | undefined>();
   /** As of the last commit. */
   #waiting: ReadonlyMap<PodKey, PodInForce | undefined> = new Map();
@@ -297,7 +298,7 @@ export class PodsInForce {
     this.#recorded = new Map();
   }
 
-  /** What was taken is in force, but for these. */
+  /** The changes that the flush took are in force now, except those that wait. */
   committed(waiting: ReadonlyMap<PodKey, PodInForce | undefined>): void {
     this.#taken.clear();
     this.#waiting = waiting;

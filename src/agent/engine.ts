@@ -41,7 +41,10 @@ export interface Engine {
   countLookedAt(change: PolicyChange): number;
   /** Changes of its policies are made ready together, and to be noted so: each of them makes much anew. */
   isOversized(namespace: string): boolean;
-  /** What the change needs is there, as far as it takes long: to apply it now makes the next flush little longer. */
+  /**
+   * Whether everything is prepared that takes long to make: if so, applying the change now makes the next flush hardly
+   * longer.
+   */
   isPrepared(change: PolicyChange): boolean;
   /**
    * Policies for which flushes have found no room since it was asked last, each as it was noted: in `cluster` they have no

@@ -1,4 +1,4 @@
-/** What becomes of a round that failed: pure, so that every case is a line of a test. */
+/** Decides what the agent does after a failed round. It is pure, so each case is one line of a test. */
 import { type Backoff, backoffMs } from '../lib/async/backoff.ts';
 import { KernelError } from '../nft/kernel.ts';
 import type { RoundCause } from './committed.ts';
@@ -58,7 +58,10 @@ export interface Suspicion {
   readonly failuresBefore: number;
 }
 
-/** What the kernel says of a step that it can never take, and whatever else it says of a step, but for what follows. */
+/**
+ * Errors that the kernel always answers to a particular operation. Every other error of an operation counts as such
+ * too, apart from those in the sets below.
+ */
 const CONTENT: ReadonlySet<string> = new Set([
   'E2BIG',
   'EFBIG',
@@ -69,7 +72,10 @@ const CONTENT: ReadonlySet<string> = new Set([
   'EOVERFLOW',
   'ERANGE',
 ]);
-/** What it also says when our picture of it is wrong, or while it is short of something: that is seen to first. */
+/**
+ * Errors of operations that the kernel also answers if our view of its state is wrong or if it lacks a resource: these
+ * causes are handled first.
+ */
 const STATE: ReadonlySet<string> = new Set([
   'EBUSY',
   'EEXIST',
@@ -103,7 +109,10 @@ function isOfContent({ code, op }: KernelError): boolean {
   return CONTENT.has(code) || (op !== undefined && code !== OWNED);
 }
 
-/** What a kernel says about a batch or a dump, but for what it says of one step. Whatever else it says is about its socket. */
+/**
+ * Errors that the kernel answers to a whole batch or dump. Every error that is neither one of these nor about a single
+ * operation is about the socket.
+ */
 const REFUSALS: ReadonlySet<string> = new Set([
   'E2BIG',
   'EAGAIN',

@@ -41,14 +41,14 @@ let time: VirtualTime;
 let stop: AbortController;
 let running: Promise<void>;
 let agent: Agent;
-/** What each commit was for, and how long a batch takes that holds a large policy. */
+/** The policies that each commit was for, and how long a batch takes that has a large policy. */
 let commits: (readonly string[])[];
 let largeMs: number;
 /** How many elements each commit made. */
 let sizes: number[];
-/** What the last commit programmed. */
+/** The rules that the last commit programmed. */
 let programmed: Ruleset;
-/** What each batch had to be beside what it was. */
+/** Differences between each batch and the expected one. */
 let wrong: unknown[];
 
 beforeEach(begin);

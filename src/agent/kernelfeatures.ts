@@ -1,4 +1,7 @@
-/** What this node's kernel lacks: logged once, however often it is opened, and kept for `sluice status`. */
+/**
+ * Features that this node's kernel lacks: logged once, however often its socket is opened, and kept for `sluice
+ * status`.
+ */
 import type { MissingFeature } from '../nft/missingfeature.ts';
 import type { Log } from './log.ts';
 

@@ -1,4 +1,4 @@
-/** Batches that come one after the other: what is reported, and what stands, when something comes between. */
+/** Consecutive batches with events in between: what is reported, and what is programmed. */
 import { afterEach, expect, test, vi } from 'vitest';
 import { FakeKernel } from '../../test/support/kernel/fake.ts';
 import { type Kernel, KernelError } from '../nft/kernel.ts';

@@ -19,7 +19,7 @@ import { denialsFirst } from './denialsfirst.ts';
 export interface KernelStateOptions {
   /** Opens the kernel; again when its socket is of no use any more. */
   readonly open: () => Promise<Kernel>;
-  /** Is told what must be put right when another process changed our tables. */
+  /** Called with the operations that repair our tables after another process changed them. */
   readonly onDrift: (repair: readonly Op[]) => void;
   readonly now: () => number;
   /** Waited for before each batch. */
@@ -29,8 +29,8 @@ export interface KernelStateOptions {
 }
 
 /**
- * What to take for the actual state, where no other process can have changed what we know: that; or that only if we have not
- * written either since it was dumped, when another dump would say the same; or a dump in any case.
+ * Where the actual state comes from, if no other process can have changed it: the cached state; the cached state only
+ * if we have not written either since it was dumped, because a dump would return the same; or always a dump.
  */
 export type ReadMode = 'cached' | 'verified' | 'dump';
 
@@ -38,22 +38,24 @@ export type ReadMode = 'cached' | 'verified' | 'dump';
 export type Flush = (actual: Ruleset) => Ruleset | Promise<Ruleset>;
 
 export interface Reconciled {
-  /** What had to be changed. */
+  /** The operations that were needed. */
   readonly ops: readonly Op[];
-  /** What is programmed now. */
+  /** The programmed rules. */
   readonly desired: Ruleset;
 }
 
 interface Known {
   readonly ruleset: Ruleset;
-  /** What it was made equal to, if it was. */
+  /** The state that the kernel was reconciled with, if it was. */
   readonly desired?: Ruleset;
   readonly generation: Generation;
   /** It is what a dump said, and not what our commits since then must have made of that. */
   readonly verified: boolean;
 }
 
-/** What a batch is planned from, and the generation that it holds for; none where it holds for any. */
+/**
+ * The state from which a batch is planned, and the generation for which it holds; no generation if it holds for any.
+ */
 interface Basis {
   readonly ruleset: Ruleset;
   readonly expected?: Generation;
@@ -62,7 +64,8 @@ interface Basis {
 const NOTHING: Ruleset = { tables: new Map() };
 const MOST_ATTEMPTS = 10;
 const LOOK_INTERVAL_MS = { ours: 1000, everybodys: 100, most: 5000 };
-// Where others may write our tables, every change of anybody's costs a dump: at most a twentieth of our time.
+// Where other processes may write our tables, every change of nftables on the node costs a dump. Dumps take at most one
+// part in this many of our time.
 const DUMP_SHARE = 20;
 
 export class KernelState {
@@ -71,7 +74,7 @@ export class KernelState {
   #known: Known | undefined;
   #ours = false;
   #dumpMs = 0;
-  /** What was committed of attempts that were not finished: observers of commits must hear of it too. */
+  /** Operations of attempts that were committed in part: observers of commits must get them too. */
   #unreported: Op[] = [];
 
   constructor(options: KernelStateOptions) {
@@ -178,8 +181,8 @@ export class KernelState {
   }
 
   /**
-   * What we know, if no other process can have changed it. Tables that are ours now were ours since our last commit:
-   * nothing but a commit makes them ours, and nothing but closing the socket ends it.
+   * The cached state, if no other process can have changed it. Tables that are ours now have been ours since our last
+   * commit: they become ours only by a commit, and only closing the socket ends that.
    */
   async #cached(kernel: Kernel): Promise<Basis | undefined> {
     const known = this.#known;
@@ -215,7 +218,9 @@ export class KernelState {
   }
 }
 
-/** What nothing in force leads to, what only denies, and what makes the difference. */
+/**
+ * The stages of a commit: first chains and sets that nothing in force refers to, then what only denies, then the rest.
+ */
 function stagesInOrder(ops: readonly Op[], actual: Ruleset, desired: Ruleset, portion?: number) {
   const stages = stagesOf(ops, portion);
   return [...stages.slice(0, -1), ...denialsFirst(stages.at(-1)!, actual, desired)];

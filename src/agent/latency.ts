@@ -10,7 +10,7 @@ export interface Age {
 interface Batch {
   readonly atMs: number;
   events: number;
-  /** Of those events that may wait: the pods and the namespaces whose they are. */
+  /** Events that may wait for a later batch: the keys of their pods and the names of their namespaces. */
   readonly pods: PodKey[];
   readonly namespaces: string[];
 }
@@ -23,7 +23,7 @@ interface Batch {
  */
 export class Backlog {
   #pending: Batch[] = [];
-  /** Of policies that wait for their turn. */
+  /** Events of policies that wait for their turn. */
   #deferred: Batch[] = [];
   #underWay: Batch[] = [];
   #left: Batch[] = [];
@@ -47,7 +47,10 @@ export class Backlog {
     }
   }
 
-  /** What was noted so far goes into the next batch, but for what waits for its turn since these moments. */
+  /**
+   * Everything recorded so far goes into the next batch, except the changes that have waited for their turn since these
+   * times.
+   */
   take(deferredSinceMs: readonly number[] = []): void {
     const stays: Batch[] = [];
     const sinceMs = deferredSinceMs.toSorted((a, b) => a - b);
@@ -68,7 +71,7 @@ export class Backlog {
     this.#deferred = stays;
   }
 
-  /** What was taken is in the kernel, but for the changes of these pods, which wait for another batch. */
+  /** The batch is in the kernel, without the changes of these pods, which wait for another batch. */
   arrived(nowMs: number, waitingPods: Committed['waitingPods']): Age[] {
     const taken = [...this.#left, ...this.#underWay];
     const namespaces = new Set([...waitingPods.keys()].map(namespaceOfPod));

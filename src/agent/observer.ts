@@ -1,4 +1,7 @@
-/** Who watches the agent at work: status, metrics, the log, open connections. Every call is synchronous, and must not throw. */
+/**
+ * The observers of the agent: status, metrics, the log, open connections. Every call is synchronous, and must not
+ * throw.
+ */
 import type { ClusterEvent } from '../model/cluster.ts';
 import type { QuarantinedPolicy, WaitingPolicy } from '../model/policystatus.ts';
 import type { Op } from '../nft/plan/op.ts';
@@ -20,7 +23,7 @@ export interface Observer {
   quarantined(policies: readonly QuarantinedPolicy[]): void;
 }
 
-/** One observer that tells all of them, in their order. */
+/** One observer that calls all of them, in their order. */
 export function every(observers: readonly Partial<Observer>[]): Observer {
   return {
     noted: events => {

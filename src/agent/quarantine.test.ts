@@ -1,4 +1,4 @@
-/** The agent over a kernel that refuses the rules of chosen policies: everybody else's are programmed. */
+/** The agent over a kernel that refuses the rules of chosen policies: all other policies are programmed. */
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import {
@@ -22,7 +22,7 @@ import { plan } from '../nft/plan/plan.ts';
 import { isolated } from './admission/change.ts';
 import { Agent } from './agent.ts';
 
-/** Allows a port for each policy; the kernel here refuses whatever has to do with a bad one. */
+/** Allows one port for each policy; the kernel of these tests refuses every operation that mentions this one. */
 const BAD_PORT = 666;
 
 const pod = (n: number, namespace: string) => tenantPod(namespace, n, { labels: { app: `a${n}` } });
@@ -97,7 +97,10 @@ class Site {
     return this;
   }
 
-  /** Steps from what is programmed to what is to be: those that are told, others in their isolating form. */
+  /**
+   * Steps from the programmed rules to the desired ones, with the policies of `isolates` in their isolating form and
+   * those of `instead` in place of others.
+   */
   async difference(isolates: readonly PolicyId[] = [], instead: readonly Policy[] = []): Promise<Op[]> {
     const wanted = new ClusterState();
     for (const value of this.told.pods.values()) wanted.apply({ type: 'pod', key: value.key, value });
@@ -332,7 +335,7 @@ test('a class whose chains cannot be made ends no agent: the policy that changed
   site.note(policyEvent(policy('bb', 'neighbour')));
   site.run();
   await pass(1000);
-  // Nothing like it passes a decoder: it stands for any fault of the compiler.
+  // No decoder lets such a policy pass; it represents any fault of the compiler.
   site.note(
     policyEvent({ ...broken, ingress: [{ ...rule!, ports: [{ kind: 'range' } as never, null as never] }] }),
   );

@@ -23,7 +23,7 @@ export class Scheduler {
   #dumpedMs: number;
   #wake = NOBODY;
 
-  /** What is programmed is verified every `dumpIntervalMs` although nothing happened. */
+  /** The programmed rules are verified every `dumpIntervalMs`, also if no event arrives. */
   constructor(timing: Timing, dumpIntervalMs: number) {
     this.#timing = timing;
     this.#dumpIntervalMs = dumpIntervalMs;
@@ -38,7 +38,7 @@ export class Scheduler {
     this.#wake();
   }
 
-  /** What waits for its turn, if anything does. */
+  /** The changes that wait for their turn, if there are any. */
   defer(waiting: WaitingChange | undefined): void {
     this.#deferred = waiting;
     this.#wake();
@@ -85,7 +85,7 @@ export class Scheduler {
     this.#lookAtMs = nowMs + lookIntervalMs;
   }
 
-  /** A round failed, and is tried again after that time, whatever happens meanwhile. */
+  /** A round failed: the next attempt is made after that time, and no event makes it earlier. */
   retry(cause: RoundCause, afterMs: number): void {
     this.#retry = { cause, atMs: this.#timing.now() + afterMs };
   }
@@ -141,7 +141,7 @@ export interface Situation {
   readonly waiting: readonly WaitingChange[];
   /** When the kernel is to be looked at although nothing is pending. */
   readonly lookAtMs: number;
-  /** Of the budget of commits. */
+  /** Tokens in the budget of commits. */
   readonly level: number;
   readonly limits: CommitLimits;
 }
@@ -184,7 +184,7 @@ export type Priority = 'normal' | 'urgent' | 'tightening';
 interface CommitLimits extends Rate {
   /** Commits beyond the burst that changes may have in advance. */
   readonly reserve: Readonly<Record<Priority, number>>;
-  /** What has waited for so long goes like what is urgent. */
+  /** Changes that have waited this long are treated as urgent. */
   readonly mostWaitMs: number;
 }
 
@@ -202,11 +202,17 @@ export function waitMs(level: number, priority: Priority, ageMs: number, limits:
   return Math.min(untilMs(priority), Math.max(untilMs('urgent'), mostWaitMs - ageMs));
 }
 
-/** What one round takes in: policies once, however often its batch is made anew because others write meanwhile. */
+/**
+ * The changes that one round takes. Policies are taken once, however often the batch is recomputed because other
+ * processes write meanwhile.
+ */
 export class BatchScope {
   /** The first batch of the agent: no policy waits for its turn. */
   readonly isFirst: boolean;
-  /** Hooks and unknown pods alone: on a fresh kernel they come first, whatever becomes of policies. */
+  /**
+   * Whether the batch has only hooks and unknown pods: on a fresh kernel these are committed first, apart from all
+   * policies.
+   */
   isBase = false;
   #taken = false;
 

@@ -1,4 +1,4 @@
-/** What the agent knows of itself: made by watching it, read by health, metrics and `sluice status`. */
+/** The state of the agent, derived from observing it; health, metrics and `sluice status` read it. */
 
 import { errorText } from '../lib/text/errortext.ts';
 import type { Address } from '../model/address.ts';
@@ -105,7 +105,7 @@ export interface Clocks {
   readonly now: () => number;
 }
 
-/** Of what waits. */
+/** How many of the waiting objects are listed. */
 const MOST_WAITING_NAMES = 5;
 const MOST_COMMITS = 20;
 const MOST_NAMES = 20;

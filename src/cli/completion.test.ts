@@ -9,7 +9,7 @@ function script(shell: string): string {
 
 const bash = script('bash');
 
-/** What bash proposes for the last word. */
+/** The completions that bash proposes for the last word. */
 function completed(...words: string[]): string[] {
   const line = ['sluice', ...words];
   const ask = `COMP_WORDS=(${line.map(word => `'${word}'`).join(' ')}) COMP_CWORD=${line.length - 1}; _sluice; printf '%s\\n' "\${COMPREPLY[@]}"`;

@@ -18,7 +18,7 @@ interface Words {
   readonly choices: readonly Choices[];
 }
 
-/** What an option takes, by all of its names. */
+/** The values that an option takes; the option is given by all of its names. */
 interface Choices {
   readonly names: readonly string[];
   readonly values: readonly string[];

@@ -65,7 +65,10 @@ function withoutVerdict(asked: QuestionResult): QuestionResult {
 /** Addresses for which an agent is asked by which names they are allowed: a file of questions may have many more. */
 const MOST_ADDRESSES = 20;
 
-/** What the ends need to be looked up in: a question about two pods needs no right to list Services. */
+/**
+ * The kinds of objects that the source and destination of the questions need: a question about two pods needs no right
+ * to list Services.
+ */
 function wantedBy(questions: readonly (Question | Unreadable)[]): QuestionNeeds {
   const ends = questions.flatMap(question => ('line' in question ? [] : endsOf(question)));
   const names = ends.map(({ name }) => name);

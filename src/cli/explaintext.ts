@@ -158,7 +158,7 @@ const PARTS: Record<Stop['part'], string> = {
   'no-match': 'no match',
 };
 
-/** What decided is in the line above. */
+/** A stop does not repeat the policy and rule that decided: the line above has them. */
 function stopText({ policy, part, says, rule, text, by }: Stop): string {
   if (part === 'decided') return rule ?? 'selects the pod';
   const what = text?.replace(`${policy} `, '') ?? WITHOUT_MATCH[says];

@@ -28,17 +28,20 @@ export interface AgentProgress extends WaitingWork {
   readonly commits: number;
 }
 
-/** What the rules of this network namespace are compiled from; pods that wait are as the rules have them. */
+/**
+ * The cluster from which the rules of this network namespace are compiled; pods that wait are in it as the rules have
+ * them.
+ */
 export interface Expected {
   readonly cluster: Cluster;
   readonly node: string;
   /** Whether packets of connections that the kernel does not know are guarded. */
   readonly guarded: boolean;
-  /** What becomes of addresses that no known pod has; absent where it is not known. */
+  /** The treatment of addresses that no known pod has; absent if it is not known. */
   readonly unknownPods?: UnknownPods;
   /** Answers of DNS to pods, if the agent reports them. */
   readonly known?: DnsSnapshot;
-  /** Whose cluster it is: `the manifests`, `the agent's cluster`. */
+  /** The origin of the cluster: `the manifests`, `the agent's cluster`. */
   readonly source: string;
   /** The progress of the agent, if one was asked. */
   readonly progress?: AgentProgress;

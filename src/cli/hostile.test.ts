@@ -1,4 +1,4 @@
-/** What a tenant may write into a cluster never talks to the terminal of whoever asks about it. */
+/** Nothing that a tenant writes into a cluster reaches the terminal as a control sequence. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -54,7 +54,7 @@ interface Look {
   readonly isMoving?: boolean;
 }
 
-/** A change that the agent has heard of may be on its way into the kernel. */
+/** A change that the agent has received may still be on its way into the kernel. */
 const SETTLE_MS = 1000;
 const MOST_LOOKS = 3;
 
@@ -117,7 +117,7 @@ function isDifferent(comparison: Comparison): boolean {
   return 'difference' in comparison && comparison.difference.length > 0;
 }
 
-// What of an inspection is about a pod, a namespace or a policy.
+// The part of an inspection that is about a pod, a namespace or a policy.
 
 /**
  * Keeps what is about a pod (`shop/web`), a namespace (`shop`) or a policy (`NetworkPolicy shop/web`). Throws CommandError

@@ -1,6 +1,6 @@
 /**
- * What the sources of a question promise: a file that cannot be read is no verdict, and -n is the namespace of what
- * names none.
+ * Promises of the sources of a question: a file that cannot be read gives no verdict, and -n is the namespace of names
+ * without one.
  */
 import { spawnSync } from 'node:child_process';
 import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';

@@ -78,7 +78,7 @@ function noteWaiting(progress: AgentProgress): void {
 const ONLY_RULES =
   '; the rules name only pods of this node that policies select: give an address, or --manifests DIR --node NAME';
 
-/** Manifests do not say what pods were told: of their connections the kernel's own word is taken. */
+/** Manifests do not have the DNS answers of pods: for connections by name, the kernel's sets are taken as expected. */
 function withResolved(found: Expected, ruleset: Ruleset): Expected {
   const { cluster, node, known } = found;
   if (known !== undefined) return found;

@@ -12,7 +12,7 @@ const pod = (name: string, ip: string) =>
 const policy = (name: string, rules: string) =>
   `{ apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: { name: ${name}, namespace: shop }, spec: { podSelector: { matchLabels: { app: db } }, policyTypes: [Ingress], ingress: [${rules}] } }`;
 
-/** What is said of a connection of web to db, beside the reason. */
+/** The text about a connection from web to db that follows the reason. */
 function said(...policies: string[]): { also: string; named: string | undefined } {
   const objects = [
     '{ apiVersion: v1, kind: Node, metadata: { name: n1 } }',

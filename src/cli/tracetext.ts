@@ -20,7 +20,7 @@ export interface ExpectedPath {
   readonly elsewhere: readonly EnforcementPoint[];
   /** Why it is not known here whether another node denies it. */
   readonly unheard?: string;
-  /** What the addresses alone do not show. */
+  /** A remark on a fact that the addresses alone do not show. */
   readonly note: string | undefined;
 }
 
@@ -81,7 +81,7 @@ function podLines({ from, to }: KernelWalk, here: Here): string[] {
   ];
 }
 
-/** What has no chain is open, or another node's to judge. */
+/** An address without a chain is either not isolated, or judged by another node. */
 function openOrElsewhere({ address }: WalkEnd, { cluster, node }: Here): string {
   const pod = cluster && addressOwners(cluster).get(address);
   if (pod === undefined || node === undefined || pod.node === node) return 'open';

@@ -1,14 +1,14 @@
 /**
- * What keeps the kernel equal to policy: the agent, its observers, and what forgets connections.
+ * The parts that enforce policy in the kernel: the agent, its observers, and the parts that cut or forget connections.
  *
  *     events ──▶ Agent ──▶ Incremental ──▶ passes: guard, counters ──▶ kernel
  *                  │           │                                                  │ beforeCommit
  *                  │           └── follower: Denials.view                         └─▶ RuleCounts
  *                  │ each commit
  *                  ├─▶ DnsWatcher        reads DNS answers for pods with rules by name
- *                  ├─▶ LiveConnections   cuts what policy has come to deny; asks DnsWatcher
+ *                  ├─▶ LiveConnections   cuts connections that policy denies now; asks DnsWatcher
  *                  ├─▶ StatusKeeper      status, metrics
- *                  ├─▶ CommitBarrier     wakes who waits for a pod's rules
+ *                  ├─▶ CommitBarrier     wakes callers that wait for a pod's rules
  *                  └─▶ Audits            what audited policies would do; reads FlowReader, Denials.view
  */
 

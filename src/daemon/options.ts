@@ -1,4 +1,4 @@
-/** What `sluice agent` was asked for. */
+/** The options of `sluice agent`. */
 
 import type { DenialLimits } from '../compiler/denied.ts';
 import type { Address } from '../model/address.ts';

@@ -114,7 +114,10 @@ function taker(
   };
 }
 
-/** What starting pods needs. A pod's rules are programmed when those of its bridge port are, too. */
+/**
+ * The parts that the start of pods needs. A pod counts as programmed only when the rules of its bridge port are
+ * programmed, too.
+ */
 function startNeeds(
   localPods: LocalPods,
   interfaces: InterfaceWatcher,

@@ -66,7 +66,7 @@ export async function isRemoved(
   }
 }
 
-/** A balancer that has nobody behind it answers 404, and a proxy 401, in words of their own. */
+/** A load balancer without a backend answers 404, and a proxy 401, in their own words. */
 function isWordOfServer(error: unknown, wasRead: boolean): boolean {
   if (!(error instanceof ApiError) || error.sentence === undefined) return false;
   return error.code === 404 || (error.code === 401 && wasRead);

@@ -1,7 +1,7 @@
 /**
- * What ends the agent. The listeners are there before the agent's own parts are loaded, which takes a third of a
- * second: one that is asked to stop by then has begun nothing, and ends as well as any other. No other command is
- * held up: a signal ends those at once.
+ * The signals that end the agent. The listeners are installed before the agent's own parts are loaded, which takes a
+ * third of a second: an agent that is stopped during that time ends in the same way as later. Other commands have no
+ * listener, so a signal ends them at once.
  */
 const controller = new AbortController();
 

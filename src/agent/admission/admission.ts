@@ -15,7 +15,7 @@ import type { WaitingChange } from '../scheduler.ts';
 import { Quarantine } from './quarantine.ts';
 import { AdmissionQueue, type CostEstimate, type IsReady, NO_ESTIMATE } from './queue.ts';
 
-/** What a refusal says of its cause. */
+/** The parts of a refused batch that show which change caused the refusal. */
 export interface RefusalCause {
   readonly reason: string;
   /** Policies behind the object that the kernel named; none where it named none. */
@@ -26,7 +26,7 @@ export class Admission {
   readonly #queue: AdmissionQueue;
   readonly #estimate: CostEstimate;
   readonly #quarantine = new Quarantine();
-  /** Of policies in the batch under way, and of those in batches that were refused before it: what was in force before. */
+  /** The last version in force of each policy that is in the current batch, or in batches refused before it. */
   readonly #lastGood = new Map<PolicyId, Policy | undefined>();
   /** The quarantine had the last turn. */
   #triedLast = false;
@@ -51,7 +51,10 @@ export class Admission {
     return this.#queue.isolating;
   }
 
-  /** A change of a policy that is programmed as that. Answers whether some of it may be in the next batch, whatever it needs. */
+  /**
+   * Enqueues a change of a policy; `programmed` is its version in force. Returns whether some of the change may be in
+   * the next batch, apart from the preparation that it needs.
+   */
   enqueue(change: PolicyChange, programmed: Policy | undefined, nowMs: number): boolean {
     if (!this.#quarantine.takesChangesOf(change.id))
       return this.#queue.enqueue(change, programmed, nowMs, this.#estimate.countLookedAt(change));
@@ -64,14 +67,17 @@ export class Admission {
     this.#queue.podStarted(namespace);
   }
 
-  /** What there is for a batch to take; nothing where nothing waits. */
+  /** The changes that a batch could take now; undefined if no change waits. */
   waiting(nowMs: number): WaitingChange | undefined {
     const [queued, atMs] = [this.#queue.waiting(nowMs), this.#quarantine.readyAtMs(nowMs)];
     if (atMs === undefined || (queued !== undefined && queued.atMs <= atMs)) return queued;
     return { atMs, sinceMs: atMs, priority: 'normal' };
   }
 
-  /** What the batch that is made now takes in: of large policies, those that are ready. With `all`, nothing waits for its turn. */
+  /**
+   * Takes the changes for the batch that is made now: of large policies, only those that are ready. With `all`, it
+   * takes every change.
+   */
   take(
     policies: ReadonlyMap<PolicyId, Policy>,
     nowMs: number,
@@ -101,7 +107,7 @@ export class Admission {
       this.enqueue(change, policies.get(change.id), nowMs);
   }
 
-  /** What later batches may take in only when it is ready. */
+  /** Changes that later batches may take only after their peer groups and chains are prepared. */
   toPrepare(nowMs: number, isReady: IsReady): readonly PolicyChange[] {
     return this.#queue.toPrepare(nowMs, isReady);
   }
@@ -141,7 +147,8 @@ export class Admission {
     const lastGoodToo = named.filter(id => this.#quarantine.keepsLastVersion(id));
     if (lastGoodToo.length > 0) return this.#quarantine.isolate(lastGoodToo, reason);
     const suspects = this.#suspects(named, policies);
-    // What of them waits would be taken beside the quarantine, and undone by it when it tries what it knows.
+    // Suspects that still wait are withdrawn from the queue: a batch would take them as well as the quarantine, which
+    // would undo them when it tries a version that it knows.
     const changes = suspects.map(id => this.#queue.withdraw(id) ?? { id, value: policies.get(id) });
     return this.#quarantine.suspect(changes, this.#lastGood, reason, nowMs);
   }

@@ -17,7 +17,7 @@ export interface Pending {
   readonly id: PolicyId;
   readonly sinceMs: number;
   readonly namespace: string;
-  /** What is in force, or on its way. */
+  /** The version in force, or in the batch that is being committed. */
   readonly before: Policy | undefined;
   readonly value: Policy | undefined;
   /** The work to compile and to program both versions, and to look up pods for the change. */
@@ -28,7 +28,7 @@ export interface Pending {
   readonly looksAtMany: boolean;
   /** No version of it has been in force with what it allows. */
   readonly isNew: boolean;
-  /** What this version selects is isolated. */
+  /** The pods that this version selects are isolated already. */
   readonly isIsolated: boolean;
 }
 
@@ -87,7 +87,7 @@ export function isIsolating({ isNew, before }: Pending): boolean {
   return isNew && before !== undefined;
 }
 
-/** What may go ahead of the change: it weighs one entry, whatever the policy weighs. */
+/** The part of a change that may be committed before the rest. It always counts as one entry. */
 export function isolating(pending: Pending): Pending & { readonly value: Policy } {
   const value: Policy = { ...isolated(pending.value!), isolateOnly: 'rules follow' };
   return { ...pending, value, weight: weightOf(value) };
@@ -108,8 +108,9 @@ function weightOfLookUps(pods: number): number {
 }
 
 /**
- * What is programmed for a policy whose rules cannot be programmed: it isolates what it selects and allows nothing. As with
- * parts that cannot be read (failclosed.ts), a rule that accepts matches nothing, and one that denies or passes denies all.
+ * The policy that is programmed in place of one whose rules cannot be: it isolates the pods that it selects and allows
+ * nothing. As with parts that cannot be read (failclosed.ts), a rule that accepts matches nothing, and one that denies
+ * or passes denies all.
  */
 export function isolated(policy: Policy): Policy {
   const { ingress, egress, ...rest } = policy;

@@ -13,7 +13,10 @@ function edit(name: `${string}/${string}`, rules = 1): PolicyChange {
   return { id: value.id, value };
 }
 
-/** Namespaces become crowded as policies are taken in: when a change is noted, nobody knows. */
+/**
+ * A queue in which namespaces become crowded when policies are taken in; when a change is enqueued, that is not known
+ * yet.
+ */
 function queueOf(changes: readonly PolicyChange[], crowded: Set<string>): AdmissionQueue {
   const queue = new AdmissionQueue({ ...NO_ESTIMATE, isOversized: namespace => crowded.has(namespace) });
   for (const [n, change] of changes.entries()) queue.enqueue(change, ingressPolicy('a/before', []), n);

@@ -24,9 +24,9 @@ import { isolated } from './change.ts';
 type Reason = QuarantinedPolicy['reason'];
 
 interface Held {
-  /** What was asked for. */
+  /** The version that the cluster has. */
   wanted: Policy | undefined;
-  /** What is in force instead. */
+  /** The version that is in force instead. */
   readonly fallback: Policy | undefined;
   readonly keepsLastVersion: boolean;
   /** Absent while it is only suspected. */
@@ -43,8 +43,8 @@ const AGAIN: { readonly changed: Backoff; readonly same: Backoff } = {
   same: { firstMs: 30_000, mostMs: 1_800_000 },
 };
 /**
- * Between two tries, however many policies wait for one: after a refusal the kernel is dumped, which everybody waits for;
- * and to prepare a policy that finds no room is work in vain.
+ * Pause between two attempts, for all quarantined policies together: after a refusal the kernel is dumped, and all
+ * commits wait for that; and it is wasted work to prepare a policy that finds no room.
  */
 const PAUSE_MS: Readonly<Record<Reason, number>> = { refused: 500, 'no room': 5_000 };
 
@@ -63,7 +63,7 @@ export class Quarantine {
   /** The batch under way is to show whether the rest is accepted without the suspects. */
   #settling = false;
   readonly #againAtMs: Record<Reason, number> = { refused: 0, 'no room': 0 };
-  /** What the kernel said when it refused the suspects. */
+  /** The kernel's message when it refused the suspects. */
   #refusal = '';
 
   statuses(): QuarantinedPolicy[] {

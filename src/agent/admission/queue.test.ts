@@ -138,7 +138,7 @@ describe('AdmissionQueue', () => {
     desk.note(policy('a/wider', FAIRNESS.turn + 50), 1);
     desk.note(policy('a/narrower', FAIRNESS.turn - 50), 2);
     desk.note(policy('a/new', FAIRNESS.turn), 3);
-    // What is new isolates with the first of them: the rest of it allows.
+    // The first batch isolates the pods of a new policy; its allow rules follow later.
     expect([ids(desk.commit(4)), [...desk.queue.isolating]]).toEqual([
       ['a/narrower'],
       ['NetworkPolicy a/new'],

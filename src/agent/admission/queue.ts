@@ -22,7 +22,7 @@ import { FAIRNESS } from './limits.ts';
 /** Whether a change costs a batch no more than its own text says: what its peers need of the cluster is prepared. */
 export type IsReady = (change: PolicyChange) => boolean;
 
-/** What is known of changes before they are taken in. */
+/** Costs of a change that are known before it is taken from the queue. */
 export interface CostEstimate {
   /** How many pods of the cluster have to be asked for a change, if nothing of it is ready. */
   countLookedAt(change: PolicyChange): number;
@@ -35,14 +35,14 @@ export const NO_ESTIMATE: CostEstimate = { countLookedAt: () => 0, isOversized: 
 const ALL_READY: IsReady = () => true;
 
 /**
- * What tightens may go beyond the budget of commits. Each namespace has a ration of that, so that one that tightens without
- * end waits like everybody else, and does not use up what is there for the others.
+ * Changes that tighten policy may exceed the budget of commits. Each namespace has a ration for that, so that a
+ * namespace that tightens all the time waits like the others and does not use up their share.
  */
 export const RATION: Rate = { burst: 5, perSecond: 3 };
 /** When more namespaces are known, those whose ration is whole are forgotten. */
 const MOST_RATIONS = 1000;
 
-/** Of a namespace one edit in that time may go unready. */
+/** Each namespace may have one edit taken in this time although it is not ready. */
 const OVERDUE: Rate = { burst: 1, perSecond: 1000 / FAIRNESS.overdueMs };
 
 /** The turn of a namespace is forgotten when so many others had theirs since. */
@@ -92,8 +92,8 @@ export class AdmissionQueue {
   }
 
   /**
-   * `before` is the version in force. Edits of one policy become one change, which keeps its place. Answers whether some of
-   * it may be in the next batch, whatever it needs.
+   * `before` is the version in force. Edits of one policy become one change, which keeps its place. Returns whether
+   * some of the change may be in the next batch, apart from the preparation that it needs.
    */
   enqueue({ id, value }: PolicyChange, before: Policy | undefined, nowMs: number, lookedAt = 0): boolean {
     const pending = pendingOf({ id, value }, { before, nowMs, lookedAt, waiting: this.#pending.get(id) });
@@ -106,7 +106,7 @@ export class AdmissionQueue {
     if (this.#pending.size > 0) this.#starting.add(namespace);
   }
 
-  /** What there is to take, and from when on; undefined where nothing waits. */
+  /** The changes that could be taken, and from which time; undefined if no change waits. */
   waiting(nowMs: number): WaitingChange | undefined {
     const changes = [...this.#pending.values()];
     const [oldest] = changes;
@@ -116,7 +116,7 @@ export class AdmissionQueue {
     );
     const atMs = first?.sinceMs ?? Math.max(oldest.sinceMs, this.#largeAtMs);
     const priority = this.#tightening(nowMs).size > 0 ? 'tightening' : 'normal';
-    // What a batch has left behind must not use up what urgent changes have in advance.
+    // Changes that a batch left behind must not use up the advance of urgent changes.
     return { atMs, sinceMs: Math.max(atMs, this.#takenAtMs), priority };
   }
 
@@ -153,9 +153,9 @@ export class AdmissionQueue {
   }
 
   /**
-   * What has to be made ready for later batches. What is ready stays so, and of each other namespace the next change is to
-   * become it: what is in force when it is taken in is what it was made ready for. Of an oversized namespace all changes wait
-   * for their turn, and some of them become ready together.
+   * The changes that are to be prepared for later batches. Prepared changes stay prepared. Each other namespace has its
+   * next change prepared, against the policies that will be in force when it is taken. All changes of an oversized
+   * namespace wait for their turn, and some of them are prepared together.
    */
   toPrepare(nowMs: number, isReady: IsReady): PolicyChange[] {
     if (this.size === 0) return [];
@@ -231,7 +231,10 @@ export class AdmissionQueue {
     return weight <= FAIRNESS.small && !this.#estimate.isOversized(namespace);
   }
 
-  /** Of a change that is large by its own text alone: one that is written again and again may never be ready. */
+  /**
+   * Whether a change that is large by its own text may be taken unprepared: one that is edited again and again might
+   * never be ready.
+   */
   #mayGoUnready(change: Pending, nowMs: number): boolean {
     if (nowMs - change.sinceMs < FAIRNESS.unreadyMs || this.#estimate.isOversized(change.namespace))
       return false;
@@ -239,14 +242,17 @@ export class AdmissionQueue {
     return !change.looksAtMany && !isMany(this.#estimate.countLookedAt(change));
   }
 
-  /** Of an edit that needs much of the cluster: it may never be ready either, and may tighten. */
+  /**
+   * Whether an edit that needs many objects of the cluster may be taken unprepared: it might never be ready, and it may
+   * tighten policy.
+   */
   #isOverdue(change: Pending, nowMs: number): boolean {
     const isDue = nowMs - change.sinceMs > FAIRNESS.overdueMs || (change.tightens && isLate(change, nowMs));
     return change.before !== undefined && isDue && this.#overdue.level(change.namespace, nowMs) >= 1;
   }
 }
 
-/** Of each namespace what it may have in a batch; those that want the least come first. */
+/** The changes that each namespace may have in a batch; namespaces that want the least come first. */
 function ofEveryNamespace<P extends Pending>(small: readonly P[], nowMs: number): P[] {
   const groups = [...Map.groupBy(small, ({ namespace }) => namespace).values()].map(group =>
     ofOneNamespace(group, nowMs),
@@ -283,7 +289,7 @@ function partition<T>(values: Iterable<T>, isFirst: (value: T) => boolean): [T[]
   return [first, second];
 }
 
-/** What has waited for too long, then what tightens, then what came first. */
+/** Order of changes: first those that have waited too long, then those that tighten policy, then the oldest. */
 function precedence(a: Pending, b: Pending, nowMs: number): number {
   return (
     Number(isLate(b, nowMs)) - Number(isLate(a, nowMs)) ||

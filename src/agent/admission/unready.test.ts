@@ -6,7 +6,7 @@ import { FAIRNESS } from './limits.ts';
 import { AdmissionQueue, NO_ESTIMATE } from './queue.ts';
 
 const NOBODY_READY = () => false;
-/** Of a policy of few entries that asks very many pods. */
+/** Cost of a policy that has few entries and selects very many pods. */
 const MANY_PODS = 20_000;
 
 const rules = (count: number) => rulesOfPods('a', count, n => isIn('app', `x${n}`));

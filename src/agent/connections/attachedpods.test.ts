@@ -1,4 +1,7 @@
-/** What attached pods need beside policy denies no open connection; of nodes that come and go tunnels are asked (N72). */
+/**
+ * The rules for attached pods that are not policy deny no open connection, and nodes that come and go affect only
+ * tunnels (N72).
+ */
 import { expect, test } from 'vitest';
 import { nodeEvent, shopPod, shopPolicy } from '../../../test/support/scenarios/shop.ts';
 import { Incremental } from '../../compiler/live/incremental.ts';

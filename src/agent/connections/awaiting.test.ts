@@ -1,4 +1,4 @@
-/** Whose open connections wait for the allowances of a policy that isolates already. */
+/** Which open connections are spared while a policy isolates already and its allow rules are still to come. */
 import { expect, test } from 'vitest';
 import { ingressPolicy, podEvent, policyEvent, tenantPod } from '../../../test/support/agent/tenants.ts';
 import { ClusterState } from '../../model/cluster.ts';

@@ -1,4 +1,4 @@
-/** What the rules say of an open connection, held against the reference semantics. */
+/** Verdicts of the rules on open connections, compared with the reference. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { situationArbitrary } from '../../../test/support/arbitrary/cluster.ts';

@@ -1,7 +1,7 @@
 /**
- * Judges open connections by the rules themselves: a connection is denied where its first packet would be dropped now
- * by the class of a local pod at one of its ends. What that costs depends on the rules that the packet would meet, and
- * not on how many policies, rules and peers they were made from.
+ * Judges open connections by the rules themselves: a connection is denied if the class of a local pod at either end
+ * would drop its first packet now. The cost depends on the rules that this packet would meet, not on the number of
+ * policies, rules and peers from which they were compiled.
  */
 import { podMap } from '../../compiler/base.ts';
 import { INGRESS_CHAIN } from '../../compiler/program.ts';

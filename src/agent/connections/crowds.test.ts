@@ -1,6 +1,7 @@
 /**
- * What commits come to deny in clusters that outgrow every room: sets of peers, maps of local pods and maps of ports
- * that are changed in place, or made anew because they grew, in histories in which the agent starts again.
+ * Which connections a commit denies, in clusters that exceed every size limit of sets: sets of peers, maps of local
+ * pods and maps of ports are changed in place, or recreated because they grew, in histories in which the agent
+ * restarts.
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -136,7 +137,7 @@ test('whatever a commit comes to deny is affected by it, when sets are made anew
         const ops = plan(actual, after);
         const made = new Set(ops.flatMap(op => (op.op === 'addSet' ? [op.set.name] : [])));
         if (ops.some(op => op.op === 'delSet' && made.has(op.set))) tally.remade++;
-        // Whoever has just begun looks at everything.
+        // An agent that has just started scans all connections.
         const affected = before === undefined ? 'all' : affectedAddresses(before, after, ops);
         for (const flow of flowsOf(changes))
           if (passes(actual, flow) && !passes(after, flow)) {

@@ -1,6 +1,7 @@
 /**
- * Rules for open connections: in a set of names is every address that its pod was ever told, ended or not, for a
- * connection outlives the address's time (C41). Before anybody knows what was told, all of it was.
+ * Variant of the rules for judging open connections: the set of a name has every address that a DNS answer ever gave
+ * the pod, expired or not, because a connection may outlive its lease (C41). Until the answers are known, the set has
+ * all addresses.
  */
 
 import type { Address } from '../../model/address.ts';
@@ -18,18 +19,18 @@ import {
   type Table,
 } from '../../nft/ruleset.ts';
 
-/** What is asked of the reader of DNS answers in order to judge open connections. */
+/** What judging open connections needs from the reader of DNS answers. */
 export interface NamesKnown {
   readonly subjects: Subjects;
-  /** Absent until it is known what was told before. */
+  /** Absent until the answers from before the start of the agent are known. */
   readonly cache: DnsCache | undefined;
   /** Settles when there is a cache. Starting may fail and be tried again without end. */
   known(): Promise<void>;
-  /** Until all is known that was told before this call. */
+  /** Resolves when all answers from before this call are known. */
   synced(): Promise<void>;
 }
 
-/** What was told, as far as it is known. */
+/** The DNS answers, as far as they are known. */
 export type NamesInUse = Pick<NamesKnown, 'subjects' | 'cache'>;
 
 export function withKnownNames(ruleset: Ruleset, known: NamesInUse | undefined): Ruleset {

@@ -30,18 +30,18 @@ import { type NamesKnown, withKnownNames } from './knownnames.ts';
 import { ScanQueue, ScanQuota } from './scanqueue.ts';
 import { type AffectedAddresses, addresses, affectedAddresses, allBut, merge } from './tightening.ts';
 
-/** What it needs to know of a commit. */
+/** The parts of a commit that scanning connections needs. */
 export type Programmed = Pick<Committed, 'cluster' | 'ruleset' | 'ops' | 'unknownBefore'> &
   Partial<Pick<Committed, 'isolating'>>;
 
 export interface LiveConnectionsOptions {
   readonly conntrack: Conntrack;
-  /** The node's own, whatever interface has them: what it sends to its pods passes no rule (N43). */
+  /** The node's own addresses, of all interfaces: what the node sends to its pods passes no rule (N43). */
   readonly ownAddresses: () => ReadonlySet<Address>;
   readonly log: Log;
-  /** Whose pods are local. */
+  /** The node whose pods are local. */
   readonly node?: string;
-  /** Of a node that reads the DNS answers to its pods. */
+  /** Present on a node that reads the DNS answers of its pods. */
   readonly names?: NamesKnown;
   /** After which time everything that was scanned is scanned once more. */
   readonly againMs?: number;
@@ -80,7 +80,7 @@ export class LiveConnections {
   /** Scanned before the DNS answers of pods were known. */
   #blind: AffectedAddresses = 'none';
   readonly #timers = new Set<NodeJS.Timeout>();
-  /** What is scanned once more, and until when further addresses join it. */
+  /** The addresses that are scanned once more, and the time until which further ones join that scan. */
   #again: { affected: AffectedAddresses; readonly untilMs: number } = { affected: 'none', untilMs: 0 };
   readonly #awaiting: AwaitingAllowances;
   /** Left out of the scans until now. */
@@ -161,7 +161,7 @@ export class LiveConnections {
     this.#timers.add(timer.unref());
   }
 
-  /** What is denied must not stay open because nothing happens. */
+  /** Scans again after an error: a denied connection must not stay open only because no further event occurs. */
   #retry(error: Error): void {
     if (this.#closed.signal.aborted) return;
     this.#long.hold('all'); // with the next commit, or by ourselves
@@ -233,7 +233,10 @@ export class LiveConnections {
     return { of, count };
   }
 
-  /** What a rule by name might have allowed was left alone, because the DNS answers of pods were not known yet. */
+  /**
+   * Scans connections that a rule by name may have allowed. They were skipped as long as the DNS answers of the pods
+   * were not known.
+   */
   #scanOnceKnown(names: NamesKnown, affected: AffectedAddresses): void {
     if (this.#closed.signal.aborted) return;
     const isWaiting = this.#blind !== 'none';
@@ -296,7 +299,7 @@ function cutText(cut: number, denied: readonly Connection[], cluster: Cluster): 
   return `cut ${cut} ${noun} that policy denies now: ${names}${more}`;
 }
 
-/** Of a few addresses: a map of all would be made for each line. */
+/** Owners of a few addresses; a map of all pods would be rebuilt for each conntrack entry. */
 function ownersOf(cluster: Cluster, addresses: ReadonlySet<Address>): ReadonlyMap<Address, Pod> {
   const owners = [...addresses].map(address => [address, ownerOf(cluster, address)] as const);
   return new Map(owners.filter((entry): entry is [Address, Pod] => entry[1] !== undefined));

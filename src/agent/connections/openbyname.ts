@@ -1,7 +1,7 @@
 /**
- * Connections that were open before this agent, and that only a rule by name can have allowed: nobody knows any more
- * what their pods were told, for an address may have ended while its connections are open (C41). They are left alone
- * for as long as the pod's rules by name are what they were.
+ * Connections that were open before this agent started, and that only a rule by name can have allowed. Which DNS
+ * answers their pods had received is not known, because a lease may end while its connections are open (C41). These
+ * connections are left alone as long as the pod's rules by name do not change.
  */
 
 import { getOrMake } from '../../lib/collections/getormake.ts';
@@ -45,7 +45,7 @@ export interface OpenByName {
   readonly nowMs: number;
 }
 
-/** What has to be known for these connections to be allowed: nothing that allows a new one. */
+/** The DNS records that must be assumed so that these connections are allowed. They allow no new connection. */
 export async function openByName(known: OpenByName): Promise<DnsRecord[]> {
   const { conntrack, ruleset, own, inherited, cache, nowMs } = known;
   if (inherited.pods.length === 0) return [];

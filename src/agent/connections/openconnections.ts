@@ -4,7 +4,7 @@ import { type CountedFlow, FlowCounts } from '../../model/countedflows.ts';
 import type { Flow } from '../../model/flow.ts';
 import type { Conntrack } from '../../nft/conntrack.ts';
 
-/** Of these addresses, at either end. Closes what it reads from. */
+/** The open connections that have one of these addresses at either end. Closes the socket from which it reads. */
 export async function openConnectionsOf(
   conntrack: Pick<Conntrack, 'read' | 'close'>,
   addresses: Iterable<Address>,

@@ -7,7 +7,10 @@ import type { Address } from '../../model/address.ts';
 import type { Flow } from '../../model/flow.ts';
 import { type AffectedAddresses, allBut, merge } from './tightening.ts';
 
-/** What is scanned all the time leaves others half of the time, or this. */
+/**
+ * Longest pause between scans. Continuous scans pause half of the time, so that other work is done, but at most this
+ * long.
+ */
 const LONGEST_REST_MS = 500;
 
 export interface ScanQueueOptions {

@@ -1,7 +1,8 @@
 /**
- * Connections of pods that had an address, or a port of the node, before. The kernel knows them by addresses alone: what
- * they said goes on, accepted before any rule is asked, to whoever comes next. To find them it walks its whole table,
- * some milliseconds even where that is empty: so that is done when somebody leaves, and not when the next one waits.
+ * Flushes connections of pods that had an address, or a port of the node, before. The kernel knows a connection by its
+ * addresses alone: its packets are accepted before any rule and would reach the next pod with the address. Finding
+ * these entries means walking the whole conntrack table, which takes some milliseconds even if it is empty. So it is
+ * done when a pod gives an address up, and not when the next pod waits for it.
  */
 import { sleep } from '../../lib/async/sleep.ts';
 import type { Address } from '../../model/address.ts';
@@ -11,7 +12,7 @@ import type { Log } from '../log.ts';
 
 type Wanted = (flow: Flow) => boolean;
 
-/** Of those who leave within this time the table is walked once. */
+/** Pods that give their addresses up within this time share one walk through the table. */
 const TOGETHER_MS = 20;
 
 export class StaleConntrack {
@@ -85,7 +86,7 @@ export class StaleConntrack {
     this.#conntrack.close();
   }
 
-  /** What could not be forgotten is judged by policy all the same, a little later. */
+  /** If flushing an entry fails, policy still judges the connection, a little later. */
   async #forget(about: readonly Address[] | 'all', wanted: Wanted, whose: string): Promise<void> {
     try {
       const found: Connection[] = [];

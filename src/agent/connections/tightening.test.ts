@@ -1,4 +1,7 @@
-/** What a commit may deny: decided on real rules, by what the incremental engine and plan make of real events. */
+/**
+ * Which connections a commit may deny, decided on real rules: the output of the incremental engine and plan for real
+ * events.
+ */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { comingChanges } from '../../../test/support/agent/replay.ts';
@@ -36,7 +39,7 @@ const CAST = [
   shopPod('shop/api', 'n2', ['10.2.0.2']),
 ];
 
-/** What the last of some changes concerns. */
+/** The addresses that the last of some changes affects. */
 function concern(...changes: readonly (readonly ClusterEvent[])[]): AffectedAddresses {
   const engine = new Incremental('n1');
   let before: Ruleset | undefined;

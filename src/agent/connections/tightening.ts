@@ -94,7 +94,9 @@ function isTighter(name: string, before: Table, after: Table): boolean {
   return !hooksEqual(was, is) || !permitsAtLeast(was.rules, is.rules);
 }
 
-/** What a change of a set may deny: connections of these addresses, and those that one of these chains judges. */
+/**
+ * The connections that a change of a set may deny: those of these addresses, and those that one of these chains judges.
+ */
 interface Tighter {
   readonly addresses: readonly Address[];
   readonly chains: readonly string[];
@@ -237,7 +239,7 @@ function jumpedTo(verdict: NftVerdict | undefined, table: Table): readonly NftRu
   return verdict.kind === 'jump' ? table.chains.get(verdict.chain)?.rules : undefined;
 }
 
-/** What the rules that look up a set do with its members. */
+/** How rules use the members of a set that they look up. */
 type Use = 'allow' | 'deny' | 'both';
 
 export interface Uses {
@@ -249,7 +251,7 @@ export interface Uses {
 
 const NO_USES: Uses = { use: undefined, chains: [] };
 
-/** Of the rules that judge open connections, by the names of sets. */
+/** How the rules that judge open connections use each set, by its name. */
 export function usesOf(table: Table, family: Family): ReadonlyMap<string, Uses> {
   const before = ofTables.get(table.chains);
   if (before !== undefined && haveSameMaps(before.table, table)) {
@@ -354,7 +356,7 @@ interface Exits {
   readonly maps: readonly string[];
 }
 
-/** What has not changed is the same object. */
+/** Cached by object identity: a chain that has not changed is the same object. */
 const exits = new WeakMap<Chain, Exits>();
 const targets = new WeakMap<NftSet, readonly string[]>();
 

@@ -44,7 +44,7 @@ test.each([
   ['guest/visitor -> 10.96.0.80:80', 'deny', 'destination'],
   ['guest/visitor -> guest/svc/alias:80', 'deny', 'destination'],
   ['guest/visitor -> svc/peers:8080', 'allow', ''],
-  ['guest/visitor -> svc/peers:9999', 'deny', ''], // Who dials a headless Service dials its pods.
+  ['guest/visitor -> svc/peers:9999', 'deny', ''], // A headless Service leads to its pods directly.
   ['guest/visitor -> svc/peers:8080/UDP', 'deny', ''],
   // As DNS of the cluster has them: short, of one pod behind a Service, of a pod's address.
   ['guest/visitor -> web.shop:80', 'deny', 'destination'],

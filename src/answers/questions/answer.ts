@@ -1,4 +1,4 @@
-/** What a question about one connection comes to: one verdict, and where it is not the same for all that is meant. */
+/** The answer to a question about one connection: one verdict, or the cases in which it differs. */
 import { type Address, type AddressRange, FAMILIES, FAMILY_NAME, type Family } from '../../model/address.ts';
 import { enforced } from '../../model/audited.ts';
 import type { Cluster } from '../../model/cluster.ts';
@@ -29,7 +29,7 @@ export interface Answer {
   readonly verdict: Verdict;
   /** One sentence: the reason that matters most. */
   readonly reason: string;
-  /** The verdict of each address family that both ends have. */
+  /** The verdict of each address family that both source and destination have. */
   readonly families: Readonly<Partial<Record<Family, Verdict>>>;
   readonly differsBy: readonly Difference[];
   /** The case that the verdict comes from: absent where there is none. */
@@ -136,7 +136,7 @@ function withDoubt(each: JudgedFlow, unheard: string | undefined, { undecided }:
   return unheard === undefined ? each : { ...each, undecided: unheard };
 }
 
-/** A denial that holds whatever DNS answered counts before one that an answer may have lifted. */
+/** A denial that holds for every DNS answer counts before one that an answer may have lifted. */
 function decisiveOf(cases: readonly JudgedFlow[]): JudgedFlow | undefined {
   const denied = cases.filter(({ verdict }) => verdict.verdict === 'deny');
   return (
@@ -168,7 +168,7 @@ export function endHost(text: string): string {
   return text.slice(0, text.length - tail.length).replace(/@[46]$/, '');
 }
 
-/** What audited policies would decide for a connection: each alone, and all together. */
+/** The verdicts that audited policies would have for a connection: each policy alone, and all of them together. */
 const MOST = 10;
 
 /** Sentences; none where no audited policy would change the verdict. */
@@ -220,7 +220,7 @@ function stricter(known: Verdict | undefined, other: Verdict): Verdict {
   return STRICTEST.find(each => each === known || each === other)!;
 }
 
-/** What the verdict depends on: two values give two verdicts, whatever the other properties are. */
+/** The properties on which the verdict depends: two values of one give two verdicts, for any values of the others. */
 function differencesIn(cases: readonly JudgedFlow[]): Difference[] {
   const keys: Record<Difference, (each: JudgedFlow) => unknown> = {
     family: ({ family }) => family,

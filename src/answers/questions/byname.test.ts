@@ -64,7 +64,7 @@ const ask = (to: string, known: Parameters<typeof answer>[0] = shop) => {
 describe('a name, of manifests alone', () => {
   test('is allowed once an answer has brought its address, and the note says so', () => {
     const { verdict, differsBy, notes } = ask('logs.example.org:443');
-    expect(verdict).toBe('deny'); // Of 203.0.113.0/24 an earlier policy denies all.
+    expect(verdict).toBe('deny'); // An earlier policy denies all of 203.0.113.0/24.
     expect(differsBy).toEqual(['family', 'address']);
     expect(ask('logs.example.org@6:443')).toMatchObject({ verdict: 'allow', rule: 'egress[0]' });
     expect(notes).toEqual([

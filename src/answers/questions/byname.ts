@@ -1,6 +1,6 @@
 /**
- * What DNS has to do with a connection: the name by which an address is allowed, and what an answer would change.
- * Manifests have no answers of DNS; the agent of a node knows those that its pods received.
+ * The part of DNS in a connection: the name by which an address is allowed, and what an answer would change. Manifests
+ * have no answers of DNS; the agent of a node knows those that its pods received.
  */
 import { spanText } from '../../lib/text/spantext.ts';
 import { type Address, familyOf } from '../../model/address.ts';
@@ -66,7 +66,10 @@ function domainOf(name: EndpointName, cases: readonly JudgedFlow[]): string | un
   return cases.find(({ to }) => to.endpoint.domain !== undefined)?.to.endpoint.domain;
 }
 
-/** What the agent knows of the question: of its pods, and of the name or the address that they go to. */
+/**
+ * The DNS records that the agent has for the question: those of the source pod, for the name or the address of the
+ * destination.
+ */
 export function resolvedFor(
   { name }: NamedEndpoint,
   sources: readonly ResolvedEndpoint[],

@@ -120,7 +120,10 @@ function serviceName(match: RegExpExecArray | null): ServiceName | undefined {
 
 const SHORT_DOMAIN = /^(?:(?<endpoint>[^.]+)\.)?(?<name>[^.]+)\.(?<namespace>[^.]+)$/;
 
-/** What `api.shop` and `db-0.db.shop` mean in a pod, whose resolver looks below svc.cluster.local first. */
+/**
+ * The Service that `api.shop` or the pod that `db-0.db.shop` names in a pod, whose resolver first appends
+ * svc.cluster.local.
+ */
 export function shortServiceName(domain: string): ServiceName | undefined {
   return serviceName(SHORT_DOMAIN.exec(domain));
 }

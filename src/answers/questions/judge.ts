@@ -48,7 +48,10 @@ export function withNames(text: string, { from, to, flow, fromRange, toRange }: 
   return named;
 }
 
-/** Judges each connection that the question means, in the families that both ends have or in the one asked for. */
+/**
+ * Judges each connection that the question means, in each address family that source and destination share, or in the
+ * one asked for.
+ */
 export function judge(
   { cluster, unknownPods, index }: ClusterView,
   sources: readonly ResolvedEndpoint[],

@@ -1,4 +1,4 @@
-/** What is wrong with rules by name although they can be read. All of it is a warning. */
+/** Warnings about rules by name that can be read, but probably do not do what their author wants. */
 import { type Cluster, isSelectable, namespaceOf } from '../../model/cluster.ts';
 import { patternsOfRule } from '../../model/domainpeers.ts';
 import type { Inventory } from '../../model/inventory.ts';
@@ -157,11 +157,11 @@ function isAllowed(view: ClusterView, from: string, to: string): boolean {
 }
 
 /**
- * Names below which anybody may have one, as far as this short list knows them: it has what is seen in policies, and
- * is no list of public suffixes, which changes every week.
+ * Domains below which anyone can register a name. It is a short list of those seen in policies, not a public suffix
+ * list, which changes every week.
  */
 
-/** Domains in which the name itself, or anybody, decides the address. */
+/** Domains in which the name itself, or anyone who registers it, decides the address. */
 const OF_ANY_ADDRESS = ['duckdns.org', 'dyndns.org', 'nip.io', 'no-ip.org', 'sslip.io', 'xip.io'];
 
 /** Where CoreDNS answers for pods as kubeadm sets it up (`pods insecure`), `10-0-0-1.shop.pod.cluster.local` is 10.0.0.1. */
@@ -231,7 +231,7 @@ const SHARED = [
 
 type SharedName = 'any-address' | 'customers' | 'registry' | 'shared-address';
 
-/** What is to be known of a pattern of `domainNames`; undefined where nothing is. */
+/** The shared domain to which a pattern of `domainNames` belongs; undefined if it belongs to none. */
 function sharedName(pattern: string): SharedName | undefined {
   const below = pattern.startsWith('*.') ? pattern.slice(2) : undefined;
   if (below !== undefined && (OF_ANY_ADDRESS.includes(below) || OF_PODS.test(below))) return 'any-address';

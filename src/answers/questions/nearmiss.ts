@@ -1,4 +1,4 @@
-/** What nearly matched: the rules that would have allowed a connection, had one thing been otherwise. */
+/** Near misses: the rules that would have allowed a connection if one or two things were different. */
 import {
   type Address,
   cidrContains,
@@ -20,7 +20,7 @@ import { viewOf } from '../../semantics/view.ts';
 export interface NearMiss {
   readonly policy: PolicyId;
   readonly rule: string;
-  /** What would have to be otherwise, each in words: `guest/visitor had app=api`. */
+  /** The things that would have to be different, each in words: `guest/visitor had app=api`. */
   readonly needs: readonly string[];
 }
 

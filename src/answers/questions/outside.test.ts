@@ -1,4 +1,7 @@
-/** Who dials an external address of a Service, or a port of a node, is seen as himself or as a node, as kube-proxy leads him. */
+/**
+ * A client that dials an external address of a Service, or a port of a node, is seen with its own address or with that
+ * of a node, depending on how kube-proxy forwards it.
+ */
 import { expect, test } from 'vitest';
 import { clusterView } from '../../../test/support/questions/clusterview.ts';
 import { answer } from './answer.ts';
@@ -45,7 +48,7 @@ test.each([
 });
 
 test.each([
-  // What a pod dials its own node leads: as itself to its own pods, as the node to others.
+  // A pod that dials its own node keeps its address towards pods of this node; pods elsewhere see the node.
   ['guest/visitor', '203.0.113.10:80', ['deny', 'himself deny']],
   ['guest/visitor', '203.0.113.11:80', ['allow', '172.18.0.1 allow']],
   ['guest/visitor', '203.0.113.12:80', ['deny', 'himself deny']],

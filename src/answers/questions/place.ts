@@ -79,7 +79,7 @@ export function podOf({ pod, unassigned }: ResolvedEndpoint): Pod | undefined {
   return pod ?? unassigned?.pod;
 }
 
-/** What the name means in this pod. */
+/** The number of the named port in this pod. */
 export function namedPort(pod: Pod | undefined, name: string, protocol: Protocol): number | undefined {
   return pod?.ports.find(port => port.name === name && port.protocol === protocol)?.port;
 }

@@ -78,7 +78,7 @@ function podNamed(view: ClusterView, key: PodKey): Pod {
   return pod;
 }
 
-/** What else has the name, or a pod of its namespace with one like it. */
+/** A hint for a name that was not found: another object that has it, or a pod of the namespace with a similar name. */
 function meant({ cluster, inventory }: ClusterView, key: PodKey): string {
   const start = key.indexOf('/') + 1;
   const isDeserted = cluster.pods.size + inventory.workloads.size === 0;

@@ -59,7 +59,10 @@ export function freeIn(range: AddressRange, taken: ReadonlySet<Address>): Addres
 
 const cidrs = (...texts: readonly string[]) => texts.map(text => parseCidr(text)!);
 
-/** Addresses that packets of the world have; those that documents use stand for some of them. */
+/**
+ * Addresses that hosts on the internet can have. The ranges reserved for documentation are included, so that examples
+ * work.
+ */
 export const INTERNET: readonly AddressRange[] = without(
   rangesOf(cidrs('0.0.0.0/0', '2000::/3')),
   rangesOf(

@@ -1,4 +1,4 @@
-/** What a destination leads to: itself with its port, or the endpoints of a Service. */
+/** Where a destination leads: to itself with its port, or to the endpoints of a Service. */
 import { type Address, addressToInt, cidrContains, familyOf } from '../../model/address.ts';
 import { addressesOfNode, isSelectable } from '../../model/cluster.ts';
 import type { FlowProtocol } from '../../model/flow.ts';

@@ -81,7 +81,10 @@ function isFirst({ base }: Cidr, address: Address): boolean {
 
 // Answers of DNS to pods of other nodes are not known to this agent, so a denial that they would lift is undecided.
 
-/** `only the agent of n2 knows what shop/api was told`; undefined for pods of this agent, and if the node is not known. */
+/**
+ * `only the agent of n2 knows which DNS answers shop/api received`; undefined for pods of this agent, and if the node
+ * is not known.
+ */
 export function resolvedElsewhere(
   source: ResolvedEndpoint,
   known: DnsSnapshot | undefined,

@@ -39,7 +39,7 @@ export class Cases {
   readonly #ends: FamilyEnds;
   readonly #peers: PeerSets;
   readonly #steps = new Map<Policy, Map<string, readonly JudgedRule[]>>();
-  /** The ends that declare the same ports, by the text of these. */
+  /** The ends that declare the same named ports, by the text of these ports. */
   readonly #byPorts: ReadonlyMap<string, Bits>;
 
   constructor(pool: ConnectionPool, clusterIndex: ClusterIndex, ends: FamilyEnds, peers: PeerSets) {
@@ -161,10 +161,10 @@ function rangeOf({ protocol, port }: ContainerPort): NumberedPort {
   return { kind: 'range', protocol, first: port, last: port };
 }
 
-// What the policies of one subject decide in one direction, for all peers and all connections at once. Peers of whom
-// the rules say the same stay together: a rule splits a group only where it means a part of it.
+// The decisions of the policies of one subject in one direction, for all peers and all connections at once. Peers with
+// the same decisions stay in one group: a rule splits a group only if it selects a part of it.
 //
-//   Admin ──▶ NetworkPolicy ──▶ Baseline ──▶ allow      the first that decides wins, as in semantics/evaluate.ts
+//     Admin ──▶ NetworkPolicy ──▶ Baseline ──▶ allow      the first that decides wins, as in semantics/evaluate.ts
 
 /** A rule, for the peers and connections that it means. */
 interface JudgedRule {
@@ -192,7 +192,7 @@ export interface Decision {
   readonly rule?: string;
 }
 
-/** What no policy decides is allowed. */
+/** The decision for a connection that no policy decides: allowed. */
 export const UNDECIDED: Decision = { verdict: 'allow', tier: 'default', policies: [] };
 
 /** The connections of a group that one rule decides, or that no rule does. */
@@ -208,9 +208,9 @@ export interface JudgedPeers {
 }
 
 interface Open extends JudgedPeers {
-  /** What nothing has decided yet. */
+  /** Connections that no rule has decided yet. */
   readonly open: Connections;
-  /** What a Pass has led past the rest of the tier. */
+  /** Connections for which a Pass skips the rest of the tier. */
   readonly passed: Connections;
 }
 

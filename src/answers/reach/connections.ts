@@ -36,7 +36,7 @@ export class ConnectionPool {
   >;
   readonly none = this.make({ TCP: [], UDP: [], SCTP: [], other: [] });
   readonly all = this.make({ TCP: EVERY_PORT, UDP: EVERY_PORT, SCTP: EVERY_PORT, other: EVERY_OTHER });
-  /** What would lead into a tunnel if it ended at a node (N72). */
+  /** The connections that would be tunnels if their destination were a node (N72). */
   readonly tunnels = this.make({
     TCP: [],
     UDP: singles(TUNNEL_PORTS),

@@ -26,7 +26,10 @@ export interface Exposure {
   readonly cell: Cell;
 }
 
-/** Each representative with its place; the first one is anybody. Those that get no more than anybody are left out. */
+/**
+ * The exposure of each representative; the first one stands for all clients without rules of their own. Representatives
+ * that reach no more than that one are left out.
+ */
 export function exposuresOf(
   reach: Reach,
   places: readonly ReachPlace[],

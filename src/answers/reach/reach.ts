@@ -32,7 +32,7 @@ export function reachOf(cluster: Cluster, options: ReachOptions): Reach {
   return { pool, clusterIndex, families: { ip: family('ip'), ip6: family('ip6') } };
 }
 
-// Who reaches whom over one family: for each pair of ends the exact set of connections that may pass.
+// The reach over one family: for each pair of source and destination the exact set of allowed connections.
 
 /** What the policies on one subject say, by the index of the peer. */
 interface Judgement {

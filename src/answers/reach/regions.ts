@@ -112,7 +112,10 @@ export function addressCount({ addresses }: Region): bigint {
 
 export type Toggles<N extends number | bigint = number> = readonly N[];
 
-/** What holds of a place of the result, by whether it is in `a` and in `b`; must be false of what is in neither. */
+/**
+ * Whether the result of combining two sets keeps a place, by whether the place is in `a` and in `b`; must be false for
+ * a place that is in neither.
+ */
 type Keeps = (inA: boolean, inB: boolean) => boolean;
 
 export const UNION: Keeps = (inA, inB) => inA || inB;
@@ -156,7 +159,7 @@ function byFirst<N extends number | bigint>(a: Range<N>, b: Range<N>): number {
   return a.first < b.first ? -1 : a.first > b.first ? 1 : 0;
 }
 
-/** Both ends included. */
+/** Ranges include their first and their last address. */
 export function toggleRanges<N extends number | bigint>(toggles: Toggles<N>, one: N): Range<N>[] {
   const ranges: Range<N>[] = [];
   for (let i = 0; i + 1 < toggles.length; i += 2)

@@ -1,4 +1,4 @@
-/** What every format shows of a matrix: its connections and their ends. */
+/** The rows that every output format of a matrix shows: its connections with their sources and destinations. */
 
 import { FAMILIES } from '../../model/address.ts';
 import { versioned } from '../schema.ts';

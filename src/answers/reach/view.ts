@@ -36,7 +36,9 @@ import { type Reach, reachOf } from './reach.ts';
 
 export interface EndView {
   readonly kind: 'workload' | 'node' | 'network' | 'domain';
-  /** What is the same to every policy: `Deployment shop/web`, `node1`, `10.0.0.0/8`, `internet`, `*.example.org`. */
+  /**
+   * Members that every policy treats alike: `Deployment shop/web`, `node1`, `10.0.0.0/8`, `internet`, `*.example.org`.
+   */
   readonly members: readonly string[];
   /** Where only some pods of a workload are meant, or some addresses of a node: `2 of 3 pods`, by its name. */
   readonly parts: ReadonlyMap<string, string>;

@@ -1,8 +1,8 @@
 /**
- * The desired state of a cluster as the agent that programmed these rules would compute it. The cluster does not say
- * what becomes of unknown pods, who links pods with their node, by which interfaces and which ports of it, which
- * resolvers are heard, how many denials are named, nor what goes ahead of policies that are to come: that is the agent's to
- * say, and what is programmed is right.
+ * The desired state of a cluster as the agent that programmed these rules would compute it. The cluster does not
+ * determine everything: the treatment of unknown pods, the interfaces and ports that link pods with their node, the
+ * resolvers, the number of denials that are named, and what is committed ahead of policies that wait are options or
+ * decisions of the agent. They are taken from the programmed rules and count as right.
  */
 import { podLinksIn } from '../../compiler/attachedpods.ts';
 import { compile } from '../../compiler/compile.ts';

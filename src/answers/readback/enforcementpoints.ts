@@ -19,7 +19,9 @@ export interface EnforcementPoint {
   readonly verdict: 'allow' | 'deny';
 }
 
-/** Two where both ends are pods; none for an end that is no pod, unless its node denies what comes to itself. */
+/**
+ * Two if source and destination are pods. None for an end that is no pod, unless its node denies connections to itself.
+ */
 export function enforcementPoints(
   cluster: Cluster,
   { from, to }: Flow,
@@ -31,7 +33,7 @@ export function enforcementPoints(
   const { nodeDenyingUnknownPod, nodeOfUnknownPod } = unknownPodFinders(cluster, owners, unknownPods);
   const pointAt = (address: Address, direction: Direction): EnforcementPoint[] => {
     const word = verdict[direction].verdict;
-    // An unknown pod is denied by the rules of its node, whatever else they say about it.
+    // The rules of the node deny an unknown pod, whatever other rules say about its address.
     const unknown = word === 'deny' ? nodeOfUnknownPod(address) : nodeDenyingUnknownPod(address);
     // A node that denies what comes to itself judges too (N72).
     const itself = word === 'deny' && direction === 'ingress' ? nodeWith(address) : undefined;
@@ -53,18 +55,18 @@ export function podLinkFinder(cluster: Cluster, node: string): (address: Address
   };
 }
 
-/** What policy demands of a node's kernel at a hook. */
+/** The verdict that policy demands of a node's kernel at a hook. */
 export function demanded(points: readonly EnforcementPoint[], node: string, hook: Hook): 'accept' | 'drop' {
   const denied = hook !== 'output' && points.some(point => point.node === node && point.verdict === 'deny');
   return denied ? 'drop' : 'accept';
 }
 
 /**
- * What becomes of the connection, as far as it shows on a node whose kernel does `actual`:
+ * The outcome of the connection, as far as the kernel of one node can show it when it does `actual`:
  *
- *   accept, drop      what the kernel does, whatever it should
- *   denied-elsewhere  this node lets it pass, as it should; the other end's denies it
- *   not-judged-here   neither end is a pod of this node: that its kernel accepts it says nothing
+ *     accept, drop      the kernel's verdict, right or wrong
+ *     denied-elsewhere  this node rightly lets it pass; the node of the other pod denies it
+ *     not-judged-here   neither source nor destination is a pod of this node: its accept means nothing
  */
 export type Outcome = 'accept' | 'drop' | 'denied-elsewhere' | 'not-judged-here';
 

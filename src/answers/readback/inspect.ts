@@ -120,7 +120,7 @@ function runsText(numbers: readonly number[]): string {
   return runs.map(({ first, last }) => (first === last ? `${first}` : `${first}-${last}`)).join(', ');
 }
 
-/** What of a rule is no condition. */
+/** Kinds of expressions of a rule that are not conditions. */
 const BESIDE_CONDITION: ReadonlySet<Expr['kind']> = new Set(['verdict', 'counter', 'last']);
 
 /** The condition in words: what nft would write, with sets by what they hold. */
@@ -216,7 +216,7 @@ function namesOf(
 
 // A pod's rules in two families as one list: what both have once, what one alone has under its name.
 
-/** What was read of one pod, family by family. */
+/** The readings of one pod, family by family. */
 interface Readings extends Record<Direction, Partial<Record<Family, DirectionInspection>>> {
   readonly addresses: Record<Family, Set<string>>;
 }
@@ -276,7 +276,7 @@ export interface Inspection {
   /** Whether our tables are there at all. */
   readonly installed: boolean;
   readonly pods: readonly PodInspection[];
-  /** What becomes of addresses of the node's pod networks that no known pod has. */
+  /** The treatment of addresses in the node's pod networks that no known pod has. */
   readonly unknownPods: UnknownPods;
   /** Over both families. */
   readonly totals: { readonly chains: number; readonly sets: number; readonly elements: number };
@@ -325,7 +325,7 @@ export interface RuleInspection {
   readonly lastMatchedMsAgo?: number;
 }
 
-// What the rules of an inspection have matched.
+// The packets that the rules of an inspection have matched.
 
 type Matched = Required<Pick<RuleInspection, 'matched'>> & Pick<RuleInspection, 'lastMatchedMsAgo'>;
 

@@ -1,4 +1,7 @@
-/** What the programmed rules do with a flow, in the words of pods: a walk through them, not through the desired state. */
+/**
+ * The verdict of the programmed rules on a flow, in terms of pods: a walk through these rules, not through the desired
+ * state.
+ */
 
 import { podMap } from '../../compiler/base.ts';
 import { isDenialChain } from '../../compiler/denied.ts';
@@ -42,8 +45,9 @@ export interface Step {
 }
 
 /**
- * `own` are the addresses of the node whose rules these are. `isPodHere` knows its pods as far as anybody but the rules
- * does, which name those alone that policies select: what pods send meets rules that nothing else does.
+ * `own` are the addresses of the node that has these rules. `isPodHere` says whether an address is a pod of this node.
+ * The rules alone do not show that, because they name only pods that policies select, and packets from a pod meet rules
+ * that no other packet meets.
  */
 export function walkKernel(
   ruleset: Ruleset,
@@ -54,11 +58,11 @@ export function walkKernel(
   const family = familyOf(flow.from);
   const hook = hookOf(flow, own);
   const from = endOf(ruleset, flow.from);
-  // Who has another link than the pods of this node stands in none of the maps by name.
+  // A source that is linked with the node differently from its pods is in none of the maps by interface name.
   const byPodLink = hook !== 'output' && (from.pod !== undefined || isPodHere(flow.from));
   const around = byPodLink ? POD_LINK : {};
   const { verdict, hits } = trace(ruleset, family, hook, packet(flow), 'new', around);
-  // What is denied was so before it came to its end, by the step that led there.
+  // A chain of denials only counts and names the packet; the step that led there has decided.
   const deciding = hits.filter(({ chain }) => !isDenialChain(chain));
   const steps = deciding.map(hit => stepOf(ruleset, family, hit));
   return { hook, verdict, from, to: endOf(ruleset, flow.to), steps };

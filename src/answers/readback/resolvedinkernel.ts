@@ -7,7 +7,7 @@ import { clusterEvents } from '../../model/clusterevents.ts';
 import type { NamesPod, NamesSet } from '../../names/subjects.ts';
 import type { Ruleset } from '../../nft/ruleset.ts';
 
-/** Whose sets those are is what the cluster says of the node. */
+/** Which pod a set belongs to follows from the pods that the cluster has on the node. */
 export function resolvedInKernel(ruleset: Ruleset, cluster: Cluster, node: string): Resolved {
   const engine = new Incremental(node, 'allow', 'others', dnsQueueIn(ruleset, 'nft'));
   for (const event of clusterEvents(cluster)) engine.apply(event);

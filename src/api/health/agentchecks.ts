@@ -210,16 +210,16 @@ export function addressOwnersKnown({ contested = [] }: Pick<Ours, 'contested'>):
 
 // The check of what this node's kernel can do.
 
-/** What is known of the kernel. */
+/** Facts about this node's kernel. */
 export interface KernelFacts {
   /** `6.1.0-50-amd64` */
   readonly release: string;
-  /** What it lacks, since which version of Linux it would have it, and what is done instead. */
+  /** The features that the kernel lacks, the version of Linux that has each, and what is done instead. */
   readonly missingFeatures: readonly {
     readonly lacks: string;
     readonly since: string;
     readonly instead: string;
-    /** Somebody is worse off for it, not only slower. */
+    /** Whether the missing feature costs correctness or security, and not only speed. */
     readonly matters: boolean;
   }[];
 }

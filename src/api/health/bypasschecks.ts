@@ -64,7 +64,10 @@ export function sourceRoutes({ sourceRoutes }: Host): Check {
   );
 }
 
-/** What a bridge carries passes by its ports: where we know which pod is behind which, each sends as itself. */
+/**
+ * Packets through a bridge are checked at its ports: if we know the pod behind each port, a pod cannot send with the
+ * address of another.
+ */
 export function podSources(
   { bridges }: Host,
   ours: Ours,
@@ -117,7 +120,7 @@ export function podLinks({ podRoutes }: Pick<Ours, 'podRoutes'>): Check {
   const ways = podRoutes.value;
   if (ways.length === 0) return finding.ok(name, 'no way leads to a pod of this node yet');
   const strange = ways.filter(way => !isPodLink(way));
-  // To a pod that has just ended, and has no link any more, the way is everybody's.
+  // A pod that has just ended has no link any more, so its addresses follow the default route.
   const lasting = strange.length === ways.length ? strange : strange.filter(({ isUplink }) => !isUplink);
   if (lasting.length === 0) return finding.ok(name, "pods' packets come to this node by links of theirs");
   const pods = lasting.flatMap(({ addresses }) => addresses);

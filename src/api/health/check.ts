@@ -4,9 +4,9 @@ export type CheckState = 'ok' | 'warn' | 'fail' | 'unknown';
 export interface Check {
   readonly name: CheckName;
   readonly state: CheckState;
-  /** What was found, in a sentence. */
+  /** The finding, as a sentence. */
   readonly reason: string;
-  /** What to do about it; empty where there is nothing to do. */
+  /** What an administrator can do about it; empty if nothing needs to be done. */
   readonly remedy: string;
 }
 
@@ -44,7 +44,10 @@ export type CheckName = (typeof CHECK_NAMES)[number];
 /** Without these nothing is known to be enforced: anything but ok is not ready. */
 const ESSENTIAL: readonly CheckName[] = ['sources-synced', 'kernel-equals-desired', 'last-commit'];
 
-/** What fails here allows less than policy does, and nothing that policy denies: no reason to keep pods from the node. */
+/**
+ * If one of these checks fails, the node denies connections that policy allows, but allows none that policy denies. So
+ * it is no reason to keep pods off the node.
+ */
 const DENIES_MORE: readonly CheckName[] = ['names'];
 
 /** Ready: nothing fails but what only denies more, and the essential checks could run and are ok. */
@@ -59,7 +62,7 @@ export function whyNotReady(checks: readonly Check[]): Check[] {
   );
 }
 
-/** What every check is made with: the state is the name of the function. */
+/** One function for each state of a finding, named after the state. */
 export const finding = {
   ok: (name: CheckName, reason: string): Check => ({ name, state: 'ok', reason, remedy: '' }),
   warn: (name: CheckName, reason: string, remedy: string): Check => ({ name, state: 'warn', reason, remedy }),

@@ -27,7 +27,7 @@ export interface Health {
   readonly checks: readonly Check[];
 }
 
-/** What the checks are made from. */
+/** The facts on which all checks are based. */
 export interface HealthFacts {
   readonly work: Work;
   readonly host: Host;

@@ -4,7 +4,7 @@ import type { Ours } from '../../kernel/host/facts.ts';
 import { cidrText } from '../../model/address.ts';
 import { type Check, finding } from './check.ts';
 
-/** What becomes of pods that start. */
+/** How pods that start get their rules. */
 export interface PodStarts {
   readonly gate:
     | { readonly kind: 'off' | 'missed'; readonly why: string }

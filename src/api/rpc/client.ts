@@ -44,7 +44,7 @@ export interface FlowsMessage {
   readonly skipped: number;
 }
 
-/** What is denied, in pieces: the facts first. */
+/** The stream of denied connections, in messages; the first has the facts. */
 export interface Drops {
   readonly facts?: DenialsFacts;
   readonly denial?: Denial;

@@ -34,7 +34,7 @@ function framed(body: string, magic = 'cni1', length = Buffer.byteLength(body)):
   return Buffer.concat([Buffer.from(magic), size, Buffer.from(body)]);
 }
 
-/** What comes back for bytes that are sent so many at a time; nothing where the connection is closed. */
+/** The answer to bytes that are sent in pieces of `atOnce`; empty if the connection is closed without one. */
 function ask(bytes: Buffer, atOnce = bytes.length, hangUp = false): Promise<string> {
   return new Promise(resolve => {
     const socket = connect(path);

@@ -32,7 +32,7 @@ class FakeCall extends EventEmitter {
     return numbersOf(this.written);
   }
 
-  /** Of what came before the message that says that all recorded ones did. */
+  /** The ports of the denials that came before the message that ends the recorded ones. */
   get recorded(): number[] {
     const marks = this.written.flatMap(({ ends_recorded }, index) => (ends_recorded ? [index] : []));
     expect(marks).toHaveLength(1);

@@ -50,7 +50,7 @@ async function answer(
   }
 }
 
-/** People ask by curl at a terminal, and a reason names what somebody else has named. */
+/** Reasons contain names that tenants chose, and people read this text with curl at a terminal. */
 function checkLine({ name, state, reason, remedy }: Check): string {
   return printable(`${state.padEnd(7)} ${name}: ${reason}${remedy === '' ? '' : `; ${remedy}`}`);
 }

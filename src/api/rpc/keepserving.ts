@@ -8,7 +8,7 @@ import { sleep } from '../../lib/async/sleep.ts';
 import type { HttpServer } from './listener.ts';
 
 export interface KeepServingOptions {
-  /** What is served there: `health and metrics`. */
+  /** The thing that is served, for the log: `health and metrics`. */
   readonly what: string;
   readonly address: string;
   readonly listen: () => Promise<HttpServer>;

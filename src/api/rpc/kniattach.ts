@@ -87,7 +87,10 @@ async function attach(network: PodNetwork, request: AttachInterfaceRequest) {
   return { ipconfigs: { [attached.interface]: ipConfig(attached) }, extradata };
 }
 
-/** What the kubelet adds for itself is no label of the pod. A runtime that sends none may have left them out. */
+/**
+ * The kubelet adds labels for its own use, which are not labels of the pod. A runtime that sends no labels may have
+ * left them out.
+ */
 function podLabels(labels: Extradata): { labels?: Extradata } {
   const own = Object.entries(labels).filter(([key]) => !key.startsWith('io.kubernetes.pod.'));
   return own.length === 0 ? {} : { labels: Object.fromEntries(own) };
@@ -124,7 +127,7 @@ function refuse(error: Error): never {
   throw new NetworkError('invalid', error.message, error);
 }
 
-/** What a pod has, by the names of its interfaces. */
+/** The interfaces of a pod, by name. */
 export async function interfacesOf(network: PodNetwork, pod: PodKey) {
   const found = await network.attachmentsOf(pod);
   const complete = found.filter(({ addresses }) => addresses.length > 0);

@@ -1,4 +1,4 @@
-/** An HTTP server with limits against slow callers: whatever reaches its address may connect. */
+/** An HTTP server with limits against slow clients: anything that can reach its address may connect. */
 import type { Server, ServerOptions } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 
@@ -27,7 +27,8 @@ export async function listenHttp(
   isWelcome: (caller: Socket) => boolean = () => true,
 ): Promise<HttpServer> {
   const { host, port } = parseListenAddress(address);
-  // A connection is for one request: more of them on end would count for nobody, and hold up everybody.
+  // One request for each connection: limits count connections, so further requests on one would not be counted, and
+  // they would delay other clients.
   server.maxRequestsPerSocket = 1;
   server.prependListener('request', ({ socket }, response) => {
     response.once('finish', () => socket.destroySoon());
@@ -66,7 +67,8 @@ function admit(caller: Socket, connections: Set<Socket>, { patienceMs, mostConne
   if (connections.size >= mostConnections) oldest!.destroy();
   connections.add(caller);
   caller.once('close', () => connections.delete(caller));
-  caller.setTimeout(patienceMs, () => caller.destroy()); // who says nothing at all has no request to be late with
+  // A client that sends nothing has begun no request, so the request timeout does not apply to it.
+  caller.setTimeout(patienceMs, () => caller.destroy());
 }
 
 /** `host:port`; an IPv6 address is in brackets. Throws RangeError. */

@@ -1,4 +1,4 @@
-/** What Prometheus scrapes: base units, counters that end in _total. */
+/** The metrics for Prometheus, in base units; counters end in _total. */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { AgentStatus } from '../../agent/status.ts';
 import type { DenialsFacts } from '../health/agentchecks.ts';
@@ -198,7 +198,7 @@ function addProcess(registry: Registry): void {
   });
 }
 
-/** What of audited policies Prometheus scrapes: of those that are judged, which are bounded in number. */
+/** Metrics of audited policies: only of those that are judged, because their number is bounded. */
 function addAudits(registry: Registry, { audits }: AgentView): void {
   new Gauge({
     name: 'sluice_audited_connections',
@@ -221,7 +221,7 @@ function addAudits(registry: Registry, { audits }: AgentView): void {
   );
 }
 
-/** What of denied connections Prometheus scrapes. */
+/** Metrics of denied connections. */
 function addDenials(registry: Registry, { denials }: AgentView): void {
   const counter = (name: string, help: string, count: (facts: DenialsFacts) => number) =>
     addCounter(registry, `sluice_${name}`, help, async () => count(await denials.facts()));

@@ -1,4 +1,4 @@
-/** What is read of the machine for the sockets, the probes and the metrics: health, and open connections. */
+/** Facts that sockets, probes and metrics read from the machine: health, and open connections. */
 import { openConnectionsOf } from '../../agent/connections/openconnections.ts';
 import type { StatusKeeper } from '../../agent/status.ts';
 import type { Host, Openers, Ours, PodRoute, Reading } from '../../kernel/host/facts.ts';
@@ -120,8 +120,8 @@ function contestedText({ address, pods: [owner, ...others] }: ContestedAddress):
 const OPENERS_FRESH_MS = 30_000;
 
 /**
- * What the last reading found, for as long as the table is nearly full; a new one begins where that is too old. Nobody
- * waits for it: a probe has less time than reading takes on a node with many connections.
+ * The result of the last reading, as long as the table is nearly full. If it is too old, a new reading begins. Callers
+ * do not wait for that: on a node with many connections, reading takes longer than a probe may take.
  */
 export function latestOpeners(
   read: () => Promise<Reading<Openers>>,

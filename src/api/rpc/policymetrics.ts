@@ -1,4 +1,4 @@
-/** What the rules of each policy have matched, for Prometheus. */
+/** The packets that the rules of each policy have matched, for Prometheus. */
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { type PolicySample, PolicySeries } from './policyseries.ts';
 import { addCounter } from './risingcounter.ts';

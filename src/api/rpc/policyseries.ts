@@ -1,9 +1,10 @@
 /**
- * What the rules of each policy have matched, as series: with as many labels as somebody can look at. A policy that is in
- * force has a series of its own as long as there is room; where there is none, those that are gone make some, and then
- * those of the namespaces that have most. Of a namespace those that have one keep it, then the names in order: after a
- * restart it is the same policies, as long as none came or went between. What all others matched is one series, which takes
- * in what is new of theirs and gives nothing back: a series never falls because a policy came into it or left it.
+ * The packets that the rules of each policy have matched, as a bounded number of series. A policy in force has its own
+ * series as long as there is room. If there is none, room is made by series of policies that are gone, and then by
+ * series of the namespaces that have most. Within a namespace, policies keep the series that they have, and others get
+ * one in the order of their names: so after a restart the same policies have one, unless policies were added or
+ * deleted. All other policies share one series, to which only increases are added: it never falls when a policy joins
+ * or leaves it.
  */
 import { COMMENT_BYTES } from '../../compiler/names.ts';
 import { firstOfEach } from '../../lib/fairness/firstofeach.ts';

@@ -158,7 +158,7 @@ test('a caller that never begins TLS does not keep the server from its end', asy
   socket.destroy();
 });
 
-/** Who comes too often has to come again. */
+/** A client that comes too often is refused and has to retry. */
 const shown = () => vi.waitFor(fingerprint, PATIENT);
 
 function fingerprint(): Promise<string> {

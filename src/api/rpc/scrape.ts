@@ -34,12 +34,13 @@ export interface ScrapeOptions extends ScrapeFiles {
 }
 
 const RENEW_MS = 60_000;
-/** What is shorter can be guessed. */
+/** A shorter token could be guessed. */
 const LEAST_TOKEN = 16;
 
 /**
- * How often connections may begin, of which TLS makes each cost a millisecond: a Prometheus begins one a scrape. Each is for one
- * request: requests of one connection that nobody counts would cost as much, with and without the token.
+ * How often a client may connect: TLS makes each connection cost a millisecond. Prometheus opens one for each scrape.
+ * Each connection serves one request: further requests on it would cost as much and would not be counted, with or
+ * without the token.
  */
 const EACH_CALLER = { perSecond: 1, burst: 10 };
 const ALL_CALLERS = { perSecond: 10, burst: 40 };
@@ -49,7 +50,7 @@ const MOST_CALLERS = 256;
 export async function serveScrape(options: ScrapeOptions): Promise<HttpServer> {
   const { address, tlsDir, tokenFile, metrics, limits = HTTP_LIMITS } = options;
   const pair = await readPair(tlsDir);
-  await readToken(tokenFile); // of which the first caller should not be the first to hear
+  await readToken(tokenFile); // so that a token that cannot be read is reported at the start, not to the first client
   const tls = { ...pair, minVersion: 'TLSv1.2', handshakeTimeout: limits.patienceMs } as const;
   const server = createServer({ ...timeouts(limits), ...tls }, (request, response) => {
     answer(request, response, tokenFile, metrics).catch(error => fail(error as Error, response, options));
@@ -82,7 +83,7 @@ async function answer(
   return sendText(response, 200, await metrics.metrics(), metrics.contentType);
 }
 
-/** What is wrong here is for the log: callers learn nothing of files. */
+/** Errors here are for the log: clients must learn nothing about files. */
 function fail(error: Error, response: ServerResponse, { address, log }: ScrapeOptions): void {
   log.error({}, `no metrics for a scrape on ${address}: ${error.message}`);
   if (!response.headersSent) sendText(response, 500, 'the log of the agent says why there are no metrics\n');

@@ -80,7 +80,7 @@ async function servingOf(view: AgentView): Promise<Serving> {
   return (await view.health()).ready ? 'SERVING' : 'NOT_SERVING';
 }
 
-/** Tells the state at once, then every change of it, until the caller hangs up. */
+/** Sends the state at once, then every change of it, until the client disconnects. */
 function watch(
   call: ServerWritableStream<Request, { status: Serving }>,
   view: AgentView,

@@ -1,4 +1,4 @@
-/** What is in the place of a socket when an agent comes, and an agent that can have none. */
+/** What an agent does with a file that it finds in the place of its socket, and where it cannot create one. */
 import {
   existsSync,
   mkdirSync,

@@ -1,6 +1,6 @@
 /**
- * What the sockets, the probes and the metrics read of an agent: its parts, under the names that they have in
- * daemon/pipeline.ts, and what is read of the machine (daemon/serve/view.ts).
+ * The agent as sockets, probes and metrics see it: its parts, under the names that they have in daemon/pipeline.ts, and
+ * facts of the machine (nodeview.ts).
  */
 import type { Agent } from '../../agent/agent.ts';
 import type { StatusKeeper } from '../../agent/status.ts';
@@ -42,12 +42,12 @@ interface DenialsView {
   follow(follower: (denial: Denial) => void): () => void;
 }
 
-/** What the rules of policy have counted, where they count. */
+/** The counters of policy rules, on an agent that counts. */
 export interface CountsView {
   read(): Promise<CountsTotals>;
 }
 
-/** What rules of the same policies that do the same have matched. */
+/** The count of all rules of the same policies with the same action. */
 export interface CountedTotal {
   readonly direction: Direction;
   readonly action: 'accept' | 'drop' | 'pass';
@@ -63,13 +63,13 @@ interface CountsTotals {
   readonly unreadChains: number;
 }
 
-/** What audited policies would have made of the connections of this node. */
+/** The verdicts that audited policies would have had on the connections of this node. */
 export interface AuditsView {
   readonly totals: readonly AuditTotal[];
   readonly unjudged: number;
 }
 
-/** What never changes. */
+/** Facts that never change while the agent runs. */
 export interface Identity {
   /** `net:[4026531840]`. */
   readonly networkNamespace: string;
@@ -77,7 +77,7 @@ export interface Identity {
   readonly cutsConnections: boolean;
 }
 
-/** What is read of the machine on request. */
+/** Facts that are read from the machine on request. */
 export interface NodeView {
   readonly identity: Identity;
   health(): Promise<Health>;

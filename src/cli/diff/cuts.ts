@@ -20,9 +20,9 @@ export interface Cuts {
   /** Open now, by the node's agent; else read from a file. */
   readonly isOpenNow: boolean;
   readonly cuts: readonly Cut[];
-  /** Connections that the old policies deny already, as far as anybody can say here: a name's are known to the node alone. */
+  /** Connections that the old policies deny already, as far as is known here: names are known to the node alone. */
   readonly deniedBefore: number;
-  /** What the recording lacks. */
+  /** Notes on what the recording lacks. */
   readonly notes: readonly string[];
 }
 
@@ -58,7 +58,10 @@ export function cutsOf(
   return { isOpenNow, cuts, deniedBefore, notes: [] };
 }
 
-/** Judges each recorded flow with its ends as they were; what was denied then is not cut. */
+/**
+ * Judges each recorded flow with its source and destination as they were then; a flow that was denied then does not
+ * count as cut.
+ */
 export function cutsOfRecording(
   recording: Recording,
   old: Cluster,

@@ -42,7 +42,7 @@ export type DiffOptions = SideOptions & {
   readonly unknownPods?: UnknownPods;
   /** A file of connections, `-`, or `@agent`; where the old side is the agent's, those that are open now. */
   readonly connections?: string;
-  /** What `sluice record` wrote. */
+  /** The files that `sluice record` wrote. */
   readonly recorded?: readonly string[];
 };
 

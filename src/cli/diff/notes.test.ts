@@ -1,4 +1,4 @@
-/** What `sluice diff` says beside its answer. */
+/** The notes that `sluice diff` prints beside its answer. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

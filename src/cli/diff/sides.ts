@@ -13,7 +13,7 @@ export type SideOptions = Pick<
   SourceOptions,
   'kubeconfig' | 'context' | 'socket' | 'namespace' | 'allNamespaces' | 'selector'
 > & {
-  /** What both sides have, unless they have their own object of the name. */
+  /** Objects for both sides. An object of a side replaces one of these with the same name. */
   readonly with?: readonly string[];
 };
 
@@ -23,7 +23,7 @@ export interface Sides {
   readonly unknownPods: State['unknownPods'];
   /** The namespaces of both sides and of `--with`; absent if the caller may not list them. */
   readonly namespaces?: readonly string[];
-  /** What a comparison lacks, of either side or of what both have. */
+  /** Notes on what either side, or the objects for both, lack. */
   readonly notes: readonly string[];
 }
 

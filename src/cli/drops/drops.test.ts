@@ -1,4 +1,4 @@
-/** What `sluice drops` says where a reader would wait, or parse, in vain. */
+/** The messages of `sluice drops` where a reader would otherwise wait, or a program parse, without success. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type DenialsFacts, NO_DENIALS } from '../../api/health/agentchecks.ts';
 import type { Address } from '../../model/address.ts';

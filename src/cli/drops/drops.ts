@@ -64,7 +64,10 @@ async function askHere(socket: string, options: DropsOptions): Promise<void> {
   });
 }
 
-/** What is missing, at once where nothing comes behind the list: on standard error, so that data stays data. */
+/**
+ * Warns of missing denials on standard error, so that standard output has data only. Without --follow it does so at
+ * once.
+ */
 function warn(facts: DenialsFacts | undefined, { follow, output }: DropsOptions): void {
   if (facts === undefined || !(follow || isData(output))) return;
   for (const line of missing(facts)) writeNote(line);

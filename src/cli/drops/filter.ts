@@ -6,9 +6,12 @@ import { isCalledAnywhere } from '../../model/policyname.ts';
 import { type Denial, type DenialEnd, deniersOf } from '../../observe/denials/denial.ts';
 
 export interface EndFilter {
-  /** The namespace of one of the ends. */
+  /** The namespace of the source or of the destination. */
   readonly namespace?: string;
-  /** `web`, `shop/web`: one of the ends; a name alone is of any namespace, or of the one that is asked for. */
+  /**
+   * `web`, `shop/web`: the pod that is source or destination; a name alone is of any namespace, or of the one that -n
+   * names.
+   */
   readonly pod?: string;
 }
 
@@ -39,7 +42,9 @@ function isPod(pod: string, asked: string, namespace: string | undefined): boole
 
 type Known = Pick<Awaited<ReturnType<AgentClient['state']>>[number], 'type' | 'key'>;
 
-/** `pod shop/wbe`, `policy cnp:x`; nothing where the agent cannot tell. */
+/**
+ * The parts of the filter that the agent does not know: `pod shop/wbe`, `policy cnp:x`. Empty if the agent cannot say.
+ */
 export async function unknownOf(agent: Pick<AgentClient, 'state'>, filter: DropFilter): Promise<string[]> {
   const { namespace, pod, policy } = filter;
   if ((namespace ?? pod ?? policy) === undefined) return [];

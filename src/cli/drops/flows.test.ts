@@ -1,4 +1,4 @@
-/** What `sluice flows --follow` says where Ctrl-C ends it. */
+/** The messages of `sluice flows --follow` when Ctrl-C ends it. */
 import { afterEach, expect, test, vi } from 'vitest';
 import type { Address } from '../../model/address.ts';
 import type { SeenFlow } from '../../observe/flows/seenflow.ts';

@@ -124,7 +124,7 @@ class LostNotes {
     if (this.#timer === undefined && this.#lost + this.#skipped > 0) this.say();
   }
 
-  /** What has not been reported yet. */
+  /** Prints the losses that were not reported yet. */
   say(): void {
     const [lost, skipped] = [this.#lost, this.#skipped];
     [this.#lost, this.#skipped] = [0, 0];

@@ -42,7 +42,7 @@ export function denialObject({ number, atMs, lastMs, cause, ...rest }: Denial): 
 
 // The summary of denials: how many there were, how many of them are named, and why not all.
 
-/** What is behind the list: how much of what was denied it is. */
+/** The lines below the list: which part of all denied connections the list shows. */
 export function summaryLines(
   facts: DenialsFacts | undefined,
   shown: number,
@@ -59,7 +59,7 @@ export function summaryLines(
   ];
 }
 
-/** What nothing is found of, since the agent does not know it. */
+/** The message for parts of a filter that the agent does not know. */
 export function unknownText(unknown: readonly string[]): string {
   return unknown.length === 0 ? '' : `, and the agent knows no ${unknown.join(' and no ')}`;
 }

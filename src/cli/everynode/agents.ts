@@ -32,7 +32,7 @@ export interface Agents {
   run(pod: AgentPod, words: readonly string[], heard: AgentOutput, until: Until): Promise<string | undefined>;
 }
 
-/** What the caller may not do, in a sentence. */
+/** The right that the caller lacks, as a sentence. */
 export class MissingRight extends Error {
   override readonly name = 'MissingRight';
 }
@@ -52,7 +52,7 @@ export const STOP = '\n';
 export function serveRemote(onFinish: () => void = () => undefined): void {
   const end = () => process.exit(0);
   process.stdin.on('data', onFinish).on('end', end).on('close', end).on('error', end).resume();
-  // What it waits for is the command's work, and not this.
+  // Standard input must not keep this process alive: it ends when the command's work is done.
   (process.stdin as Partial<Pick<Socket, 'unref'>>).unref?.();
   setInterval(heartbeat, HEARTBEAT_MS).unref();
 }

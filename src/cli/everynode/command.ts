@@ -28,8 +28,8 @@ export async function socketOf(options: WhereOptions): Promise<string | undefine
 }
 
 /**
- * `words` are options as the agents' own command takes them; `ifNothing` is asked with them where no node has told of
- * anything. Throws CommandError where the cluster cannot be asked.
+ * `words` are options as the agents' own command takes them; `ifNothing` is called with them if no node has sent
+ * anything. Throws CommandError if the cluster cannot be asked.
  */
 export async function askCluster(
   command: 'drops' | 'flows',

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { type AgentOutput, type AgentPod, type Agents, MissingRight, type Until } from './agents.ts';
 import { askEveryNode } from './everynode.ts';
 
-/** Agents that a test makes come, go and tell. */
+/** Agents under control of a test: they come, go and send lines. */
 class Cluster implements Agents {
   readonly pods = new Map<string, AgentPod>();
   readonly told = new Map<string, { heard: AgentOutput; end: (why?: string) => void }>();
@@ -12,7 +12,7 @@ class Cluster implements Agents {
   /** The node of each attempt to run something, in order. */
   readonly attempts: string[] = [];
   right = true;
-  /** Of these the caller may not run anything. */
+  /** The agents in which the caller may run no command. */
   readonly forbidden = new Set<string>();
   /** A first sign of life, behind all that is recorded. */
   beats = true;
@@ -271,7 +271,7 @@ test('what nodes have recorded goes before what comes, whoever tells of it first
   cluster.told.get('n1')!.heard.line('');
   cluster.tell('n1', 9);
   cluster.tell('n2', 3);
-  // Longer than lines are held for once all have told what they have recorded.
+  // Longer than lines are held back once all agents have sent their recorded ones.
   await vi.advanceTimersByTimeAsync(200);
   expect(shown).toEqual([]);
   cluster.tell('n2', 1);

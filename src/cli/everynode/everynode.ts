@@ -80,9 +80,9 @@ class KnownReports {
 }
 
 /**
- * What nodes tell in one order of time, although a node's clock may be ahead: nothing is told before it happens, so a clock
- * that says otherwise is ahead by at least that, and what its node tells is put where it came. A clock that is behind shows
- * in nothing, and puts lines nowhere but late.
+ * Puts the reports of all nodes into one order of time, although the clock of a node may be ahead. No report can arrive
+ * before its event happens, so a clock that says otherwise is ahead by at least the difference, and the reports of its
+ * node are put at the time of their arrival. A clock that is behind cannot be detected; its lines only appear late.
  */
 export class NodeClocks {
   readonly #note: (text: string) => void;
@@ -159,7 +159,7 @@ export class Reorder<T extends Timed> {
     this.#notBeforeMs = 0;
   }
 
-  /** What need not wait any longer, the earliest first. */
+  /** The lines that need not be held back any longer, the earliest first. */
   due(nowMs: number): T[] {
     const isFull = this.#held.length > this.#options.most || this.#size > this.#options.mostSize;
     if (this.#held.length === 0 || (nowMs < this.#notBeforeMs && !isFull)) return [];

@@ -228,7 +228,7 @@ class Asking {
   }
 }
 
-// What an agent writes to its standard error, within limits: no node fills the terminal that others are read on.
+// The agent's standard error, within limits, so that one node cannot fill the terminal on which others are read.
 
 /** Above what an agent writes: at most two lines a second about losses, and everything else once. */
 const RATE: Rate = { burst: 20, perSecond: 4 };

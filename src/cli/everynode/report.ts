@@ -1,4 +1,4 @@
-/** What `sluice drops -o json` and `sluice flows -o json` print in the pod of an agent, read again elsewhere. */
+/** Reads the JSON that `sluice drops -o json` and `sluice flows -o json` print in an agent's pod. */
 import type { Denial } from '../../observe/denials/denial.ts';
 import type { SeenFlow } from '../../observe/flows/seenflow.ts';
 import { denialLine, flowLine } from '../drops/text.ts';
@@ -40,7 +40,7 @@ export function reportOf(node: string, line: string): NodeReport | undefined {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What is read of it here; all else may be of any type. */
+/** The fields that are read here; all others may have any type. */
 type Known = Fields & {
   readonly kind: keyof typeof TEXTS;
   readonly time: string;

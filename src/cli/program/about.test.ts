@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { NodeActions } from './nodeactions.ts';
 import { makeProgram } from './program.ts';
 
-/** What `sluice help …` prints, and how it ends. */
+/** The output and the exit code of `sluice help …`. */
 async function help(...words: string[]) {
   const said = { out: '', err: '' };
   const program = makeProgram({} as NodeActions);

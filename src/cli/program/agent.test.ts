@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { NodeActions } from './nodeactions.ts';
 import { makeProgram } from './program.ts';
 
-/** What the agent is started with. */
+/** The options with which the agent would be started. */
 async function typed(...words: string[]): Promise<{ readonly logLevel?: string } | undefined> {
   let started: { readonly logLevel?: string } | undefined;
   const agent = async (options: { readonly logLevel?: string }) => {

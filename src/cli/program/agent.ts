@@ -195,7 +195,7 @@ function seconds(text: string): number {
 }
 
 function count(text: string): number {
-  // What is empty is no 0: a variable that is not set would switch them off.
+  // An empty value is not 0: otherwise an unset variable would switch naming off.
   if (!/^\d{1,5}$/.test(text) || Number(text) > 10_000)
     throw new InvalidArgumentError('It is not a number from 0 to 10000.');
   return Number(text);

@@ -154,7 +154,7 @@ function addUninstall(sluice: Command, actions: NodeActions): void {
     .action(actions.uninstall);
 }
 
-/** What the API server takes for one: what it does not is a path of another kind of object. */
+/** Accepts names that the API server accepts: any other text could be the path of another kind of object. */
 function namespace(text: string): string {
   if (!/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(text))
     throw new InvalidArgumentError('It is not a name of a namespace.');

@@ -1,4 +1,4 @@
-/** What the commands of a node do: only a build with all its libraries can. */
+/** Actions of the commands of a node. Only a build with all libraries has them. */
 // biome-ignore lint/suspicious/noExplicitAny: commander hands arguments and options over as it read them
 type Action = (...args: any[]) => Promise<void>;
 

@@ -95,7 +95,7 @@ function withClusters(command: Command): Command {
     );
 }
 
-/** What an answer is about. */
+/** Options that limit what an answer is about. */
 export function withScope(command: Command): Command {
   return command
     .option(

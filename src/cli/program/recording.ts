@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import type { NodeActions } from './nodeactions.ts';
 import { collect, duration, output, unknownPodsOption, withAgents, withSources } from './options.ts';
 
-/** What was, and what policies would have made of it. */
+/** The commands about recorded connections: which there were, and how policies would have judged them. */
 export function addRecording(sluice: Command, actions: NodeActions): void {
   addRecord(sluice, actions);
   addReplay(sluice);

@@ -17,7 +17,7 @@ const HEADER = {
 const pod = (name: string, node: string) => ({ namespace: 'shop', name, node, labels: { app: name } });
 const FLOW = { from: 0, to: 1, protocol: 'TCP', was: 'allow', firstMs: 1, lastMs: 2 };
 
-/** A part as the node of one end tells it. */
+/** A part of a recording, as the node of the source or of the destination sends it. */
 function part(port: number, seen: { egress: number; ingress: number }, ...more: object[]): string {
   const ends = [
     { end: { address: '10.0.0.1', pod: pod('web', 'n1') } },

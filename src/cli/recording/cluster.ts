@@ -64,7 +64,10 @@ export class NodeParts {
     return this.#hasMissed;
   }
 
-  /** What is wrong with the line: then nothing of its part is taken any more; of one without measure what came before. */
+  /**
+   * Returns what is wrong with the line. Then the rest of its part is ignored; if the part was too large, the lines
+   * before it still count.
+   */
   take(node: string, line: string): string | undefined {
     if (this.#full.has(node)) {
       if (line.startsWith(END)) this.#full.delete(node);
@@ -107,8 +110,8 @@ export class NodeParts {
   }
 
   /**
-   * A part counts as recorded on this node and by our clock, whatever it says. A node that sends more than it may counts
-   * as missed.
+   * A part counts as recorded on this node and at our time, whatever it says itself. A node that sends more than it may
+   * counts as missed.
    */
   #merge(node: string, reader: RecordingReader): void {
     const { isCut: _, ...recording } = reader.recording();

@@ -18,7 +18,7 @@ import { askAgent } from '../sources/askagent.ts';
 export interface CollectOptions {
   /** Absent: only what is known now. */
   readonly end?: AbortSignal;
-  /** Hears of each part: now and then, and at the end. */
+  /** Called with each part: from time to time, and at the end. */
   readonly take: (part: Recording) => void;
 }
 
@@ -99,7 +99,7 @@ export class RecordingCollector {
     for (const denial of denials) this.#note(ofDenial(denial, this.#podOf));
   }
 
-  /** What there was since the part before. */
+  /** The connections since the part before. */
   async part(): Promise<Recording> {
     this.#cluster = await clusterOf(this.#agent);
     const [recorder, lost, fromMs, toMs] = [this.#recorder, this.#lost, this.#fromMs, Date.now()];

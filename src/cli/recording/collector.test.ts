@@ -1,4 +1,7 @@
-/** A recording judges connections by what their ends were when they were made, whatever was looked up before or later. */
+/**
+ * A recording judges connections by the pods that had the addresses when they were made, whatever was looked up before
+ * or later.
+ */
 import { beforeEach, expect, test, vi } from 'vitest';
 import { address } from '../../../bench/lab/topology.ts';
 import { nodeEvent, shopPod, shopPolicy } from '../../../test/support/scenarios/shop.ts';
@@ -45,7 +48,7 @@ const agent = {
   connections: async () => [],
 } as Partial<AgentClient> as AgentClient;
 
-/** As the agent tells of it, over the wire. */
+/** A new connection as the agent sends it over the wire. */
 function connects(from: string, to: string, port: number): FlowsMessage {
   const flow = { from: address(from), to: address(to), protocol: 'TCP', port } as const;
   const seen = { number: ++number, atMs: Date.now(), ...new Namer(view).name({ flow })! };

@@ -42,7 +42,7 @@ export function lacksNothing(recording: Recording): boolean {
   return recordingLacks(recording).length === 0;
 }
 
-/** What is missing in the recording. */
+/** Notes on what the recording lacks. */
 export function recordingLacks({ missedOn = [], lost, leftOut, isCut }: Recording): string[] {
   const most = [...leftOut].sort(([, a], [, b]) => b - a);
   const shown = most.slice(0, MOST_NAMED).map(([name, count]) => `${count} of ${name || 'no namespace'}`);

@@ -24,7 +24,7 @@ export interface RecordOptions extends WhereOptions {
 
 const WRITE_MS = 60_000;
 
-/** What there was is written once a minute, and at the end, which SIGINT brings too. */
+/** The file is written once a minute, and at the end, also when SIGINT ends the command. */
 export async function recordCommand(file: string, options: RecordOptions): Promise<void> {
   const socket = await socketOf(options);
   if (options.remote) return recordForPrompt(socket!);

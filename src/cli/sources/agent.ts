@@ -38,7 +38,7 @@ export async function readDumped(file: string): Promise<KnownCluster> {
   return { ...withKnown(clusterFrom(state), known), unknownPods: unknownPodsOf(status.denies_unknown_pods) };
 }
 
-/** What holds now, and of these addresses also what held. */
+/** The DNS records that hold now, and for these addresses also those that have ended. */
 export async function knownOf(agent: AgentClient, addresses: readonly Address[] = []): Promise<DnsSnapshot> {
   const held = await Promise.all(addresses.map(address => agent.names(address)));
   return knownFrom([...held.flat(), ...(await agent.names())], Date.now());
@@ -60,7 +60,10 @@ export function unknownPodsOf(denied: boolean): UnknownPods {
   return denied ? 'deny' : 'allow';
 }
 
-/** What the interfaces of this network namespace have is the node itself, a bridge's address of the pod network too. */
+/**
+ * Addresses of the interfaces of this network namespace are the node itself, also the address that a bridge has in the
+ * pod network.
+ */
 export function addInterfaces(cluster: ClusterState, name: string): void {
   const node = cluster.nodes.get(name);
   if (node === undefined) return;
@@ -104,7 +107,10 @@ function namespaceBeforeOf(
   return known.get(number);
 }
 
-/** What the rules in force were made from: pods with changes that are not in force are as they were. */
+/**
+ * The cluster from which the rules in force were made: pods with changes that are not in force are in it as they were
+ * before.
+ */
 export async function clusterInForce(agent: AgentClient): Promise<ClusterState> {
   await mustHaveRead(agent);
   const namespaces = new Map<number, Namespace>();
@@ -115,7 +121,7 @@ export async function clusterInForce(agent: AgentClient): Promise<ClusterState> 
 
 // What `sluice inspect dump` wrote.
 
-/** What is missing is replaced by a sentence that says why. */
+/** A missing part is replaced by a sentence that says why it is missing. */
 export interface Dump {
   /** RFC 3339. */
   readonly at: string;

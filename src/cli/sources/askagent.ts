@@ -34,8 +34,8 @@ function whyNot(socket: string, message: string): string {
 // Whom a command asks that no manifest can answer: the agent of this node, or the cluster of a kubeconfig.
 
 /**
- * What is named is asked; where nothing is, the agent of this node, and on a machine without one kubectl's own cluster.
- * Undefined where there is neither.
+ * Asks the named socket or cluster. If none is named, asks the agent of this node, or on a machine without one the
+ * current cluster of kubectl. Undefined if there is neither.
  */
 export async function agentOrCluster(
   options: Pick<SourceOptions, 'socket' | 'kubeconfig' | 'context'>,

@@ -35,7 +35,7 @@ export function nothingIn(paths: readonly string[]): string {
   return `${names.join(', ')} holds no object that Sluice reads`;
 }
 
-/** What a path leads to; nothing where it is standard input. Throws CommandError where it leads nowhere. */
+/** The file or folder at a path; undefined for standard input. Throws CommandError if there is none. */
 export async function requireReadable(path: string): Promise<Stats | undefined> {
   return path === '-' ? undefined : stat(path).catch(error => refuse(path, error));
 }

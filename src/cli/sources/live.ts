@@ -81,7 +81,7 @@ function mendable(error: unknown): never {
   throw mendableError(error);
 }
 
-/** Whatever keeps us from the server is for the person at the shell to mend. */
+/** Errors on the way to the API server can be fixed by the user, so they are shown without a stack. */
 function mendableError(error: unknown): unknown {
   if (error instanceof ApiError && error.code === 401)
     return new CommandError(`the API server does not know you: ${error.message}`);

@@ -66,7 +66,7 @@ export const HIDDEN = 'not all policies could be read: what follows is what the 
 
 const MOST_PROBLEMS = 20;
 
-/** What the answer lacks, for readers of JSON, who do not see the notes on standard error. */
+/** Notes on what the answer lacks, for readers of JSON, who do not see the notes on standard error. */
 export function notesOf(state: State): readonly string[] {
   return state.hidesPolicies ? [HIDDEN, ...lacksOf(state)] : lacksOf(state);
 }

@@ -15,11 +15,11 @@ import { CommandError } from '../../terminal/commanderror.ts';
 export interface State {
   readonly cluster: Cluster;
   readonly inventory: Inventory;
-  /** What becomes of addresses of pod networks that no known pod has; absent where it is not known. */
+  /** The treatment of addresses in pod networks that no known pod has; absent if it is not known. */
   readonly unknownPods?: UnknownPods;
   /** Answers of DNS to pods; absent if no agent was asked. */
   readonly known?: DnsSnapshot;
-  /** What is wrong with the objects that were read. */
+  /** Problems of the objects that were read. */
   readonly problems: readonly Problem[];
   /** A sentence for each thing that could not be read, and what the answer lacks by it; and which policies are audited. */
   readonly notes: readonly string[];
@@ -34,13 +34,13 @@ export interface State {
   readonly scope: Scope;
 }
 
-/** What lists are about, and where names are looked for. */
+/** The objects that lists show and names are looked up in. */
 export interface Scope {
   /** The namespace of names that say none. */
   readonly defaultNamespace: string;
   /** Absent: all of them. */
   readonly namespace?: string;
-  /** Absent: whatever its labels. */
+  /** Absent: objects with any labels. */
   readonly selector?: LabelSelector;
 }
 
@@ -71,8 +71,9 @@ export function isInScope(
 }
 
 /**
- * Throws CommandError where -n names a namespace that nothing is in: one that is mistyped has no connection that opens, and
- * none that is denied. Policies do not count: those that name none are of the namespace of -n, whatever it is.
+ * Throws CommandError if -n names a namespace that has no objects: otherwise a mistyped name would give an answer
+ * without any connection. Policies do not count, because policies without a namespace belong to the one of -n, even a
+ * mistyped one.
  */
 export function refuseUnknownNamespace({ namespace }: Scope, known: Iterable<string>, where: string): void {
   const names = new Set(known);
@@ -115,7 +116,10 @@ export interface SourceOptions {
   readonly selector?: string;
 }
 
-/** What a question needs beside what policy sees: without a need nothing is read, and no right is required. */
+/**
+ * The objects that a question needs besides those that policy sees: others are not read, and no right to read them is
+ * required.
+ */
 export interface QuestionNeeds {
   readonly workloads?: boolean;
   readonly services?: boolean;
@@ -127,7 +131,7 @@ export interface QuestionNeeds {
 
 export const DEFAULT_SOCKET = '/run/sluice/sluice.sock';
 
-/** What questions are looked up in; `unknownPods` is what the caller asked for. */
+/** The view of the cluster in which questions are looked up; `unknownPods` is the caller's option. */
 export function clusterViewOf(state: State, unknownPods: UnknownPods | undefined): ClusterView {
   const { cluster, inventory, knowsInventory, known, scope } = state;
   return {

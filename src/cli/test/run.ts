@@ -31,7 +31,7 @@ export interface TestResult {
   readonly file: string;
   readonly title: string;
   readonly cases: readonly TestCase[];
-  /** What the verdicts lack. */
+  /** Notes on what the verdicts lack. */
   readonly notes: readonly string[];
 }
 
@@ -62,7 +62,7 @@ function runStep(test: TestFile, step: TestStep, cluster: ClusterState, view: Cl
   return [...flows, ...pairs];
 }
 
-/** What cannot be read would make a test prove less than it says. */
+/** Fails if an object cannot be read: the test would prove less than it says. */
 function applyAll({ file, problems }: TestFile, cluster: ClusterState, objects: readonly unknown[]): void {
   for (const object of objects) {
     const decoded = decodeObject(object);
@@ -105,7 +105,7 @@ function isLiteral(flow: string): boolean {
 
 const TO_ADDRESS = /->\s*(\[|\d+(\.\d+){3}|[^/\s]*:[^/\s]*:)/;
 
-/** What cannot be read is refused as literal ends are. */
+/** A source that cannot be read is refused in the same way as a wrong literal address. */
 function isLiteralSource(text: string): boolean {
   try {
     const { name } = parseEndpoint(text);

@@ -1,4 +1,4 @@
-/** `sluice test FILE…`: whether connections are allowed and denied as somebody wrote down. */
+/** `sluice test FILE…`: whether connections are allowed and denied as the files expect. */
 
 import { versioned } from '../../answers/schema.ts';
 import { listManifests } from '../../inputs/files/folder.ts';
@@ -31,7 +31,7 @@ export async function testCommand(paths: readonly string[], options: TestOptions
   if (cases.some(({ isError }) => isError)) process.exitCode = 2;
 }
 
-/** A file is a test whatever it is called; of a folder, those called `….test.yaml`. */
+/** A file that is named is a test, whatever its name; in a folder, files called `….test.yaml` are tests. */
 async function filesOf(paths: readonly string[]): Promise<string[]> {
   const files: string[] = [];
   for (const path of paths) {
@@ -51,7 +51,7 @@ async function runFile(test: TestFile, options: TestOptions): Promise<TestResult
   return state.hidesPolicies ? withoutVerdicts(result) : result;
 }
 
-/** A policy that nobody could look at may say otherwise. */
+/** Drops the verdicts: a policy that could not be read might decide otherwise. */
 function withoutVerdicts(result: TestResult): TestResult {
   const failure = 'not all policies could be read, so nobody can say';
   return { ...result, cases: result.cases.map(each => ({ ...each, failure, isError: true })) };

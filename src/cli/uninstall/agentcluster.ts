@@ -1,6 +1,6 @@
 /**
- * What removing the agents of a cluster asks of its API server. By the agent's own client: to load the official one takes
- * a second of a processor (docs/decisions/0007), for which `helm uninstall` would wait.
+ * The calls of the API server that removing all agents needs. They use the agent's own client: loading the official one
+ * takes a second of CPU (docs/decisions/0007), for which `helm uninstall` would wait.
  */
 import { text } from 'node:stream/consumers';
 import type { V1DaemonSet, V1Pod } from '@kubernetes/client-node';
@@ -17,7 +17,7 @@ export interface AgentCluster {
   daemonSet(name: string): Promise<V1DaemonSet | undefined>;
   create(daemonSet: V1DaemonSet): Promise<void>;
   replace(daemonSet: V1DaemonSet): Promise<void>;
-  /** Answers when its pods are told to end. Harmless where it is gone. */
+  /** Resolves when its pods are ordered to end. Does nothing if it is gone already. */
   delete(name: string): Promise<void>;
   /** The pods that carry a DaemonSet's name as their label. */
   pods(name: string): Promise<readonly V1Pod[]>;

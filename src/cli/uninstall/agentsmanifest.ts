@@ -7,7 +7,7 @@ import { asMap, typeOf } from '../../inputs/kube/report/identity.ts';
 import { flattenLists } from '../../inputs/kube/watch/listpage.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 
-/** YAML or JSON, with whatever else is in it. Throws CommandError. */
+/** Reads YAML or JSON; other documents in it are ignored. Throws CommandError. */
 export async function readAgentsManifest(file: string, name: string): Promise<V1DaemonSet> {
   const text = await readFile(file, 'utf8').catch(error => {
     throw new CommandError(`cannot read ${file}: it ${readFailure(error)}; nothing was changed`);

@@ -41,7 +41,7 @@ const AGENTS: V1DaemonSet = {
   },
 };
 
-/** What a removal changes, step by step, before it waits for the nodes. */
+/** The changes that a removal makes, step by step, before it waits for the nodes. */
 const REMOVED = [`delete ${CLEANER}`, `create ${CLEANER}`, 'delete sluice', `replace ${CLEANER}`];
 
 describe('cleanerOf()', () => {
@@ -183,15 +183,15 @@ interface FakeOptions {
   readonly killedAt?: number;
   /** How many pods of the cleaner it takes. */
   readonly quota?: number;
-  /** False: nobody makes pods of a DaemonSet, nor says how many there are to be. */
+  /** False: no controller makes the pods of a DaemonSet, or says how many there should be. */
   readonly controller?: boolean;
-  /** Pods of nobody, with the label of both. */
+  /** Number of pods that have the label of both DaemonSets and belong to neither. */
   readonly strangers?: number;
-  /** What the cleaner said on a node that is away. */
+  /** The message of the cleaner on a node that does not answer. */
   readonly message?: string;
 }
 
-/** Pods of a deleted DaemonSet are told to end a little later, and go later still. */
+/** Pods of a deleted DaemonSet are ordered to end a little later, and disappear later still. */
 function fakeCluster(options: FakeOptions) {
   const { nodes, quota = Infinity, controller = true, strangers = 0, message } = options;
   const log: string[] = [];

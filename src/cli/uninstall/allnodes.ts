@@ -1,13 +1,14 @@
 /**
- * Takes Sluice off every node of a cluster, in the order in which nothing is left behind:
+ * Removes Sluice from every node of a cluster, in an order that leaves nothing behind:
  *
- *     cleaners are parked ──▶ agents are told to end ──▶ cleaners start where agents ran ──▶ nodes are clean ──▶ cleaners go
+ *     cleaners are parked ──▶ agents get the order to end ──▶ cleaners start where agents ran ──▶ nodes are clean ──▶
+ * cleaners go
  *
- * Agents end while cleaners start: a pod takes seconds for either, and each cleaner waits for its agent by what the
- * agent leaves on the node. Before that every agent was told to end, so that no kubelet starts one again which has
- * ended. What the cleaner is made of goes with the agents, so it is at the API server before: a command that is killed at any
- * point, or finds no answer, is followed by another who finishes. A node that is away keeps its cleaner waiting, which
- * cleans it when it returns.
+ * Agents end while cleaners start: a pod takes seconds for either, and each cleaner waits until a mark that the agent
+ * leaves on the node shows its end. All agents have the order to end before the first cleaner starts, so no kubelet
+ * restarts an agent that has ended. The cleaner is made from the DaemonSet of the agents, so it is created before that
+ * is deleted: if the command is killed at any point, or gets no answer, another run finishes its work. On a node that
+ * is away, the cleaner waits, and cleans the node when it returns.
  */
 import type { V1DaemonSet, V1Pod } from '@kubernetes/client-node';
 import { plural } from '../../lib/text/plural.ts';
@@ -45,12 +46,12 @@ export async function removeFromAllNodes(options: RemovalOptions): Promise<Remov
   await endAgents(options);
   const removal = removalOf(await cleanedNodes(options));
   if (removal.missing.length > 0) return removal;
-  await cluster.delete(CLEANER); // its pods have nothing left to do, and nobody needs to see them go
+  await cluster.delete(CLEANER); // its pods have finished, and nothing depends on their end
   return removal;
 }
 
 async function park(agents: V1DaemonSet, cluster: AgentCluster): Promise<void> {
-  await cluster.delete(CLEANER); // of an earlier removal
+  await cluster.delete(CLEANER); // left over from an earlier removal
   await cluster.create(parked(cleanerOf(agents)));
 }
 
@@ -66,7 +67,10 @@ async function endAgents(options: RemovalOptions): Promise<void> {
 
 const isToldToEnd = ({ metadata }: V1Pod) => metadata?.deletionTimestamp !== undefined;
 
-/** Its own, whatever others have its label: of all DaemonSets of its name, or of one. */
+/**
+ * The pods that a DaemonSet owns, not others with the same label: of all DaemonSets of this name, or of the one with
+ * this uid.
+ */
 async function podsOf(name: string, cluster: AgentCluster, uid?: string): Promise<readonly V1Pod[]> {
   const isOwned = ({ metadata }: V1Pod) =>
     metadata?.ownerReferences?.some(
@@ -93,7 +97,7 @@ async function cleanedNodes(options: RemovalOptions): Promise<Progress> {
   return progress;
 }
 
-/** What its status says is of the generation that the controller has seen. */
+/** The number of pods that the controller wants; undefined until its status is of the current generation. */
 function wantedOf(cleaner: V1DaemonSet | undefined): number | undefined {
   const { metadata, status } = cleaner ?? {};
   const isSeen = (status?.observedGeneration ?? 0) >= (metadata?.generation ?? Infinity);

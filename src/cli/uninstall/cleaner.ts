@@ -54,13 +54,13 @@ function selecting(
   { metadata, spec, ...rest }: V1DaemonSet,
   nodeSelector: Record<string, string>,
 ): V1DaemonSet {
-  // Whatever its status became meanwhile: nobody but who removes Sluice writes the rest.
+  // Replaces the object whatever its status has become: the rest is written only by a removal.
   const { resourceVersion: _, ...named } = metadata!;
   const template = { ...spec!.template, spec: { ...spec!.template.spec!, nodeSelector } };
   return { ...rest, metadata: named, spec: { ...spec!, template } };
 }
 
-/** In seconds, after it was told to: the kubelet ends it when its time is over. */
+/** Seconds from the order to end until the kubelet kills the agent. */
 const endsWithin = ({ terminationGracePeriodSeconds = 30 }: V1PodSpec) => terminationGracePeriodSeconds + 1;
 
 /** It asks the API server nothing, and so outlives the agent's ServiceAccount. */
@@ -82,7 +82,7 @@ function podSpecOf(agent: V1PodSpec): V1PodSpec {
     ],
     ...(securityContext !== undefined && { securityContext }),
     ...(volumeMounts !== undefined && { volumeMounts }),
-    terminationMessagePolicy: 'FallbackToLogsOnError', // why it failed, for whoever removes
+    terminationMessagePolicy: 'FallbackToLogsOnError', // so that whoever removes Sluice sees why it failed
   };
   const wait: V1Container = {
     ...program,

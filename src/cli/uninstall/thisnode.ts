@@ -15,7 +15,7 @@ import { CommandError } from '../../terminal/commanderror.ts';
 import { writeLine } from '../../terminal/output.ts';
 
 export interface UninstallHereOptions {
-  /** In seconds: how long the agent of this node, which was told to end, may take for it. */
+  /** How many seconds the agent of this node, which has the order to end, may take. */
   readonly afterAgent?: number;
   readonly cniBinDir?: string;
   readonly cniConfDir?: string;
@@ -52,7 +52,7 @@ export async function uninstallHere(options: UninstallHereOptions): Promise<void
   }
 }
 
-/** A table of ours with an owner: an agent of another layout that is not told to end. */
+/** One of our tables still has an owner: an agent of another layout that did not get the order to end. */
 function notRemoved(refused: readonly KernelError[]): CommandError {
   return new CommandError(
     `not removed: ${refused.map(({ message }) => message).join(', ')}; stop who owns it, and run this again`,
@@ -81,7 +81,7 @@ async function removeLinks(): Promise<string[]> {
   }
 }
 
-/** Ours in one batch, whatever a newer layout has in them; everybody else's tables stay. */
+/** Deletes our tables in one batch, also with the chains and sets of a newer layout; all other tables stay. */
 async function removeTables(kernel: Kernel): Promise<RemovedTables> {
   const { ruleset, generation } = await kernel.dump();
   await kernel.commit(plan(ruleset, NOTHING), generation);
@@ -102,8 +102,8 @@ interface AgentEnd {
 const POLL_MS = 100;
 
 /**
- * An agent that was killed, or never came up, leaves no mark: `mostMs` is when the runtime has surely ended it. Then
- * the owner of the tables is not an agent that was told to end.
+ * An agent that was killed, or never started, leaves no mark: after `mostMs` the runtime has certainly killed it. If
+ * our tables still have an owner then, it is an agent that did not get the order to end.
  */
 export async function agentHasEnded(
   mostMs: number,

@@ -187,7 +187,8 @@ export class DnsAnswerHandler {
     this.#commands = new Map(subjects.sets.map(({ name, command }) => [name, command]));
     this.#apply(this.#leases.configure(subjects, nowMs));
     if (renewed) this.#apply(this.#leases.learnAll(nowMs));
-    // It may take seconds until this thread runs: what was told would seem younger than a pod that followed another.
+    // Seconds may pass before this thread runs: without this correction, answers would seem younger than they are, also
+    // younger than a pod that later got the address.
     const agedMs = monotonicMs() - this.#recoveredAtMs;
     const stillThere = this.#recovered
       .map(each => ({ ...each, leftMs: each.leftMs - agedMs }))
@@ -240,7 +241,10 @@ export class DnsAnswerHandler {
     this.#giveBack();
   }
 
-  /** What came with many new addresses is given back in a quiet moment: V8 would keep as much again for the next. */
+  /**
+   * Memory for many new addresses is given back when nothing else is to do: V8 would otherwise keep as much again for
+   * the next ones.
+   */
   #giveBack(): void {
     const { size } = this.#leases;
     const { seen } = this.#reader.counts;

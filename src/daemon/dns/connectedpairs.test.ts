@@ -21,7 +21,7 @@ test('connectedPairs() answers those with a connection that the pod opened, each
     ['10.1.0.1', '192.0.2.1', 'TCP'],
     ['10.1.0.1', '192.0.2.1', 'TCP'],
     ['192.0.2.2', '10.1.0.1', 'TCP'], // the other way
-    ['10.1.0.1', '192.0.2.3', 'TCP', true], // nobody answers
+    ['10.1.0.1', '192.0.2.3', 'TCP', true], // unanswered
     ['10.1.0.1', '192.0.2.4', 'UDP', true], // logs, for one
     ['10.1.0.2', '192.0.2.5', 'TCP'], // another pod's
   );

@@ -1,6 +1,7 @@
 /**
- * Elements by control packets (names/control.ts): no transaction, no generation, microseconds. The rule that takes a
- * packet drops it, and its sender sees that as EPERM: then the element stands.
+ * Adds elements by control packets (names/control.ts): without a transaction or a new generation, in microseconds. The
+ * rule that handles a control packet also drops it. The sender sees that as EPERM, which shows that the element is in
+ * the set.
  */
 
 import {

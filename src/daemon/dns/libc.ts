@@ -1,4 +1,4 @@
-/** What the answer thread calls of libc beside sockets. */
+/** The functions of libc that the answer thread calls, apart from those for sockets. */
 import { errnoName } from '../../kernel/netlink/wire/constants.ts';
 import { errno, libc, pointerTo } from '../../kernel/netlink/wire/libc.ts';
 

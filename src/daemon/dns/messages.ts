@@ -5,7 +5,7 @@ import type { Pair, Recovered } from '../../names/leases.ts';
 import type { Lifetimes } from '../../names/leasetable.ts';
 import type { Subjects } from '../../names/subjects.ts';
 
-/** What the thread is given at its start. */
+/** Options with which the thread starts. */
 export interface AnswerThreadOptions {
   /** An eventfd that is counted up after each message to the thread. */
   readonly wake: number;
@@ -48,7 +48,7 @@ export interface DnsCounts {
   readonly waitedUs: number;
   /** Grows about once a second while the thread has pods to read answers for. */
   readonly turns: number;
-  /** Addresses that stand. */
+  /** Addresses that are in the sets now. */
   readonly addresses: number;
   /** Whether the kernel queues answers: it took the last heartbeat. */
   readonly isQueueing: boolean;

@@ -55,7 +55,7 @@ export class QueueSocket {
   readonly #received = new Datagrams(MOST_AT_ONCE, CHUNK);
   readonly #verdict: Fixed;
   #verdictId = 0;
-  /** What came while the queue was being set up. */
+  /** Packets that arrived while the queue was being set up. */
   readonly #early: WaitingPacket[] = [];
   /** How often the kernel let packets go on because they were not read in time. */
   overruns = 0;
@@ -154,7 +154,7 @@ export class QueueSocket {
     while (!this.#isAnswered());
   }
 
-  /** Packets may come before the kernel's answer: whoever was here before has left the switch on. */
+  /** Packets may arrive before the kernel's answer: a previous agent may have left the switch on. */
   #isAnswered(): boolean {
     const came = this.#receive(true);
     if (came === 0) throw new Error(`queue ${this.#number}: the kernel does not answer`);

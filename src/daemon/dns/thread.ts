@@ -35,7 +35,7 @@ function turn(): boolean {
   return isBusy || obeyAll();
 }
 
-/** What the agent has said by the last poll. */
+/** Handles the messages of the agent that have arrived by the last poll. */
 function obeyAll(): boolean {
   lookedMs = performance.now();
   if (watched.bytes.readInt16LE(POLL_ENTRY + 6) === 0) return true;

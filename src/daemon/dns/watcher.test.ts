@@ -1,4 +1,4 @@
-/** When the thread that hears answers is begun, and begun again. */
+/** When the thread that reads DNS answers is started and restarted. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Address } from '../../model/address.ts';
 import type { Subjects } from '../../names/subjects.ts';
@@ -37,7 +37,7 @@ afterEach(() => {
 function site(subjects = () => SUBJECTS) {
   const lines: string[] = [];
   const say = (_: object, message: string) => void lines.push(message);
-  /** Whoever reads what is open waits for it. */
+  /** Reading the open connections waits for this promise. */
   const read = { until: Promise.resolve() };
   const conntrack = { read: () => read.until, close: () => {} } as unknown as Conntrack;
   const answers = new DnsWatcher({

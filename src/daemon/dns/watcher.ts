@@ -23,14 +23,14 @@ import type { Conntrack } from '../../nft/conntrack.ts';
 import type { AnswerThread } from './answerthread.ts';
 import { monotonicMs, WAIT_BUCKETS_US } from './messages.ts';
 
-/** Somebody waits at a prompt. */
+/** Shorter than the patience of a user at a prompt. */
 const LATEST_MS = 1_000;
 const RETRY: Backoff = { firstMs: 1_000, mostMs: 60_000 };
 
 export interface DnsWatcherOptions {
   /** Undefined where this kernel has no queue. */
   readonly queue: DnsQueue | undefined;
-  /** Whom the rules by name are of, as of the last flush. */
+  /** The pods and their rules by name, as of the last flush. */
   readonly subjects: () => Subjects;
   /** Whether a policy of the cluster has rules by name. */
   readonly isNaming: () => boolean;
@@ -48,7 +48,7 @@ export class DnsWatcher implements NamesKnown {
   #thread: AnswerThread | undefined;
   #subjects = NO_SUBJECTS;
   #conntrack: Conntrack | undefined;
-  /** Whose rules by name a predecessor has programmed, and the rules that they are part of. */
+  /** The pods for which a predecessor has programmed rules by name, and those rules. */
   #before: Before | undefined;
   #starting: Promise<void> | undefined;
   #retry: NodeJS.Timeout | undefined;
@@ -85,7 +85,7 @@ export class DnsWatcher implements NamesKnown {
     return this.#cache;
   }
 
-  /** What the check of the node says of it. */
+  /** The facts for the check `names`. */
   status(): DnsFacts {
     const { queue } = this.#options;
     const counts = this.#thread?.counts;
@@ -177,7 +177,7 @@ export class DnsWatcher implements NamesKnown {
       this.#thread = thread;
       thread.configure(this.#subjects, false);
       if (this.#cache === undefined) await this.#takeOverOpen(thread, cache);
-      if (this.#thread !== thread) return; // nobody has reported all that is in the sets
+      if (this.#thread !== thread) return; // this thread has been replaced and will not report the contents of the sets
       this.#cache = cache;
       this.#known.resolve();
       this.#options.log.info({ recovered: recovered.length }, 'peers by name: reading DNS answers');
@@ -189,7 +189,7 @@ export class DnsWatcher implements NamesKnown {
   /** Answers are read also where open connections cannot be. */
   async #takeOverOpen(thread: AnswerThread, cache: DnsCache): Promise<void> {
     try {
-      await thread.synced(); // what is in the sets is known now
+      await thread.synced(); // the contents of the sets are known now
       const found = await openByName({
         ...this.#before!,
         conntrack: this.#openConntrack(),
@@ -205,7 +205,7 @@ export class DnsWatcher implements NamesKnown {
     if (this.#thread === thread) this.#before = NOTHING_BEFORE;
   }
 
-  /** What cannot be read now is asked for again, as long as it has not ended. */
+  /** Pairs that cannot be looked up now are asked for again, until they have ended. */
   async #reportInUse(pairs: readonly Pair[]): Promise<void> {
     try {
       this.#thread?.inUse(await connectedPairs(this.#openConntrack(), pairs));
@@ -252,7 +252,7 @@ function takenOver(inherited: Subjects, ruleset: Before['ruleset']): Before {
   return inherited.pods.length === 0 ? NOTHING_BEFORE : { inherited, ruleset };
 }
 
-/** What is programmed of sets that are still there, as pairs. */
+/** The programmed elements of sets that still exist, as pairs. */
 async function readRecovered(): Promise<Recovered[]> {
   const { readNamesElements } = await import('../../kernel/netlink/nftables/read-ruleset.ts');
   const sets = await readNamesElements();

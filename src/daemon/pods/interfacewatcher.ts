@@ -42,7 +42,7 @@ export interface InterfaceWatcherOptions {
   readonly apply: (events: readonly ClusterEvent[], urgent: boolean) => void;
   /** Whether this kernel takes rules about who sends by which port of a bridge. */
   readonly bridgeRules: boolean;
-  /** What the rules that were found here know of ports. */
+  /** The ports in the rules that this agent found at its start. */
   readonly portsBefore: readonly PodPort[];
   /** Whether the node's pods may send into tunnels between nodes. Default: deny. */
   readonly podTunnels?: 'deny' | 'allow';
@@ -73,8 +73,8 @@ export class InterfaceWatcher {
   }
 
   /**
-   * The same events; the own Node has its interfaces. It does not go while its agent runs: what its pods may send as, and
-   * by which links, stays as it was, whoever deletes the object.
+   * The same events, with the own Node's interfaces merged in. If the Node object is deleted while its agent runs, it
+   * is kept: the addresses and links of its pods are still the same.
    */
   merge(events: readonly ClusterEvent[]): readonly ClusterEvent[] {
     return events.flatMap(event => {
@@ -147,7 +147,7 @@ export class InterfaceWatcher {
     if (value !== undefined) apply([{ type: 'node', key: node, value: this.#with(value) }], urgent);
   }
 
-  /** What was known stays; where nothing was, every veth is taken for a pod's. */
+  /** After an error the last known interfaces stay; if none were known, every veth counts as a pod's. */
   #report(error: unknown): void {
     if (!this.#failed)
       this.#needs.log.warn(
@@ -198,7 +198,7 @@ type OwnInterfaces = Required<Pick<Node, 'links' | 'interfaceAddresses'>>;
 const OF_SERVICES = 'kube-ipvs0';
 const MOST_ADDRESSES = 256;
 
-/** What is sent to these is for the node itself, whether or not their interfaces are up. */
+/** Addresses of packets to the node itself, whether or not their interfaces are up. */
 export function interfaceAddressesOf(
   interfaces: readonly Pick<Link, 'index' | 'name'>[],
   addresses: readonly Pick<DeviceAddress, 'device' | 'address'>[],
@@ -213,7 +213,7 @@ export function interfaceAddressesOf(
 
 const LINK_LOCAL = parseCidr('fe80::/10')!;
 
-/** Addresses for documentation (RFC 5737, RFC 3849): the way there is the way to everybody. */
+/** Addresses for documentation (RFC 5737, RFC 3849): the route to them is the default route. */
 const ANYBODY = ['192.0.2.1', '2001:db8::1'].map(text => parseAddress(text)!);
 /** A few are enough, because nodes are reached by the same interfaces. */
 const MOST_ASKED = 16;
@@ -260,7 +260,7 @@ async function readDevices(socket: RtnetlinkSocket) {
   return { interfaces, addresses };
 }
 
-/** What the kernel says, and what the cluster does. */
+/** The facts of the kernel and those of the cluster. */
 export interface LinkFacts {
   readonly interfaces: readonly Pick<Link, 'index' | 'kind' | 'tunnel'>[];
   readonly addresses: readonly Omit<DeviceAddress, 'network'>[];

@@ -84,7 +84,7 @@ function attaching(
   return { network, admission, close };
 }
 
-/** What may change whether pods can be attached. */
+/** Subscribes to the events that may change whether pods can be attached. */
 function follow(network: PodNetwork, { agent, status }: PodNetworkNeeds): void {
   void status.firstProgrammed.then(() => network.recheck());
   agent.observe({
@@ -103,7 +103,7 @@ function admissionTo(
       hostPorts.note(localPods.started(sandbox), { urgent: true });
       const deadlineMs = performance.now() + PATIENCE_MS;
       await within(PATIENCE_MS, barrier.programmed());
-      // What is still missing comes from a source: nothing says when.
+      // The missing part comes from a source, at a time that is not known.
       while (!isProgrammed(sandbox, localPods, status)) {
         if (performance.now() > deadlineMs) throw tooLate(sandbox, localPods);
         await sleep(POLL_MS);
@@ -135,7 +135,9 @@ function unprogrammed(status: StatusKeeper): NetworkError | undefined {
   return new NetworkError('unavailable', `no pod is attached without rules: ${why}`);
 }
 
-/** What is addressed to the node's own addresses, or was before it was redirected. */
+/**
+ * Forgets connections whose packets went to the node's own addresses before they were redirected to a pod, or still do.
+ */
 function forgetRedirected(staleConntrack: StaleConntrack, wanted: (flow: Flow) => boolean): Promise<void> {
   const own = ownAddresses();
   return staleConntrack.redirected(flow => wanted(flow) && (flow.viaService === true || own.has(flow.to)));

@@ -1,7 +1,7 @@
 /**
- * Which pod is behind which port of a bridge: asked of the kernel alone. It says of a veth which network namespace its
- * other end is in, and of that namespace, to whoever has CAP_NET_ADMIN over it, the hardware address of the other end and
- * all addresses; no word of the runtime is needed, and none of the pod's that it cannot keep.
+ * Finds the pod behind each port of a bridge, from the kernel alone. For a veth, the kernel names the network namespace
+ * of its other end. For that namespace it gives the hardware address of the other end and all addresses, which needs
+ * CAP_NET_ADMIN over it. The runtime is not asked, and nothing is believed that a pod could make up.
  */
 
 import { type NamespaceId, writeGetAddresses, writeGetLinkIn } from '../../kernel/netlink/route/rtnetlink.ts';
@@ -31,7 +31,7 @@ export interface PodPortFacts {
   readonly podAddresses: ReadonlySet<Address>;
   /** The addresses of the node's own interfaces, which no pod may use. */
   readonly ownAddresses: ReadonlySet<Address>;
-  /** What was known at the last look. */
+  /** The ports of the last look. */
   readonly before: readonly PodPort[];
 }
 
@@ -129,7 +129,7 @@ function holdersOf<Name>(
   return holders;
 }
 
-/** What there is to know of ports beside who is behind them; `bridges` are those of pods. */
+/** Facts about ports other than the pod behind them; `bridges` are those of pods. */
 export function bridgePortsOf(
   interfaces: readonly Pick<Link, 'index' | 'name' | 'kind' | 'master' | 'mac'>[],
   bridges: readonly number[],

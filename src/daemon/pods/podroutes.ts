@@ -6,7 +6,7 @@ import { listLinks, NO_ROUTE, RtnetlinkSocket } from '../../kernel/netlink/route
 import { getOrMake } from '../../lib/collections/getormake.ts';
 import type { Address } from '../../model/address.ts';
 
-/** What a node has of pods, and some of what it may have: they are all linked in the same way. */
+/** How many of a node's pods, and of its possible pod addresses, are looked up: all are linked in the same way. */
 const MOST_ASKED = 256;
 
 /** `uplinks` are the indices of the interfaces by which packets leave the node for elsewhere. Never throws. */

@@ -22,7 +22,7 @@ export interface StartGateCommandOptions {
   readonly unknownPods?: UnknownPods;
 }
 
-/** What the options come to. */
+/** The start gate that the options ask for. */
 export interface StartGateConfig {
   readonly unknownPods: UnknownPods;
   readonly why: string;
@@ -70,14 +70,14 @@ function gateOf(options: StartGateCommandOptions, nriSocket: string): StartGateC
   return { on: false, why, missed: podNetwork === 'none' };
 }
 
-/** What is reported of such a pod to the cluster. */
+/** The Event that reports such a pod to the cluster. */
 export function lateStartSpec({ key, uid, message }: LateStart): EventSpec {
   const [namespace = '', name = ''] = key.split('/');
   const about = { apiVersion: 'v1', kind: 'Pod', namespace, name, uid };
   return { about, type: 'Warning', reason: 'RulesLate', note: message };
 }
 
-/** What the gate hands pods to, and whom it asks. */
+/** The parts that the gate calls. */
 export interface GateNeeds {
   readonly localPods: LocalPods;
   readonly agent: Pick<Agent, 'apply'>;

@@ -1,4 +1,6 @@
-/** What an agent reads, when it starts, from the rules of its predecessor: no other source remembers it. */
+/**
+ * The facts that an agent reads, when it starts, from the rules of its predecessor, because no other source has them.
+ */
 import { hostPortsIn } from '../../compiler/hostports.ts';
 import { type IsolatedPods, isolatedPodsIn } from '../../compiler/isolatedpods.ts';
 import { nodeAddressesIn } from '../../compiler/podlinks.ts';

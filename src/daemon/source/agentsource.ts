@@ -1,4 +1,4 @@
-/** What the agent has of its source, whichever it is, and what the source has of the agent. */
+/** The interface between the agent and its source, for every kind of source. */
 import type { Logger } from 'pino';
 import type { IsolatedPods } from '../../compiler/isolatedpods.ts';
 import type { Unavailable } from '../../inputs/kube/report/conditionwriter.ts';
@@ -23,13 +23,13 @@ export interface AgentSource {
   close(): Promise<void>;
 }
 
-/** What else is informed about the source. */
+/** Further receivers of news about the source. */
 export interface SourceWatcher {
   onProblems(problems: readonly Problem[]): void;
   onSource(status: SourceStatus): void;
 }
 
-/** What a source is opened with. */
+/** The parts with which a source is opened. */
 export interface SourceNeeds {
   readonly onEvents: (events: readonly ClusterEvent[]) => void;
   readonly watcher: SourceWatcher;

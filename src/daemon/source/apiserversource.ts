@@ -49,7 +49,7 @@ function startCondition(log: Logger): StartCondition {
   return new StartCondition({ rulesInForce, log, timing: realTiming });
 }
 
-/** What the API server does not take from us. */
+/** Logs requests of ours that the API server refuses. */
 function logTrouble(log: Logger) {
   return {
     onEventTrouble: (reason: string) =>
@@ -62,7 +62,7 @@ function logTrouble(log: Logger) {
   };
 }
 
-/** What is known already, then what the files say: to read a kubeconfig takes a second. */
+/** Returns the access that is known already, then what the files say: reading a kubeconfig takes a second. */
 function startingWith(first: Access, load: LoadAccess): LoadAccess {
   let known: Access | undefined = first;
   return async () => {
@@ -87,9 +87,9 @@ const STATUS_TEXTS = {
   absent: 'not served by this cluster, so there are none',
 };
 
-/** Since when the cluster cannot be read, as its pods tell, which no agent does without. */
+/** The time since which the cluster cannot be read. Pods are the measure, because every agent reads them. */
 export class Readability {
-  /** When it was read last, as far as anybody knows; it still can be where that is 'now'. */
+  /** The time of the last successful read, if it is known; 'now' while reading works. */
   #readAtMs: number | 'now' | 'never' = 'never';
 
   onSource({ source, state }: SourceStatus, nowMs: number): void {

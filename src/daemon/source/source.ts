@@ -25,7 +25,7 @@ export async function loadAgentSource({
   return needs => openManifests(manifests, needs);
 }
 
-/** What is reported of the Node. */
+/** The reason for the NetworkUnavailable condition of the Node. */
 export function networkCondition(unavailable: NetworkError | undefined): Unavailable | undefined {
   if (unavailable === undefined) return undefined;
   const reason = unavailable.code === 'exhausted' ? 'PodAddressesExhausted' : 'PodNetworkNotReady';

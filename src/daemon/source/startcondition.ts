@@ -25,7 +25,9 @@ import { errorText } from '../../lib/text/errortext.ts';
 import { type PolicyKind, policyLabel } from '../../model/policy.ts';
 import type { Ruleset } from '../../nft/ruleset.ts';
 
-/** What rules in force were made from, beside pods and network policies; nothing where there are none. */
+/**
+ * The objects from which rules in force were made, apart from pods and network policies; empty if there are no rules.
+ */
 export type MadeFrom = ReadonlySet<string>;
 
 export interface StartConditionOptions {

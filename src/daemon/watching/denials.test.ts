@@ -1,4 +1,4 @@
-/** What faults of the socket, and of naming, do to the names and the counts of denials. */
+/** How faults of the socket, and of naming, affect the names and the counts of denials. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { LogCounts } from '../../kernel/netlink/nflog/logsocket.ts';
 import type { LoggedPacket } from '../../kernel/netlink/nflog/messages.ts';

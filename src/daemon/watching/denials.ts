@@ -1,6 +1,7 @@
 /**
- * Denied connections by name: the packets that the rules hand over, read some twenty times a second, named by what the
- * agent knows, and recorded. Never in the way of the rules: what is denied is denied, whether or not anybody reads.
+ * Denied connections by name: reads the packets that the rules hand over, about twenty times a second, adds the names
+ * that the agent knows, and records them. The rules do not depend on this: a packet is denied whether or not it is read
+ * here.
  */
 
 import type { Log } from '../../agent/log.ts';
@@ -52,7 +53,7 @@ const EVERY_MS = 40;
 const BUSY_EVERY_MS = 160;
 /** In one turn: two are one name that is asked for in both families. */
 const BUSY = 3;
-/** A flood is read in turns, between which everybody else has one. */
+/** A flood of packets is read in portions, so that the rest of the agent gets its turn in between. */
 const MOST_AT_ONCE = 64;
 const AT_ONCE = 32;
 const WITHIN_MS = 20;
@@ -62,7 +63,7 @@ export class Denials {
   /** Absent where denials are not named. */
   readonly services: KnownServices | undefined;
   readonly #options: DenialsOptions;
-  /** What the agent knows, as the reference looks at it. */
+  /** The cluster as the agent knows it, in the form that the reference reads. */
   readonly view: ModelView;
   readonly #recorder: DenialRecorder;
   readonly #sampler = new Sampler();
@@ -91,7 +92,7 @@ export class Denials {
 
   /** In the network namespace of this thread. Never throws. */
   start(): void {
-    void this.#totals.read(); // what is counted from here on is ours
+    void this.#totals.read(); // counts from here on belong to this agent
     if (this.#limits !== undefined) this.#open();
   }
 

@@ -1,4 +1,4 @@
-/** What faults of the socket, of naming and of whoever follows do to new connections and their counts. */
+/** How faults of the socket, of naming and of clients affect new connections and their counts. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { nodeEvent, shopPod } from '../../../test/support/scenarios/shop.ts';
 import type { NewConnection } from '../../kernel/netlink/conntrack/newconnections.ts';

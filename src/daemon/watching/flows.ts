@@ -93,7 +93,7 @@ export class FlowReader implements FlowSource {
   }
 
   #close(): void {
-    clearTimeout(this.#timer); // of both kinds
+    clearTimeout(this.#timer); // either timer
     this.#socket?.close();
     this.#socket = undefined;
   }

@@ -1,7 +1,7 @@
 /**
- * What the rules of policy have counted, as totals that outlive the rules: a chain that is made anew counts from zero, so
- * its counts are read before it goes. What comes between that and the commit is lost, some tenths of a millisecond; what
- * of many chains at once could not be read is said.
+ * The counts of policy rules, as totals that outlive the rules. A chain that is recreated counts from zero, so its
+ * counts are read before it is deleted. Packets between that reading and the commit, some tenths of a millisecond, are
+ * not counted. If so many chains change at once that some cannot be read, the log says so.
  */
 
 import { namespaceOfLabel, policiesIn } from '../../api/rpc/policyseries.ts';
@@ -14,7 +14,7 @@ import type { RuleCount } from '../../nft/rulecount.ts';
 
 /** A scrape reads all of our rules: some microseconds for each. */
 const FRESH_MS = 10_000;
-/** To read one takes 0.1 ms, and whatever tightens waits for it. */
+/** Reading one chain takes 0.1 ms, and changes that tighten policy wait for it. */
 const MOST_CHAINS = 32;
 const MOST_REMEMBERED = 50_000;
 
@@ -29,7 +29,7 @@ export class RuleCounts {
   readonly #reader: CountReader;
   #readMs = Number.NEGATIVE_INFINITY;
   #reading: Promise<void> | undefined;
-  /** What was read of some chains while all are being read, in which those may be older. */
+  /** Counts of some chains that were read while all are being read: those of all may be older. */
   #meanwhile: RuleCount[] = [];
 
   constructor(reader: CountReader = new RuleCountReader()) {

@@ -20,13 +20,13 @@ export interface Fix {
   readonly verdict: 'allow' | 'deny';
   /** To be applied together. */
   readonly objects: readonly PolicyObject[];
-  /** What else turns by it, of what is there now. */
+  /** Other connections between existing pods whose verdict the fix would change. */
   readonly flips: readonly Flip[];
   /** It is about every port and protocol, because its kind cannot express the one that was asked about. */
   readonly allPorts: boolean;
 }
 
-/** What a source of objects makes of one; undefined where it would refuse it. */
+/** Decodes an object as the source that it is from would; undefined if that source would refuse it. */
 export type Decode = (object: PolicyObject) => Policy | undefined;
 
 export interface FixQuestion {
@@ -217,7 +217,7 @@ function shortened(name: string): string {
 // The other connections that a change opens or closes.
 
 export interface Flip {
-  /** The ends: pods by name, others by address. */
+  /** Source and destination: pods by name, others by address. */
   readonly from: string;
   readonly to: string;
   readonly flow: Flow;

@@ -20,7 +20,7 @@ export interface Change {
   readonly after: readonly string[];
 }
 
-/** What one pair of units has in common with others. */
+/** The part of a change that is the same for all its pairs of units. */
 type What = Omit<Change, 'from' | 'to'>;
 
 /** The changes with an end that `isAsked` accepts. */
@@ -110,7 +110,10 @@ function familyChanges(
   return [...segments('opens', pool.minus(is, was)), ...segments('closes', pool.minus(was, is))];
 }
 
-/** What some pods of the one may send to some of the other; between single ends, exactly that. */
+/**
+ * The connections that are allowed from some pods of one unit to some pods of the other; between single ends, exactly
+ * these connections.
+ */
 function between(
   { pool, families }: Reach,
   family: Family,
@@ -147,7 +150,9 @@ function segmentsOf(
   );
 }
 
-/** The policies that decide so, from the first pair of ends that has each connection; empty if no pair has. */
+/**
+ * The policies that decide, taken for each connection from the first pair of ends that has it; empty if no pair has it.
+ */
 function deciding(
   reach: Reach,
   family: Family,
@@ -173,7 +178,7 @@ function deciding(
   return rest === pool.none ? [...found.values()] : [...found.values(), { connections: rest, by: [] }];
 }
 
-/** Which policies decide about connections between two ends, on one side of a comparison. */
+/** The policies that decide about connections between two ends, on one side of a comparison. */
 interface Decided {
   readonly connections: Connections;
   readonly verdict: 'allow' | 'deny';

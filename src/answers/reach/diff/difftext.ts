@@ -64,7 +64,7 @@ function allowedText(by: readonly string[], is: 'is' | 'was'): string {
   return by.length === 0 ? `${is} allowed: no policy denies it` : `${is} allowed by ${by.join(' and ')}`;
 }
 
-/** Nobody denies what one of the two ends was not there for. */
+/** Text for a denial. It names no policy if source or destination did not exist on that side. */
 function deniedText(by: readonly string[], is: 'is' | 'was'): string {
   return by.length === 0 ? `${is} not there` : `${is} denied by ${by.join(' and ')}`;
 }

@@ -28,7 +28,7 @@ export interface DiffView {
   readonly pool: ConnectionPool;
   /** Those that pods of either cluster have. */
   readonly families: readonly Family[];
-  /** What opens first, by name. */
+  /** The changes by name; those that open come first. */
   readonly changes: readonly ChangeView[];
   /** Workloads that only one of the two clusters has. */
   readonly added: readonly string[];
@@ -105,9 +105,10 @@ function compareChanges(a: ChangeView, b: ChangeView): number {
   return first! < second! ? -1 : 1;
 }
 
-// What changes alike over IPv4 and over IPv6 is one change; networks of each have other names, and mean it of their own.
+// Changes that are the same over IPv4 and over IPv6 are shown as one. Networks of the two families have different names
+// and stay apart.
 
-/** Some of the ends of a change by name: networks, whose addresses say of which family they are, apart. */
+/** Some units of a change by name; networks, whose addresses show their family, apart from the others. */
 interface NamedUnits {
   readonly networks: readonly string[];
   readonly others: readonly string[];

@@ -1,6 +1,6 @@
 /**
- * What is compared: a pod with itself where both clusters have it, else a workload's pods with those that it has now, a
- * node with the node of its name, and each region with the same addresses.
+ * The units that are compared: a pod with itself if both clusters have it, else the pods of a workload with those that
+ * it has now, a node with the node of the same name, and each region with the same addresses.
  */
 
 import { getOrMake } from '../../../lib/collections/getormake.ts';
