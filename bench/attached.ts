@@ -1,6 +1,6 @@
 /**
- * What it costs an agent that it attaches the node's pods itself: nothing where nothing changes, and nothing for an
- * element of policy that comes or goes. `npm run bench -- attach` measures the attaching.
+ * The cost of attached pods for an agent: it should be zero while nothing changes, and zero for an element of policy
+ * that is added or removed. `npm run bench -- attach` measures the attaching itself.
  */
 import { setTimeout } from 'node:timers/promises';
 import { Agent } from '../src/agent/agent.ts';

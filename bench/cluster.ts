@@ -31,7 +31,7 @@ const TEAMS = 10;
 const APPS = 10;
 const PORTS = [80, 443, 8080, 8443, 5432, 6379, 9090, 53];
 
-/** The events that tell of the cluster, in the order in which a source would. */
+/** The events that describe the cluster, in the order in which a source would send them. */
 export function benchCluster({ pods, policies, tier = 'networkpolicy', big = 0 }: Size): ClusterEvent[] {
   const make = tier === 'admin' ? clusterPolicy : networkPolicy;
   return [
@@ -122,7 +122,7 @@ function subjectNamespaces(i: number): NamespaceSelector {
   return labelled('team', `team-${i % TEAMS}`);
 }
 
-/** Per hundred: 50 of an app in a namespace, 39 of an app of a team, 10 of a team, and one of everybody. */
+/** Of a hundred peers, 50 are one app in a namespace, 39 an app of a team, 10 a team, and one all pods. */
 function peersOf(i: number): PodSelector {
   const [team, app] = [labelled('team', `team-${(i >> 1) % TEAMS}`), withLabel('app', `app-${i % APPS}`)];
   if (i % 100 === 99) return { namespaces: EVERY_NAMESPACE, pods: EVERYTHING };

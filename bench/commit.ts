@@ -51,7 +51,7 @@ export async function benchCommit(): Promise<BenchRow[]> {
 }
 
 async function oneElement(netns: Netns, floor: Floor): Promise<BenchRow[]> {
-  // ForeignWriters at once: nobody else knows of this namespace.
+  // quietMs is 0, so ForeignWriters never waits: no other process knows this namespace.
   const onLoop = await netns.run(() => openNftKernel({ quietMs: 0 }));
   await onLoop.commit(MAKE);
   await floor.time(1, MAKE);
@@ -64,7 +64,8 @@ async function oneElement(netns: Netns, floor: Floor): Promise<BenchRow[]> {
   onThread.close();
   return [
     againstFloor('commit of one element, quiet namespace', 'µs', quiet.ours, quiet.floor, 1.2),
-    // Not against C: two hand-overs between threads buy that nobody else's commit ever holds the event loop.
+    // Not compared with C: the two hand-overs between threads ensure that no other process's commit ever blocks the
+    // event loop.
     absolute('commit of one element, others write too', 'µs', busy.ours, 100),
   ];
 }
@@ -120,8 +121,8 @@ async function manyElements(netns: Netns, floor: Floor): Promise<BenchRow[]> {
       middle(({ gap }) => gap.cpu),
       10,
     ),
-    // Where the kernel does not preempt itself, a commit of anybody's holds whoever waits for its CPU. The floor is the
-    // gap of a loop with nothing to do while bench/commit.c, another process, commits the same (docs/decisions/0008).
+    // If the kernel is not preemptible, any process's commit delays whatever waits for its CPU. The floor is the gap of
+    // an idle loop while bench/commit.c, another process, commits the same (docs/decisions/0008).
     beyondFloor(
       'event-loop gap during it, beyond that of an idle loop',
       'ms',

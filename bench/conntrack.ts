@@ -1,6 +1,6 @@
 /**
- * Live connections at size: the kernel tracks 100,000, a policy edit denies 1,000 of them. How long until they are
- * cut, from the commit on, and for how long the event loop stands still meanwhile.
+ * Open connections at size: the kernel tracks 100,000, and a policy edit denies 1,000 of them. Measures the time from
+ * the commit until they are cut, and how long the event loop is blocked meanwhile.
  */
 import { setTimeout } from 'node:timers/promises';
 import { LiveConnections } from '../src/agent/connections/liveconnections.ts';
@@ -49,7 +49,7 @@ export async function benchConntrack(): Promise<BenchRow[]> {
 interface Round {
   readonly tookMs: number;
   readonly gapMs: number;
-  /** What the gap was at most in CPU time: what others on the machine do is no part of it. */
+  /** The longest gap in CPU time, so that other processes on the machine do not count. */
   readonly turnMs: number;
 }
 

@@ -70,7 +70,9 @@ async function flooded(site: Site): Promise<Floods> {
   return { one, crowd, delays, mb: [before, agent.residentMb()] };
 }
 
-/** What it costs to name denials is what the agent takes beyond one that names none, in the same flood. */
+/**
+ * The cost of naming denials is the CPU time of the agent minus that of an agent that names none, in the same flood.
+ */
 function rows(unnamed: Floods, named: Floods): BenchRow[] {
   const { one, crowd, delays, mb } = named;
   const came = delays.filter(Number.isFinite);
@@ -86,7 +88,7 @@ function rows(unnamed: Floods, named: Floods): BenchRow[] {
   ];
 }
 
-/** What others are denied meanwhile is counted too. */
+/** Denials of other pods in the same period are counted, too. */
 function uncounted({ sent, denied }: Load): number {
   return Math.max(0, sent - denied);
 }
@@ -128,7 +130,7 @@ async function attempts(lab: Lab, lines: Lines): Promise<void> {
   }
 }
 
-/** What the neighbour was denied, and when its line came, by port. */
+/** The denied packets of the neighbour, and the time at which each line came, by port. */
 class Lines {
   readonly #sentMs = new Map<number, number>();
   readonly #cameMs = new Map<number, number>();

@@ -1,7 +1,7 @@
 /**
- * From a packet that is denied to its line at a prompt on the same node: `sluice drops --follow`, a process of its own,
- * as somebody types it. One packet at a time, within the limit of its source. The same through an API server, where all
- * agents of a cluster are asked, is measured by `scripts/e2e prompt`.
+ * Measures the time from a denied packet to its line at a prompt on the same node: `sluice drops --follow`, a process
+ * of its own, as a person runs it. Packets come one at a time, within the limit of their source. The same through an
+ * API server, where all agents of a cluster are asked, is measured by `scripts/e2e prompt`.
  */
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -49,7 +49,7 @@ async function delaysMs({ lab }: DenialPlace, prompt: Prompt): Promise<number[]>
   return delays;
 }
 
-/** What was told of, and when, by port. */
+/** The ports for which a line came, and when. */
 class Prompt {
   readonly #child: ChildProcessByStdio<null, Readable, null>;
   readonly #cameMs = new Map<number, number>();

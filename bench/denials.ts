@@ -1,7 +1,7 @@
 /**
- * What it costs that denials are counted and handed over to be named, in CPU time of the path of a packet: of one that is
- * let in, of one that is denied within the limits, and of one beyond them. The floor is the same rules with a plain
- * `drop` in the place of each way to the chain of denials.
+ * The cost of counting denials and handing them over to be named, in CPU time of the path of a packet: of one that is
+ * allowed, of one that is denied within the limits, and of one beyond them. The floor is the same rules with a plain
+ * `drop` in place of each jump to the chain of denials.
  */
 
 import { compile } from '../src/compiler/compile.ts';

@@ -1,4 +1,7 @@
-/** A node with an agent and three pods, of which nobody may reach one: where what is denied comes from, and who is told. */
+/**
+ * A node with an agent and three pods, one of which no other may reach: the site for denials and for the clients that
+ * follow them.
+ */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -49,7 +52,7 @@ export async function inDenialPlace<T>(work: (place: DenialPlace) => Promise<T>)
   }
 }
 
-/** What the start has left to do. */
+/** Time for the remaining work of the start. */
 const SETTLE_MS = 10_000;
 
 /** With an agent whose rules are in force, and that rests. */

@@ -1,8 +1,8 @@
-/** What an answer of the API server in memory is spoilt by. */
+/** Faults in the answers of the API server in memory. */
 import type { ServerResponse } from 'node:http';
 import { status } from './fakeapiobjects.ts';
 
-/** What happens to an answer instead of, or to, its bytes. */
+/** A change of an answer's bytes, or a replacement for the answer. */
 export type Fault =
   | { readonly type: 'status'; readonly code: number; readonly retryAfter?: number }
   /** A connection that is reset before the answer, or one that never answers. */

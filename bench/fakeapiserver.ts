@@ -63,7 +63,7 @@ export class FakeApiServer {
     this.#port = (server.address() as AddressInfo).port;
   }
 
-  /** The process ends: nobody listens, and every connection is reset. */
+  /** The process ends: the listener closes, and every connection is reset. */
   async stop(): Promise<void> {
     const server = this.#server;
     this.#server = undefined;
@@ -113,7 +113,7 @@ export class FakeApiServer {
     for (const watcher of this.#watchers) if (isMeant(watcher.request)) watcher.send(event);
   }
 
-  /** Forgets all history: what asks for an older revision is told 410. */
+  /** Forgets all history: a request for an older revision gets 410. */
   compact(): void {
     this.#storage.compact();
     this.#pages.clear();
@@ -276,7 +276,7 @@ export class FakeApiServer {
     });
   }
 
-  /** Shortly before its end, a watch hears how far it has come. */
+  /** Shortly before its end, a watch gets a bookmark. */
   #timeOut(watcher: Watcher): void {
     watcher.send({ type: 'BOOKMARK', object: bookmark(String(this.#storage.revision)) });
     watcher.end();

@@ -24,7 +24,7 @@ export function sandbox(key: string, ips: readonly string[], more: Partial<PodSa
 export class PluginConnection {
   readonly socket: Socket;
   readonly peer: TtrpcPeer;
-  /** What the plugin registered as. */
+  /** The request with which the plugin registered. */
   readonly registered: Promise<Messages['RegisterPluginRequest']>;
 
   constructor(socket: Socket) {
@@ -42,7 +42,7 @@ export class PluginConnection {
     });
   }
 
-  /** What containerd does with a plugin that has registered; answers the events that it wants. */
+  /** Does what containerd does with a plugin that has registered; returns the events to which it subscribed. */
   async takeIn(sandboxes: readonly PodSandbox[], requestTimeout = 2000): Promise<number> {
     const events = await this.configure(requestTimeout);
     await this.synchronize(sandboxes);
@@ -105,7 +105,7 @@ export class FakeRuntime {
     return there === undefined ? new Promise(resolve => this.#waiting.push(resolve)) : Promise.resolve(there);
   }
 
-  /** Ends like a runtime that restarts: whoever was connected is cut off. */
+  /** Ends like a runtime that restarts: all clients are disconnected. */
   async close(connections: readonly PluginConnection[] = []): Promise<void> {
     const closed = once(this.#server, 'close');
     this.#server.close();

@@ -1,4 +1,4 @@
-/** What the API server in memory has stored: objects, and a history that can be compacted and rolled back. */
+/** The storage of the API server in memory: objects, and a history that can be compacted and rolled back. */
 import { type KubeObject, keyOf } from './fakeapiobjects.ts';
 
 export interface StoredChange {
@@ -42,7 +42,7 @@ export class FakeStorage {
     return this.#record('DELETED', object);
   }
 
-  /** Whether what happened since then can still be told. */
+  /** Whether the events since that revision are still in the history. */
   remembers(revision: number): boolean {
     return revision >= this.#compacted;
   }

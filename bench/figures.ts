@@ -22,9 +22,9 @@ interface Table {
 
 interface Section {
   readonly title: string;
-  /** What prints the figures; none where no command of the repository does. */
+  /** The commands that print the figures; none if no command of the repository does. */
   readonly commands: readonly string[];
-  /** The numbers of decisions that the figures stand behind. */
+  /** The numbers of decisions that these figures support. */
   readonly decisions?: readonly number[];
   readonly conditions?: string;
   readonly tables: readonly Table[];

@@ -1,5 +1,5 @@
 /*
- * Sends UDP packets to ports in turn, so that each of them is an attempt of its own, as many a second as it is told or
+ * Sends UDP packets to ports in turn, so that each of them is an attempt of its own, at a given rate or as fast as it
  * can: sixty-four at a time, with an IPv4 header of our own, from one address or from many in turn. Several processes
  * send, each from a port of its own, so that they get their share of a busy machine.
  *

@@ -8,7 +8,7 @@ import type { Address } from '../src/model/address.ts';
 export interface FloodOptions {
   /** The source, in IPv4; the first one if there are several. */
   readonly from: Address;
-  /** Addresses in turn; 1 unless told. */
+  /** Number of source addresses, used in turn; 1 by default. */
   readonly sources?: number;
   readonly to: Address;
   readonly perSecond: number;

@@ -1,6 +1,7 @@
 /**
- * What it costs an agent that somebody follows new connections: its CPU time at five thousand a second, beside that of
- * `conntrack -E` in the same run, and in a flood. Connections are datagrams to ports in turn, from one pod to another.
+ * The cost for an agent of a client that follows new connections: its CPU time at five thousand a second, compared with
+ * that of `conntrack -E` in the same run, and in a flood. Connections are datagrams to ports in turn, from one pod to
+ * another.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -70,7 +71,8 @@ async function rows(lab: Lab, agent: BenchAgent, client: AgentClient): Promise<B
   const flood = await load(lab, agent, Number.POSITIVE_INFINITY);
   await reader.end();
   peer?.kill();
-  await setTimeout(2_000); // What it was told is read, and what is asked from here on is asked by nobody.
+  // Waits until the agent has read what was reported: from here on no client follows.
+  await setTimeout(2_000);
   const nobody = await load(lab, agent, PER_SECOND);
   const idle = await load(lab, agent, 1);
   client.close();
@@ -84,7 +86,7 @@ async function rows(lab: Lab, agent: BenchAgent, client: AgentClient): Promise<B
   ];
 }
 
-/** What was sent, and what it cost in percent of a core. */
+/** The connections that were sent, and their cost in percent of a core. */
 interface Load {
   readonly sent: number;
   readonly seconds: number;

@@ -1,6 +1,6 @@
 /**
- * The path from an event to the kernel as the agent takes it, without the bucket of commits and the log, in a
- * network namespace that nobody else knows of.
+ * The path from an event to the kernel as the agent takes it, without the budget of commits and the log, in a network
+ * namespace that no other process uses.
  */
 
 import { Incremental } from '../src/compiler/live/incremental.ts';
@@ -17,7 +17,7 @@ export class Follower {
   readonly #kernel: Kernel;
   readonly #engine = new Incremental(NODE);
   #actual: Ruleset = { tables: new Map() };
-  /** What the actual state was made equal to. */
+  /** The desired state of the last commit, which is the actual state. */
   #desired: Ruleset | undefined;
   #generation: Generation | undefined;
 

@@ -1,5 +1,5 @@
 /**
- * What a watch weighs while the API server has 500 pods of 1.4 MB, as any tenant may make them. Server and watch are
+ * The memory of a watch while the API server has 500 pods of 1.4 MB, which any tenant may make. Server and watch are
  * processes of their own: this file is the main module of both.
  */
 import { type ChildProcess, spawn } from 'node:child_process';

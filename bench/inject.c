@@ -32,10 +32,10 @@
 #include <unistd.h>
 
 #define FRAME 60 /* The least that Ethernet sends. */
-/* A hardware address of somebody: bridges drop what has none. As in packets/router.ts. */
+/* A source hardware address: bridges drop frames without one. The same is in packets/router.ts. */
 #define SENDER 0x02, 0, 0, 0, 0, 0x01
 
-/* What a frame takes from its flow; the rest of the frame is the same for all. Network byte order. */
+/* The fields of a frame that differ by flow; the rest is the same for all. Network byte order. */
 struct flow {
 	uint32_t saddr, daddr;
 	uint16_t sport, dport;

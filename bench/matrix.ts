@@ -1,4 +1,4 @@
-/** Who reaches whom in large folders of manifests, and what changes between two. */
+/** Matrices of large folders of manifests, and the differences between two. */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,7 +1,7 @@
 /**
- * What the agent weighs, as it is built and run: `sluice agent` follows an API server that has the whole cluster,
- * serves its socket and its metrics, and reads the kernel back. At rest is what it has after that, its peak the most
- * that it had until then.
+ * The memory of the agent, as it is built and run: `sluice agent` follows an API server that has the whole cluster,
+ * serves its socket and its metrics, and reads the kernel back. Memory at rest is measured after that, and the peak up
+ * to then.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -29,7 +29,7 @@ const SIZES = [
   { size: { pods: 100_000, policies: 1000 }, restMb: 200, peakMb: 390, startSeconds: 15 },
 ] as const;
 
-/** What one agent took, in MB, and the processor time in seconds until its rules were in force. */
+/** Memory of one agent in MB, and the CPU time in seconds until its rules were in force. */
 interface Weight {
   readonly rest: number;
   readonly peak: number;

@@ -20,7 +20,7 @@ const BLOCKS = 10;
 const BLOCK = 100;
 const ANSWERS = 10_000;
 const WARM_ROUNDS = 3;
-/** What a node keeps. */
+/** The most addresses of a node. */
 const ADDRESSES = 32_768;
 const FEW = 256;
 const COMPILED_ROUNDS = 60;
@@ -36,7 +36,7 @@ export async function benchNames(): Promise<BenchRow[]> {
   const dist = builtFolder();
   const site = await NamesSite.open(dist);
   try {
-    // What is learnt before the memory is weighed would not be in it.
+    // Memory is weighed after the first packets, so that it includes what they make the agent learn.
     const rows = [...(await firstPackets(site)), await memory(site), ...(await costs(site))];
     return [...rows, await listings(site), ...(await established())];
   } finally {
@@ -107,7 +107,7 @@ async function memory(site: NamesSite): Promise<BenchRow> {
   return absolute('memory for 32,768 addresses', 'MB', grown, 20);
 }
 
-/** All addresses stand, and more come. */
+/** The agent has all addresses that it may have, and more come. */
 async function listings(site: NamesSite): Promise<BenchRow> {
   const seconds = 20;
   const flooding = flood(site, 0, LIST_RATE * seconds, LIST_RATE);

@@ -1,10 +1,10 @@
 /**
- * What our rules add to a packet, in CPU time: on a new connection, by the number of policies on its pod and by
- * the number of runs of the Admin tier, and on an established one; what it costs to ask who sends, by rules of IP and by
- * the port of a bridge.
+ * The cost of our rules for a packet, in CPU time: on a new connection, by the number of policies on its pod and by the
+ * number of runs of the Admin tier, and on an established one; and the cost of checking the source of a packet, by
+ * rules of IP and by the port of a bridge.
  *
- * Every design has a router of its own (packets/router.ts), all alive at once, and packets/rounds.ts takes turns.
- * The figures are CPU time of the injecting thread, medians of many rounds: they do not know who else is busy.
+ * Every design has a router of its own (packets/router.ts), all exist at once, and packets/rounds.ts takes turns. The
+ * figures are CPU time of the injecting thread, medians of many rounds: other processes do not affect them.
  */
 import { bridgedPackets } from './packets/bridged.ts';
 import { establishedPackets } from './packets/established.ts';
@@ -20,7 +20,7 @@ export interface PacketOptions {
   readonly isWanted?: (part: string) => boolean;
 }
 
-/** What can be measured alone. */
+/** The parts that can be measured alone. */
 const PARTS = {
   new: newConnections,
   source: sourceChecks,

@@ -1,4 +1,4 @@
-/** What one policy can cost, as large as its budget lets it be: of each thing that a policy can repeat. */
+/** The most that one policy can cost within its budget: for each part that a policy can repeat. */
 import { compile } from '../src/compiler/compile.ts';
 import { decodeObject } from '../src/inputs/kube/decode/decode.ts';
 import { openNftKernel } from '../src/kernel/netlink/nftables/nft-kernel.ts';

@@ -18,7 +18,7 @@ export interface BenchRow {
   readonly floor?: number;
   /** value / floor. */
   readonly ratio?: number;
-  /** What `ratio` must not exceed; without one what `value` beyond `floor` must not, if there is a floor. */
+  /** The limit of `ratio`; if there is no ratio, the limit of `value` beyond `floor`, if there is a floor. */
   readonly budget: number;
   readonly ok: boolean;
 }

@@ -138,8 +138,9 @@ export const SUITES: readonly Suite[] = [
 ];
 
 /**
- * What words mean: names of suites, and beside them their parts, or parts of the names of their rows. Undefined where a
- * word comes without the suite whose rows it could be part of: minutes of measuring would tell that it is of none.
+ * Interprets words: names of suites, and after them their parts, or parts of the names of their rows. Undefined if a
+ * word comes without the suite whose rows it could mean: that it matches none would be known only after minutes of
+ * measuring.
  */
 export function choose(words: readonly string[]): SuiteChoice | undefined {
   const named = SUITES.filter(({ name }) => words.includes(name));

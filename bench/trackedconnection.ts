@@ -30,7 +30,7 @@ export function track(connections: Iterable<TrackedConnection>): void {
   tracking(connections)();
 }
 
-/** What tracks them whenever it is called, in the network namespace of the thread that calls it. */
+/** Returns a function that tracks the connections in the network namespace of the thread that calls it. */
 export function tracking(connections: Iterable<TrackedConnection>): () => void {
   const to = new AttributeWriter(1 << 24);
   let sequence = 0;

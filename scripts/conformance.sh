@@ -1,4 +1,4 @@
-# What upstream's conformance tests come to, as their logs tell. Sourced, behind lib.sh.
+# Evaluates the logs of upstream's conformance tests. Sourced, after lib.sh.
 
 # conformance_outcomes LOG: PASS or FAIL and the name, a line for each test as it ended last.
 conformance_outcomes() {

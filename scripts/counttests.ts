@@ -1,10 +1,11 @@
 /**
- * What vitest's JSON reports come to.
+ * Summaries of vitest's JSON reports.
  *   node scripts/counttests.ts failed REPORT           the files in which something failed, a line each
  *   node scripts/counttests.ts slowest REPORT          the 25 tests that took longest, a line each
  *   node scripts/counttests.ts total REPORT [AGAIN]    N passed, N failed; ends with 1 unless all passed, and some did
- *     --projects=unit,kernel     fails too where one of these passed no test, or a test was skipped and nobody says why
- * What was run once more, by itself, counts as it ended then; what failed first is listed as unsteady, with its reason.
+ *     --projects=unit,kernel     also fails if one of these passed no test, or if a test was skipped without a reason
+ * A test that was run once more, by itself, counts by its second result, and is listed as unsteady with its
+ * first error.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { relative } from 'node:path';
@@ -86,7 +87,7 @@ function total(): void {
   if (passed === 0 || failed > 0) process.exitCode = 1;
 }
 
-/** What a run without a failure does not show all the same. */
+/** Reasons why a run without a failure proves less than it seems. */
 function unprovenIn(files: readonly TestFile[], projects: readonly string[]): string[] {
   const tests = files.flatMap(({ name, assertionResults }) =>
     assertionResults.map(test => ({ ...test, file: relative('.', name) })),

@@ -1,4 +1,5 @@
-# What the scripts share: say what happens, and install what is missing. Sourced, with `here` set to the checkout.
+# Functions that the scripts share: print progress, and install what is missing. Sourced, with `here` set to the
+# checkout.
 
 say() { printf '\033[2m== %s\033[0m\n' "$*" >&2; }
 
@@ -52,7 +53,7 @@ need_modules() {
   [ ! -L "$here/node_modules" ] || die "node_modules is a link: remove it, and they are installed here"
   local stamp="$here/node_modules/.sluice-installed" lock
   exec {lock}<"$here/package-lock.json" && flock "$lock" # one installation at a time
-  # npm leaves a file of its own when it is done, whoever called it.
+  # npm writes this file when it has finished, whoever started it.
   if ! cmp -s "$here/package-lock.json" "$stamp" && ! [ "$here/node_modules/.package-lock.json" -nt "$here/package-lock.json" ]; then
     say "installing npm packages"
     (cd "$here" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error)

@@ -1,8 +1,8 @@
 /**
- * What of others is in the image, by package-lock.json and what npm installed for it:
+ * The packages of others in the image, by package-lock.json and what npm installed for it:
  *   node scripts/thirdparty.ts notices [FOLDER]   the licence of each package, and its text
  *   npm sbom --sbom-format cyclonedx --omit dev | node scripts/thirdparty.ts sbom
- *                                                 the same as CycloneDX, without what differs at each run
+ *                                                 the same as CycloneDX, without parts that differ in each run
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -38,7 +38,7 @@ interface LockedPackage {
   readonly dev?: boolean;
 }
 
-/** Without what only developers need; of the optional ones all, for whatever platform they are. */
+/** Without development dependencies; with all optional ones, for every platform. */
 export function dependencies(root: string): Dependency[] {
   const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
     packages: Record<string, LockedPackage>;

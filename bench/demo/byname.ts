@@ -101,7 +101,7 @@ async function tryByName(stage: Stage): Promise<Tried> {
 
 const PATIENCE_MS = 3_000;
 
-/** A question of a pod to another pod, and its answer: both ends are sockets of this process, in their namespaces. */
+/** A question of a pod to another pod, and its answer: both sockets belong to this process, in the pods' namespaces. */
 async function ask(
   { lab }: Stage,
   from: Address,

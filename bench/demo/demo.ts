@@ -1,6 +1,6 @@
 /**
- * `scripts/demo`: two nodes, a shop and a stranger on this machine, no cluster. Everything is real but the wires:
- * manifests, agents, kernels, packets.
+ * `scripts/demo`: two nodes with a shop, and a visitor from another namespace, on this machine without a cluster. Manifests,
+ * agents, kernels and packets are real; only the network is simulated.
  */
 
 import { policyLabel } from '../../src/model/policy.ts';

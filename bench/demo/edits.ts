@@ -1,4 +1,7 @@
-/** What a person would do with an editor while the agents run. Files are replaced in one step. */
+/**
+ * The edits of manifests that the demo makes while the agents run, in place of a person. Files are replaced in one
+ * step.
+ */
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Document, parseAllDocuments } from 'yaml';

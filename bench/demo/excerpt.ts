@@ -1,4 +1,4 @@
-/** What an operator sees with `nft list table ip sluice`: of a long listing, the way of a packet to one pod. */
+/** An excerpt of `nft list table ip sluice`: the rules on the way of a packet to one pod. */
 import { execFileSync } from 'node:child_process';
 import { inNamespace } from '../lab/netns.ts';
 

@@ -14,7 +14,7 @@ export interface HintPlaces {
   readonly manifests: string;
 }
 
-/** Whatever the terminal, they stay whole: half a command is another one. */
+/** The commands are never wrapped: half a command would be another command. */
 export function showHints(places: HintPlaces): void {
   writeDocument(hintsFor(places).map(text => `  ${pc.cyan(text)}`));
 }
@@ -23,7 +23,7 @@ export function hintsFor({ topology, namespaceOf, sluice, home, manifests }: Hin
   const node = topology.nodes[0]!.name;
   const inNode = `ip netns exec ${namespaceOf(node)}`;
   const socketOf = (name: string) => `--socket ${demoSocket(name, home)}`;
-  /** Only the agent of its node knows what a pod was told, and hears what it is denied. */
+  /** Only the agent of a pod's node knows the DNS answers of the pod and the denied connections to it. */
   const asPod = (pod: string) => socketOf(topology.pods.find(({ name }) => name === pod)!.node);
   return [
     `${inNode} nft list table ip sluice`,

@@ -1,4 +1,4 @@
 import { address } from '../lab/topology.ts';
 
-/** Two hosts of the internet that take mail: DNS tells the first. */
+/** Two hosts on the internet that accept mail; DNS answers with the first. */
 export const MAIL_HOSTS = [address('198.51.100.25'), address('198.51.100.26')] as const;

@@ -1,4 +1,4 @@
-/** What the packets of a board did. */
+/** The outcome of the packets of a board. */
 
 import { CommandError } from '../../src/terminal/commanderror.ts';
 import type { Lab } from '../lab/lab.ts';
@@ -15,7 +15,7 @@ export interface Outcomes {
 const QUIET_MS = 250;
 const LATE_MS = 1500;
 
-/** Throws CommandError where something else than policy stands in the way: a person may have changed what the demo made. */
+/** Throws CommandError if something other than policy blocks packets: a person may have changed what the demo made. */
 export async function observe(lab: Lab, board: Board): Promise<Outcomes> {
   return tryBoard(lab, board).catch(error => {
     if (!(error instanceof ProbeError)) throw error;

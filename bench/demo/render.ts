@@ -24,7 +24,7 @@ export const LEGEND = [
   '· dropped     4, 6 over this family only     - not tried',
 ];
 
-/** Tries in `changed` stand out. */
+/** Tries in `changed` are highlighted. */
 export function renderBoard(
   outcomes: Outcomes,
   changed: ReadonlySet<Try> = new Set(),
@@ -101,7 +101,7 @@ function tryText({ row, column, protocol, family }: Try): string {
   return `${row.label} -> ${column.label}${port}/${protocol} over ${FAMILY_NAME[family]}`;
 }
 
-/** Who lost or won what, a line for each who asks: `shop/jobs -> shop/db, the internet`. */
+/** The clients whose access changed, one line for each: `shop/jobs -> shop/db, the internet`. */
 export function changeTexts(changed: readonly Try[]): string[] {
   const byRow = Map.groupBy(changed, ({ row }) => row.label);
   return [...byRow].map(([row, tries]) => {

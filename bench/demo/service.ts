@@ -28,7 +28,7 @@ export async function readServices(folder: string, cluster: Cluster): Promise<Ku
     .flatMap(object => serviceOf(object as Manifest, cluster));
 }
 
-/** What the lab's nodes translate. */
+/** The address translations of the lab's nodes. */
 export function translations(services: readonly KubeService[]): LabService[] {
   return services.flatMap(({ front, port, protocol, backend, targetPort }) =>
     front.flatMap(at =>

@@ -1,4 +1,4 @@
-/** What the demo consists of while it runs: a laboratory, a copy of the example, and one real agent for each node. */
+/** The parts of a running demo: a laboratory, a copy of the example, and one real agent for each node. */
 
 import { cpSync, existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -92,7 +92,7 @@ export class Stage {
     await this.settle();
   }
 
-  /** Whether answers of DNS can be heard here. */
+  /** Whether DNS answers can be read here. */
   get hearsDns(): boolean {
     return [...this.#kernels.values()].every(({ queue }) => queue !== undefined);
   }
@@ -106,12 +106,12 @@ export class Stage {
       else await new Promise(resolve => setTimeout(resolve, 20));
   }
 
-  /** What the manifests say now. */
+  /** The cluster that the manifests describe now. */
   async cluster(): Promise<ClusterState> {
     return (await loadManifests(MANIFESTS)).cluster;
   }
 
-  /** What is wrong with them, as a person may have edited them. */
+  /** The problems of the manifests, which a person may have edited. */
   async problems(): Promise<readonly Problem[]> {
     return (await loadManifests(MANIFESTS)).problems;
   }
@@ -170,7 +170,7 @@ export function removeStage(): boolean {
   return state !== undefined;
 }
 
-/** Whether one stands that `--keep` left, and that a person may have edited since. */
+/** Whether there is a demo that `--keep` left, and that a person may have edited since. */
 export function isKept(): boolean {
   const state = readDemoState();
   return state !== undefined && state.demo === undefined;

@@ -9,7 +9,7 @@ export interface DemoState {
   readonly agents: readonly number[];
 }
 
-/** What an earlier or a running demo wrote down, if anything. */
+/** The state that an earlier or a running demo wrote, if any. */
 export function readDemoState(): DemoState | undefined {
   try {
     return JSON.parse(readFileSync(STATE, 'utf8')) as DemoState;

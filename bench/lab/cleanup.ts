@@ -35,5 +35,5 @@ function undoAll(): void {
 function undoAndDie(signal: NodeJS.Signals): void {
   undoAll();
   unlisten();
-  process.kill(process.pid, signal); // Nobody listens now: the default action ends us, with the right status.
+  process.kill(process.pid, signal); // Our listeners are removed: the default action ends us, with the right status.
 }

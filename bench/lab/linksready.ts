@@ -1,7 +1,7 @@
 /**
- * A link that is up does not carry packets yet: the kernel attaches its queue a moment later, in a worker that a
- * busy machine keeps waiting, and until then drops what is sent without a word. So each end is asked, and then
- * each pair of ends has to answer an echo request, after which both know each other's hardware address.
+ * A link that is up does not carry packets yet: the kernel attaches its queue a moment later, in a worker that a busy
+ * machine delays, and until then silently drops packets. So the state of each interface is queried, and then each pair
+ * of interfaces has to answer an echo request, after which both have neighbour entries.
  */
 import { PROTOCOL_NUMBER } from '../../src/model/ipprotocol.ts';
 import {

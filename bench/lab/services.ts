@@ -10,7 +10,7 @@ import type { ProbeEndpoint } from './probe/attempt.ts';
 import type { LabHost } from './topology.ts';
 
 export interface LabService {
-  /** Its cluster address and port; nobody has that address. */
+  /** Its cluster IP and port; no interface has that address. */
   readonly front: ProbeEndpoint;
   readonly protocol: 'TCP' | 'UDP' | 'SCTP';
   readonly back: ProbeEndpoint;

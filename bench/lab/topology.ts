@@ -14,7 +14,7 @@ export interface PodHost extends LabHost {
 
 /**
  *     pod ── node ──┐
- *     pod ── node ──┼── outside: every address that is nobody else's, and the router between the nodes
+ *     pod ── node ──┼── outside: every address of no pod or node, and the router between the nodes
  *     pod ───┘
  */
 export interface Topology {
@@ -23,7 +23,7 @@ export interface Topology {
   readonly outside: readonly Address[];
 }
 
-/** The hosts of a cluster. `mentioned` are addresses that must exist somewhere: those that are nobody's are outside. */
+/** The hosts of a cluster. `mentioned` are addresses that must exist somewhere: those of no pod or node are outside. */
 export function topologyOf(cluster: Cluster, mentioned: Iterable<Address> = []): Topology {
   const nodes = nodeHosts(cluster);
   const pods = podHosts(cluster, new Set(nodes.flatMap(node => node.addresses)));

@@ -37,7 +37,7 @@ export class Netns {
     }
   }
 
-  /** What a program prints, run inside. */
+  /** The output of a program that runs inside. */
   exec(command: string, args: readonly string[], input?: string): string {
     const result: SpawnSyncReturns<string> = this.run(() =>
       spawnSync(command, args, {

@@ -13,7 +13,7 @@ export interface Wiring {
   readonly namespaces: readonly string[];
   /** Commands that make all links, from anywhere. */
   readonly links: readonly string[];
-  /** Both ends of every link. */
+  /** Both interfaces of every link. */
   readonly ends: readonly LinkEnd[];
   /** Commands to run inside each namespace. */
   readonly inside: ReadonlyMap<string, readonly string[]>;

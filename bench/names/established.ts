@@ -1,4 +1,6 @@
-/** What rules by name add to a packet of an established connection of a pod that has them: one compare of a port. */
+/**
+ * The cost of rules by name for a packet of an established connection of a pod that has them: one comparison of a port.
+ */
 import { compile } from '../../src/compiler/compile.ts';
 import type { DnsQueue } from '../../src/compiler/namespeers.ts';
 import type { ClusterState } from '../../src/model/cluster.ts';

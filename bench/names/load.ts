@@ -10,7 +10,10 @@ export interface Visited {
   readonly tookUs: readonly number[];
 }
 
-/** `named`: a pod with a rule by name, whose answers wait; `free`: the same questions, and nobody waits. */
+/**
+ * `named`: a pod with a rule by name, whose answers wait for the agent; `free`: the same questions, whose answers do
+ * not wait.
+ */
 export async function visit(
   site: NamesSite,
   host: 'named' | 'free',

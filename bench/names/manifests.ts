@@ -9,7 +9,7 @@ export const RESOLVER = '10.1.1.53' as Address;
 export const WEB = ['10.1.1.80', 'fd00:1::1:80'] as Address[];
 /** Addresses of the pod that no policy selects. */
 export const FREE = ['10.1.1.10', 'fd00:1::1:10'] as Address[];
-/** What the names of the zone stand for. */
+/** The addresses of the names of the zone. */
 export const ZONE = { ip: '10.98.0.0/16', ip6: 'fd00:98::/64' } as const;
 
 const PODS = 64;

@@ -66,7 +66,7 @@ export class NamesSite {
     return this.lab.nodeNamespace(NAMES_NODE);
   }
 
-  /** What a role of names.c says before it ends. */
+  /** The output of a role of names.c. */
   async tell(host: HostName, ...args: readonly string[]): Promise<string> {
     const child = this.#spawn(host, args);
     let output = '';
@@ -110,7 +110,7 @@ export class NamesSite {
     await this.#hearing();
   }
 
-  /** Until somebody listens at the queue, and a beat or two more. */
+  /** Waits until the queue has a listener, and a heartbeat or two more. */
   async #hearing(): Promise<void> {
     for (const deadline = Date.now() + PATIENCE_MS; this.#queueLine() === ''; await setTimeout(20))
       if (Date.now() > deadline) throw new Error(`answers are not heard: ${this.agent.output}`);

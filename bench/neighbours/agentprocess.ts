@@ -61,7 +61,7 @@ export class BenchAgent {
     return this.#sizeMb('VmHWM');
   }
 
-  /** What it has now. */
+  /** Its resident memory now. */
   residentMb(): number {
     return this.#sizeMb('VmRSS');
   }

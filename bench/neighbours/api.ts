@@ -1,4 +1,4 @@
-/** The API server's process, as whoever measures sees it. */
+/** The API server's process, as the measuring process sees it. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * A process of its own: the API server, and the hostile tenant that uses it, so that neither takes time of whoever
- * measures. Told what to do by its parent; answers every command with the moment at which it was done.
+ * A process of its own: the API server, and the hostile tenant that uses it, so that neither takes CPU time of the
+ * measuring process. Its parent sends commands; it answers each with the time at which it was done.
  */
 import { FakeApiServer, type KubeObject } from '../fakeapiserver.ts';
 import { ATTACKS, type Attack } from './attacks.ts';

@@ -1,4 +1,4 @@
-/** What a hostile tenant does with the API: valid policies of its own namespace, each as costly as it can be. */
+/** The attacks of a hostile tenant with the API: valid policies of its own namespace, each as costly as possible. */
 import { BUDGET } from '../../src/model/budget.ts';
 import type { KubeObject } from '../fakeapiserver.ts';
 import type { TrackedConnection } from '../trackedconnection.ts';
@@ -39,11 +39,11 @@ import { connectionsOfAllKinds, oneWayPackets, WORLD } from './crowd.ts';
 
 export interface Attack {
   readonly name: string;
-  /** What the tenant does, for a row of the table. */
+  /** Description of the attack, for a row of the table. */
   readonly what: string;
   /** The policy as it is after the n-th edit. */
   readonly policy: (edit: number) => KubeObject;
-  /** What else is written with the n-th edit, by the tenant or by another one. */
+  /** Further objects that are written with the n-th edit, by the tenant or by another one. */
   readonly besides?: (edit: number) => readonly KubeObject[];
   /** Connections that the tenant's own pods have. */
   readonly open?: readonly TrackedConnection[];
@@ -207,5 +207,5 @@ export const ATTACKS = [
 
 /** The part that measures what the policies of all attacks cost a packet. */
 export const PACKETS = 'costs';
-/** What can be measured alone. */
+/** The parts that can be measured alone. */
 export const PARTS: readonly string[] = [...ATTACKS.map(({ name }) => name), PACKETS];

@@ -1,4 +1,4 @@
-/** What is written ten times a second beside the policies of an attack: the objects that policies are about. */
+/** Objects that are written ten times a second beside the policies of an attack: those that policies are about. */
 import { parseAddress } from '../../src/model/address.ts';
 import type { KubeObject } from '../fakeapiserver.ts';
 import { ELSEWHERE, farPod, HOSTILE, HOSTILE_ADDRESS, NEIGHBOURS_NODE, pod, TENANT } from './population.ts';

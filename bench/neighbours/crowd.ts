@@ -7,7 +7,7 @@ import { HOSTILE_ADDRESS, HOSTILE_ADDRESSES } from './population.ts';
 export const WORLD = '172.16.0.0/12';
 const SERVICE = { address: parseAddress('10.96.0.80')!, port: 80 };
 
-/** What nobody answers. */
+/** Packets without an answer. */
 export function oneWayPackets(count: number): TrackedConnection[] {
   return Array.from({ length: count }, (_, i) => ({
     from: HOSTILE_ADDRESS,

@@ -44,7 +44,7 @@ export async function duel(dist: string, attack: Attack): Promise<Duel> {
   }
 }
 
-/** What is done before each of the neighbour's changes, the n-th of its turn. */
+/** Prepares each of the neighbour's changes, the n-th of its turn. */
 type Prepare = (n: number) => Promise<void>;
 
 async function begin(

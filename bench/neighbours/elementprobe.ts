@@ -26,7 +26,7 @@ export class ElementProbe {
     this.#socket = netns.run(() => new NetlinkSocket(NETLINK_NETFILTER));
   }
 
-  /** Whether policies affect the pod with this address in a direction, as far as packets can tell. */
+  /** Whether policies isolate the pod with this address in a direction, as far as packets can show. */
   isAffected(direction: Direction, address: Address): boolean {
     this.#ask(podMap(direction, familyOf(address)).name, address);
     const length = this.#socket.receive();

@@ -1,6 +1,6 @@
 /**
- * Loaded into the agent before it begins: keeps the longest turn of its event loop, in CPU time of its thread, so that
- * what others on the machine do is no part of it. Says it to whoever started the agent and asks, and begins anew.
+ * Loaded into the agent before it starts: keeps the longest turn of its event loop, in CPU time of its thread, so that
+ * other processes on the machine do not count. Sends it to the parent process on request, and starts again.
  */
 
 const TICK_MS = 1;

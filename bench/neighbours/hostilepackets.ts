@@ -1,6 +1,6 @@
 /**
- * What the policies of an attack add to the first packet of a connection of a pod that they select, and that is let in,
- * or out, by the last thing that its rules come to. The floor is the same router without our tables.
+ * The cost of the policies of an attack for the first packet of a connection of a pod that they select, when it is
+ * allowed by the last condition of its rules. The floor is the same router without our tables.
  */
 import { compile } from '../../src/compiler/compile.ts';
 import { decodeObject } from '../../src/inputs/kube/decode/decode.ts';
@@ -66,7 +66,7 @@ function flows(): UdpFlow[] {
   return flowsTo(PORT, FLOWS).map((flow, i) => ({ ...flow, sourcePort: 1000 + (i % PORTS) }));
 }
 
-/** Beside the attack's policy stands one that lets the clients in, and out to them; they come by the uplink. */
+/** Beside the attack's policy there is one that allows traffic from and to the clients; they come by the uplink. */
 function clusterUnder({ policy }: Attack, uplink: number): ClusterState {
   const state = new ClusterState();
   const local = localAddresses.map((ip, i) => pod(TENANT, `local-${i}`, NEIGHBOURS_NODE, ip, HOSTILE));

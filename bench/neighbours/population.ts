@@ -11,7 +11,7 @@ export const HOSTILE = { app: 'hostile' };
 /** Pods of the tenant on other nodes. */
 export const ELSEWHERE = 3000;
 const HOSTILE_PODS = 20;
-/** What kubelets take. */
+/** The default limit of kubelets. */
 const PODS_OF_A_NODE = 110;
 
 /** The neighbour's server on this node, and its client elsewhere. */

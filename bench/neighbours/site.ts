@@ -14,14 +14,14 @@ import { ElementProbe } from './elementprobe.ts';
 import { CLIENT, DEFAULT_DENY, NEIGHBOUR, NEIGHBOURS_NODE, SERVER } from './population.ts';
 import { PodStartLoad } from './starts.ts';
 
-/** What one default deny of the neighbour took, from the API server on. */
+/** The time of one default deny of the neighbour, from the API server on. */
 export interface Sample {
   readonly toKernelMs: number;
   /** Until a connection that it denies was cut. */
   readonly toCutMs: number;
 }
 
-/** What is not done by then will not be. */
+/** After this time an operation counts as failed. */
 const PATIENCE_MS = 10_000;
 const POLL_MS = 1;
 const PORT = 5432;
@@ -36,7 +36,7 @@ export class NeighboursSite {
   readonly #conntrack: Conntrack;
   #sourcePort = 20_000;
 
-  /** With a runtime that tells the agent of pods before they start, where they are to be started. */
+  /** If pods are to be started: with a runtime that reports pods to the agent before they start. */
   static async open(dist: string, { starts }: Pick<Attack, 'starts'>): Promise<NeighboursSite> {
     const netns = new Netns();
     netns.exec('ip', ['link', 'set', 'lo', 'up']);

@@ -19,7 +19,7 @@ export class PodStartLoad {
     this.#runtime = runtime;
   }
 
-  /** What containerd does once the agent has connected. */
+  /** Does what containerd does after the agent has connected. */
   async takeIn(): Promise<void> {
     this.#plugin = await this.#runtime.plugin();
     await this.#plugin.takeIn([sandbox(`${NEIGHBOUR}/db`, [SERVER], { uid: `${NEIGHBOUR}-db` })]);
@@ -29,7 +29,7 @@ export class PodStartLoad {
     const stop = new AbortController();
     this.#stop = stop;
     this.#running = this.#startAndStop(count, stop.signal);
-    this.#running.catch(() => undefined); // whoever ends it hears of it
+    this.#running.catch(() => undefined); // the caller that awaits it gets the error
   }
 
   async end(): Promise<void> {

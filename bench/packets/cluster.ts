@@ -16,13 +16,13 @@ export interface PolicyShape {
   readonly classes: number;
   /** On each local pod, in both directions. */
   readonly policies: number;
-  /** Over how many ports the policies are spread; 8 unless told. */
+  /** The number of ports over which the policies are spread; 8 by default. */
   readonly ports?: number;
   /** Rules of the Admin tier in each direction that alternate between accept and deny, and match no client. */
   readonly runs?: number;
   /** Whether the rules of the Admin tier name the clients' port, or are about all ports. */
   readonly runPorts?: 'any' | 'clients';
-  /** What becomes of addresses of the node's pod network that no known pod has; `allow` unless told. */
+  /** The treatment of addresses of the node's pod network that no known pod has; `allow` by default. */
   readonly unknownPods?: UnknownPods;
 }
 

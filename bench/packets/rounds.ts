@@ -1,6 +1,6 @@
 /**
- * Measures several routers at once: every round asks each of them, in random order, so that whatever else the
- * machine does falls upon all alike, and what is compared was measured moments apart.
+ * Measures several routers at once: every round asks each of them, in random order, so that other work of the machine
+ * affects all alike, and values that are compared were measured moments apart.
  */
 import { median } from '../row.ts';
 import { type INSIDE, OUTSIDE, type Router } from './router.ts';
@@ -13,7 +13,7 @@ export interface Plan {
   readonly seconds: number;
 }
 
-/** What each router took, in ns per packet, one figure a round. */
+/** The time of each router in ns per packet, one value a round. */
 export class Rounds {
   readonly #times: ReadonlyMap<Router, readonly number[]>;
 
@@ -29,7 +29,7 @@ export class Rounds {
     return this.#times.keys();
   }
 
-  /** What `router` took beyond `floor`, round by round. */
+  /** The time of `router` beyond that of `floor`, round by round. */
   added(router: Router, floor: Router): Spread {
     const floors = this.#times.get(floor)!;
     return spread(this.#times.get(router)!.map((time, round) => time - floors[round]!));

@@ -1,6 +1,6 @@
 /**
- * A network namespace that forwards: clients behind one veth pair, pods behind another. The far ends stay in the
- * namespace and throw away what they are sent, because it bears the MAC of somebody else.
+ * A network namespace that forwards: clients behind one veth pair, pods behind another. The far interfaces are in the
+ * same namespace and drop what they receive, because it has another interface's MAC address.
  */
 import { writeFileSync } from 'node:fs';
 import { openNftKernel } from '../../src/kernel/netlink/nftables/nft-kernel.ts';
@@ -105,7 +105,7 @@ export class Router {
     this.#netns.exec('nft', ['-f', '-'], text);
   }
 
-  /** What the one counter of a table of the benchmark's own has counted. */
+  /** The value of the only counter of a table of the benchmark's own. */
   counted(table: string): number {
     const text = this.#netns.exec('nft', ['list', 'table', 'ip', table]);
     return Number(/counter packets (\d+)/.exec(text)?.[1]);

@@ -1,6 +1,6 @@
 /**
- * What is asked of who sends (compiler/podlinks.ts), of the first packet of a connection: some ten ns of a thousand, so
- * that few routers take very many turns. Two of them are the same, to show what a difference is worth.
+ * The cost of checking the source (compiler/podlinks.ts) of the first packet of a connection: some ten ns of a
+ * thousand, so few routers take very many turns. Two of them are the same, to show how large a random difference is.
  */
 import { compile } from '../../src/compiler/compile.ts';
 import { NODE } from '../cluster.ts';
@@ -42,7 +42,7 @@ async function programmed(design: Design, testbed: Testbed): Promise<Router> {
   const router = await testbed.router(`source check: ${design}`, flowsTo(clientPort(SHAPE), FLOWS));
   throwAwayAccepted(router);
   const links = {
-    // What comes by a veth that is no way out comes from a pod.
+    // A packet that comes by a veth other than the uplink comes from a pod.
     uplinks: design === 'from a pod' ? [] : [router.uplink],
     podBridges: design === 'beside a bridge' ? [router.index('inside')] : [],
   };

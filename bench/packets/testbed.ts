@@ -21,7 +21,7 @@ export class Testbed {
     this.log = log;
   }
 
-  /** A router that nobody has programmed yet; `flows` come to it from outside. Throws NotMeasurable. */
+  /** A router without rules; `flows` come to it from outside. Throws NotMeasurable. */
   async router(name: string, flows: readonly UdpFlow[], bridged = false): Promise<Router> {
     this.#program ??= compileInjector(this.#folder);
     const files = join(this.#folder, `router-${this.#routers.length}`);
@@ -42,7 +42,7 @@ export class Testbed {
   }
 }
 
-/** What `measure` measures, or nothing where this machine does not let us: then standard error says why. */
+/** The result of `measure`, or undefined if this machine does not allow it: then standard error says why. */
 export async function onTestbed(
   verbose: boolean,
   measure: (testbed: Testbed) => Promise<BenchRow[]>,

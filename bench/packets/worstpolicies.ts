@@ -62,14 +62,14 @@ interface Rule {
   readonly to?: readonly object[];
 }
 
-/** What the policy says of the other direction and of TCP. */
+/** The rules of the policy for the other direction and for TCP. */
 function inboundUdp(policy: object): object {
   const { ingress, egress } = (policy as { spec: { ingress?: Rule[]; egress?: Rule[] } }).spec;
   return {
     policyTypes: ['Ingress'],
     ingress: (ingress ?? egress ?? []).map(({ ports, from, to }) => ({
       ...(ports !== undefined && { ports: ports.map(port => ({ ...port, protocol: 'UDP' })) }),
-      // Rules that let everybody in would leave nothing to look up.
+      // Rules that allow all sources would need no lookup.
       from: from ?? to ?? [{ ipBlock: { cidr: '192.0.2.0/24' } }],
     })),
   };

@@ -4,7 +4,7 @@ export type NetworkErrorCode =
   | 'invalid'
   /** It asks for something that is not built. */
   | 'unsupported'
-  /** Something else stands where this should be made. */
+  /** A foreign object is in the place of the one that should be made. */
   | 'conflict'
   /** No address is left. */
   | 'exhausted'

@@ -9,7 +9,10 @@ export type Colours = Readonly<Record<(typeof NAMES)[number], (text: string) => 
 
 const ESCAPE = '\x1b[';
 
-/** Stands for ESCAPE until a line is written. This process made it up, so no text from elsewhere holds it. */
+/**
+ * Used in place of ESCAPE until a line is written. It is random for each process, so no text from elsewhere contains
+ * it.
+ */
 const MARK = `\u{f0000}${randomUUID()}`;
 
 /** Whether to write in colour: NO_COLOR (https://no-color.org) says no, FORCE_COLOR yes, else the terminal decides. */

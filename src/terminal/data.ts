@@ -1,4 +1,4 @@
-/** What a program reads: an object a line as JSON, or documents of YAML. */
+/** Output for programs: one JSON object a line, or YAML documents. */
 import { writeJsonLines, writeUnwrapped } from './output.ts';
 
 export type DataFormat = 'json' | 'yaml';

@@ -1,4 +1,4 @@
-/** Help, at the width of the terminal: paragraphs flow, and what stands in columns hangs. */
+/** Help at the width of the terminal: paragraphs are wrapped, and columns keep their indentation. */
 import { HANG } from './hang.ts';
 import { outputColumns, writeLine, writeNote, writeUnwrapped } from './output.ts';
 import { isPrintable, printable } from './printable.ts';
@@ -8,7 +8,10 @@ export function writeHelp(text: string): void {
   else for (const line of flowing(text.replace(/\n$/, '').split('\n'))) writeLine(line);
 }
 
-/** What is wrong with words that were given. They may be file names that others chose: `sluice check *`. */
+/**
+ * Writes what is wrong with the words of the command line. They may be file names that other users chose: `sluice check
+ * *`.
+ */
 export function writeUsageError(text: string): void {
   const words = process.argv.slice(2).filter(word => !isPrintable(word));
   const shown = words.reduce((said, word) => said.replaceAll(word, printable(word)), text);

@@ -2,7 +2,7 @@ import { toTerminal } from './colours.ts';
 import { wrapped } from './hang.ts';
 import { printableJson } from './printable.ts';
 
-/** What every command prints with. */
+/** The output options of every command. */
 export interface OutputOptions {
   readonly output: 'text' | 'wide' | 'json' | 'yaml' | 'name';
 }
@@ -37,7 +37,7 @@ export function writeProgress(text: string): void {
   process.stderr.write(`\r\x1b[K${toTerminal(text)}`);
 }
 
-/** Lines of a page, a table for programs, or a script: whatever the terminal, they stay whole. */
+/** Lines of a page, a table for programs, or a script: they are never wrapped. */
 export function writeDocument(lines: Iterable<string>): void {
   for (const line of lines) process.stdout.write(`${toTerminal(line)}\n`);
 }

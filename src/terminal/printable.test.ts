@@ -49,7 +49,7 @@ test('printableJson() reads back as the same value, and shows itself', () => {
   );
 });
 
-/** What picocolors writes for the colours below. */
+/** The escape sequences that picocolors writes for the colours below. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the escapes are what is looked for
 const OURS = /\x1b\[(?:1|2|22|31|39)m/g;
 

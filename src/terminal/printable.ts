@@ -1,7 +1,7 @@
 /**
- * Text from elsewhere, as a terminal may show it: names, labels and messages of a cluster are whatever somebody wrote
- * there. Control characters would move the cursor, rewrite lines or talk to the terminal; invisible ones and those
- * that turn the direction of writing would make one name look like another.
+ * Makes text from elsewhere safe for a terminal: names, labels and messages of a cluster may contain anything. Control
+ * characters would move the cursor, rewrite lines or send commands to the terminal; invisible ones and those that
+ * change the writing direction would make one name look like another.
  */
 
 /**

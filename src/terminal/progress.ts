@@ -1,11 +1,11 @@
-/** What takes longer than a second says so, on one line of the terminal that is gone when it ends. */
+/** Work that takes longer than a second is shown on one line of the terminal, which disappears when the work ends. */
 import pc from './colours.ts';
 import { writeNote, writeProgress } from './output.ts';
 
 export interface Progress {
   /** How far it is, now and then: shown once it has taken a second. */
   show(text: string): void;
-  /** What begins now, and will take long without a word. */
+  /** Announces work that begins now and may take long without output. */
   announce(text: string): void;
   end(): void;
 }

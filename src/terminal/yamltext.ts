@@ -2,7 +2,7 @@
 import { Document, Scalar, visit } from 'yaml';
 import { isPrintable, printableJsonText } from './printable.ts';
 
-/** What has no place in JSON has none here. */
+/** Values that JSON cannot express are left out, as in JSON. */
 export function yamlText(value: unknown): string {
   // kubectl and API servers read YAML 1.1, in which `on` and `012` are no texts.
   const document = new Document(JSON.parse(JSON.stringify(value)), { compat: 'yaml-1.1' });

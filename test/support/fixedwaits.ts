@@ -61,7 +61,7 @@ function isPoll(call: Node, path: readonly Node[]): boolean {
 const isPromise = ({ type, callee }: Node) =>
   type === 'NewExpression' && nameOf(callee as Node) === 'Promise';
 
-/** Whether somebody else says how long: by a parameter, or a property of something. */
+/** Whether the caller chooses the duration: by a parameter, or a property of an object. */
 function isOfCaller(call: Node, path: readonly Node[]): boolean {
   const parts = inside([durationOf(call)]);
   return (
@@ -91,14 +91,17 @@ const isShouted = ({ object }: Node) => /^[A-Z_]+$|^Math$/.test(nameOf(object as
 
 const isFunction = ({ type }: Node) => /Function/.test(type);
 
-/** Of `setTimeout(resolve, 20)` and of `setTimeout(20)`. */
+/** The duration in `setTimeout(resolve, 20)` or `setTimeout(20)`. */
 function durationOf(call: Node): Node {
   const [first, second] = nodesIn(call.arguments);
   const isCallback = nameOf(call.callee as Node) === 'setTimeout' && second !== undefined;
   return (isCallback ? second : first) ?? call;
 }
 
-/** Of a product of an emulated machine's slowness the number; what is no number is long. */
+/**
+ * The least value of a duration: of a product with the slowness factor of emulated machines, its constant; an
+ * expression without a constant counts as long.
+ */
 function shortest(duration: Node): number {
   if (duration.type === 'Literal') return Number(duration.value);
   if (duration.type !== 'BinaryExpression' || nameOf(duration.right as Node) !== 'SLOW') return Infinity;

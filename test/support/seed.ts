@@ -1,8 +1,8 @@
 /**
- * What random tests draw, and how often. Inputs are the same in every run, so that a run fails by what was changed and
- * not by its luck. Others are drawn with SLUICE_SEED=12345, and new ones each time with SLUICE_SEED=random. With
- * SLUICE_LONG=1, as `scripts/test --long` has it, each property is tried about ten times as often, and with SLUICE_LONG=5
- * five times as often as that.
+ * The inputs of random tests, and their number. Inputs are the same in every run, so that a failure is caused by a
+ * change and not by chance. SLUICE_SEED=12345 draws others, and SLUICE_SEED=random new ones each time. With
+ * SLUICE_LONG=1, which `scripts/test --long` sets, each property is tried about ten times as often, and with
+ * SLUICE_LONG=5 five times as often as that.
  */
 import fc from 'fast-check';
 

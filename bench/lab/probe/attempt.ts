@@ -37,7 +37,7 @@ export function byEndpoint(attempts: readonly Attempt[]): Map<string, Attempt[]>
   return Map.groupBy(attempts, ({ probe }) => endpointKey(probe));
 }
 
-/** Something other than a policy stood in the way: the laboratory is broken, and no verdict can be trusted. */
+/** Something other than a policy prevented the attempt: the laboratory is broken, and no verdict can be trusted. */
 export class ProbeError extends Error {
   override readonly name = 'ProbeError';
 

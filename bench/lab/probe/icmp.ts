@@ -24,7 +24,7 @@ const LENGTH = 12;
 export function echoRequest(family: Family, id: number): Uint8Array {
   const message = Buffer.alloc(LENGTH);
   message[0] = REQUEST[family];
-  message.writeUInt16BE(id & 0xffff, 4); // conntrack tells echoes apart by the identifier.
+  message.writeUInt16BE(id & 0xffff, 4); // conntrack distinguishes echo requests by their identifier.
   message.writeUInt32BE(id, 8);
   if (family === 'ip') message.writeUInt16BE(internetChecksum(message), 2); // For ICMPv6 the kernel does it.
   return message;

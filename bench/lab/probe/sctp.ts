@@ -41,7 +41,7 @@ function read(payload: Buffer): HeardPacket | undefined {
   if (payload.length < HEADER + CHUNK) return undefined;
   const [source, destination] = [payload.readUInt16BE(0), payload.readUInt16BE(2)];
   const initiateTag = payload.readUInt32BE(HEADER + 4);
-  // The tag that a peer sends with its INIT stands in the header of all that goes back to it.
+  // The tag that a peer sends with its INIT is in the header of every packet that is sent to it.
   if (payload[HEADER] === INIT_ACK) return { kind: 'answer', id: payload.readUInt32BE(4) };
   if (payload[HEADER] !== INIT) return undefined;
   const ack = initChunk(INIT_ACK, initiateTag, stateCookie());

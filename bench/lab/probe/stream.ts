@@ -1,11 +1,11 @@
-/** TCP and SCTP: a handshake with a listener, done by the kernels of both ends. */
+/** TCP and SCTP: a handshake with a listener, done by the kernels of client and server. */
 import { connect, listen, POLLOUT, resetOnClose, SOCK_STREAM, socketError } from '../libc.ts';
 import { type Attempt, bindEnd, byEndpoint, ProbeError, target } from './attempt.ts';
 import type { Round } from './round.ts';
 import { socketAddress } from './sockaddr.ts';
 import { bindFreshPort } from './sourceport.ts';
 
-// Nobody accepts: a handshake is complete once it is in this queue.
+// Connections are never accepted: a handshake is complete once it is in this queue.
 const BACKLOG = 4096;
 
 /** `protocol` is IPPROTO_TCP or IPPROTO_SCTP. */

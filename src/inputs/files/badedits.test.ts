@@ -1,4 +1,4 @@
-/** Edits that nobody can have meant must not take a policy away that is in force. */
+/** Edits that are certainly mistakes must not remove a policy that is in force. */
 import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -7,7 +7,9 @@ const MEBIBYTE = 1024 * 1024;
 /** A file is held in memory several times over while it is read. */
 const LARGEST_FILE = 16 * MEBIBYTE;
 
-/** What a file says, as `read` reads it; `largest` is in bytes. A pipe or device is read where it was named itself. */
+/**
+ * The text of a file, read by `read`; `largest` is in bytes. A pipe or device is read only if the path itself names it.
+ */
 export async function readManifestFile(
   path: string,
   read: (text: string, file: string) => Manifest = readManifest,
@@ -57,12 +59,12 @@ function textOf(bytes: Buffer): string {
 const MOST_FOLDERS = 4_096;
 
 /**
- * The manifests under a path: of a folder all YAML and JSON files in it and in its folders, links followed;
- * of a file that file. Sorted; names that begin with a dot are left out, and with them the folders that a
- * ConfigMap's links point into. A folder is listed once, whatever links lead to it: where it stands itself, if that is
- * under the path. A folder that cannot be read or is one too many, a link to nowhere, and a pipe or device, are
- * listed as if they were files: reading them says why, and what they held before is not taken for gone. Throws where the
- * path itself cannot be read.
+ * The manifests under a path: for a folder all YAML and JSON files in it and its subfolders, links followed; for a file
+ * that file. Sorted. Names that begin with a dot are left out, also the folders to which a ConfigMap's links point. A
+ * folder is listed once, however many links lead to it: at its own place, if that is under the path. A folder that
+ * cannot be read or exceeds the limit, a broken link, and a pipe or device, are listed as if they were files: reading
+ * them reports the problem, and the objects that were in them are not taken for deleted. Throws if the path itself
+ * cannot be read.
  */
 export async function listManifests(root: string, most = MOST_FOLDERS): Promise<readonly string[]> {
   const kind = await stat(root);
@@ -86,7 +88,7 @@ class Listing {
   readonly #most: number;
   readonly #seen = new Set<string>();
   readonly #found: string[] = [];
-  /** Links to folders: of those that stand somewhere in the tree themselves nothing is left then. */
+  /** Links to folders. Links to folders that are also in the tree themselves add nothing. */
   readonly #links: Entry[] = [];
 
   constructor(most: number) {
@@ -122,7 +124,7 @@ class Listing {
   }
 }
 
-/** What is in a folder comes together. */
+/** A key by which the files of a folder sort next to each other. */
 function inOrder(path: string): string {
   return path.replaceAll('/', '\0');
 }

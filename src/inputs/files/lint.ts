@@ -1,4 +1,4 @@
-/** What is wrong with a cluster as a whole, though each of its objects can be read. All of it is a warning. */
+/** Warnings about a cluster as a whole, although each of its objects can be read. */
 import { type Cidr, cidrContains, cidrText } from '../../model/address.ts';
 import { type Cluster, isSelectable, type Pod } from '../../model/cluster.ts';
 import {
@@ -55,7 +55,7 @@ const ALWAYS_THERE = ['default', 'kube-system', 'kube-public', 'kube-node-lease'
 
 function missingNamespace(policy: Policy, cluster: Cluster): readonly Problem[] {
   const namespace = namespaceOfPolicy(policy.id);
-  // A folder without any is the policies of somebody whose namespaces are elsewhere.
+  // Manifests without any namespace may be policies only, whose namespaces are elsewhere.
   if (namespace === '' || cluster.namespaces.size === 0) return [];
   if (cluster.namespaces.has(namespace) || ALWAYS_THERE.includes(namespace)) return [];
   const message = `"${namespace}" does not exist`;
@@ -151,7 +151,10 @@ function namedPorts({ ports }: Rule): readonly NamedPort[] {
   return ports === 'any' ? [] : ports.filter(port => port.kind === 'named');
 }
 
-/** Absent where they are not pods of selectors alone: a network may hold pods that nobody has written down. */
+/**
+ * The pods that a rule's peers select. Absent if peers are not selectors of pods alone: a network may contain pods that
+ * are in no manifest.
+ */
 function destinationsOf(policy: Policy, direction: Direction, { peers }: Rule): PodSelector[] | undefined {
   if (direction === 'ingress') return [policy.subject];
   if (peers === 'any') return undefined;

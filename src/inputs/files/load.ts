@@ -22,7 +22,7 @@ export interface LoadedCluster {
 /** Paths of folders and files, `-` for standard input; all of them are one cluster. */
 type Paths = string | readonly string[];
 
-/** Hears how many files were read so far. */
+/** Called with the number of files that were read so far. */
 type Progress = (files: number) => void;
 
 /** Reads manifests once; `namespace` is that of objects that name none. Throws where a path itself cannot be read. */
@@ -96,7 +96,7 @@ async function readAll(
   };
 }
 
-/** What is wrong with it left nothing to judge by. */
+/** Whether the object is a policy whose problems left nothing to judge by. */
 function isLostPolicy({ event, problems, type: { kind = '' } }: FiledObject): boolean {
   if (event !== undefined || !problems.some(isError)) return false;
   return POLICY_KINDS.some(each => each.toLowerCase() === kind.toLowerCase());
@@ -131,10 +131,13 @@ async function* manifestsOf(
 
 const STDIN = 'standard input';
 
-/** What kubectl prints of the pods of a large cluster; nobody edits it, and it is read once. */
+/** Enough for kubectl's output of all pods of a large cluster, which is read only once. */
 const LARGEST_READ_ONCE = 256 * 1024 * 1024;
 
-/** Policies of other engines: Sluice reads none of them, and whoever wrote one believes it to be in force. */
+/**
+ * Policies of other engines. Sluice does not read them, but their author believes that they are in force, so a warning
+ * is given.
+ */
 const ENGINES: readonly (readonly [group: RegExp, engine: string])[] = [
   [/^cilium\.io\//, 'Cilium'],
   [/^(crd\.)?projectcalico\.org\//, 'Calico'],

@@ -13,16 +13,16 @@ import { type ParsedDocument, ParseError } from './yaml.ts';
 export interface FiledObject extends Decoded {
   readonly placeOf: (field?: string) => Pick<Problem, 'file' | 'line'>;
   readonly serviceNetworks: readonly Cidr[];
-  /** What it is to people who ask by name; the agent never asks. */
+  /** The object for questions that name it; the agent does not use it. */
   readonly inventory: () => DecodedItem;
-  /** What else is wrong with an object whose name hides it. */
+  /** Further problems of an object without a usable name. */
   readonly deeper: () => readonly Problem[];
   readonly type: ObjectType;
   /** `shop/web`. */
   readonly name: string;
 }
 
-/** What a file says; without `objects` nobody can say what it says, and the problem says why. */
+/** The contents of a file; without `objects` the file could not be read, and the problem says why. */
 export interface Manifest {
   readonly objects?: readonly FiledObject[];
   readonly problems: readonly Problem[];
@@ -37,7 +37,7 @@ export function isError({ severity }: Problem): boolean {
   return severity === 'error';
 }
 
-/** Reads a file's text for whoever mends it: what is wrong with one document hides nothing of the others. */
+/** Reads a file for its author: problems in one document do not hide those in the others. */
 export function readAllDocuments(text: string, file: string, namespace?: string): Manifest {
   const read = parseDocuments(text).map(document =>
     document instanceof ParseError
@@ -114,7 +114,7 @@ const NAMESPACED: readonly string[] = [
   ...WORKLOAD_KINDS,
 ];
 
-/** An object that nobody can name is read once more under another name, for what else there is to mend. */
+/** An object without a usable name is decoded once more with another name, to find its other problems. */
 function deeperProblems(object: unknown, { event, object: name, problems }: Decoded): readonly Problem[] {
   if (event !== undefined || name === undefined || !problems.some(isError)) return [];
   const known = new Set(problems.map(problemNote));

@@ -38,7 +38,7 @@ function tryParse(text: string): unknown {
 const START = /["{}]/g;
 const COLON = /\s*:/y;
 
-/** JSON.parse keeps the last of two equal keys without a word; of two `ingress` lists nobody can say which is meant. */
+/** JSON.parse silently keeps the last of two equal keys; of two `ingress` lists, the intended one is unknown. */
 function refuseRepeatedKeys(text: string): void {
   const maps: Set<string>[] = [];
   START.lastIndex = 0;

@@ -1,4 +1,4 @@
-/** Whatever the reader of plain YAML answers, the parser that knows all places answers too. */
+/** The fast reader of plain YAML gives the same answers as the parser that knows positions. */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';

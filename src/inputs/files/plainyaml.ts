@@ -1,7 +1,7 @@
 /**
- * Most manifests mean the same in every reading of YAML. Those js-yaml reads, several times as fast as the parser that
- * also knows where everything stands; what has an anchor, a tag, a repeated key, an error, or a scalar that JSON and
- * YAML 1.1 read in two ways is left to that one.
+ * Most manifests have the same meaning for every YAML library. js-yaml reads those, several times as fast as the parser
+ * that also records positions. That parser reads everything with an anchor, a tag, a repeated key, an error, or a
+ * scalar that JSON and YAML 1.1 read differently.
  */
 import {
   defineMappingTag,
@@ -27,7 +27,10 @@ export function parsePlain(text: string): readonly unknown[] | undefined {
 /** Control characters, and what some take for the end of a line. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: those are meant
 const CONTROL = /[\0-\t\v-\x1f\x7f-\x9f\u2028\u2029\ufeff]/;
-/** What may be an anchor, a tag, a directive, an end, a merge or a long key; and where the two libraries disagree. */
+/**
+ * Text that may be an anchor, a tag, a directive, a document end, a merge or a long key; and text that the two
+ * libraries read differently.
+ */
 const UNUSUAL = /(?:^|[\s,[{:-])[&*!?%]|["']\?|^(?:\.\.\.| +---)|\\$|[|>][-+]?[0-9+]|__proto__|<</m;
 
 const WHOLE = /^(?:0|-?[1-9][0-9]{0,14})$/;

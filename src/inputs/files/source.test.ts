@@ -180,7 +180,7 @@ describe('watchManifests()', () => {
     await watching!.close();
     const before = batches;
     batches = [];
-    await start(); // This one begins to watch later, and so hears no earlier.
+    await start(); // This source begins to watch later, so it gets no earlier notifications.
     await write('a.yaml', policy('one'));
     await until(() => names() === 'one');
     expect([before, batches.length]).toEqual([[], 1]);

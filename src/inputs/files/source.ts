@@ -15,7 +15,7 @@ export interface ManifestListener {
 }
 
 export interface WatchOptions {
-  /** How long files must be unchanged before they are read: nobody reads a file that is half written. */
+  /** How long files must be unchanged before they are read, so that no half-written file is read. */
   readonly settleMs?: number;
   /** The longest wait for files that keep changing. */
   readonly maxWaitMs?: number;
@@ -54,7 +54,10 @@ export function watchManifests(
 
 const DEFAULTS = { settleMs: 40, maxWaitMs: 2000, pollMs: 1000 };
 
-/** What has changed is always found by looking: notices only say when, so one that is lost costs a poll. */
+/**
+ * Changes are always found by comparing the folder; notifications only trigger that. So a lost notification costs one
+ * poll interval.
+ */
 class Follower {
   readonly ready = Promise.withResolvers<{ readonly complete: boolean }>();
   readonly whole = Promise.withResolvers<void>();
@@ -141,7 +144,7 @@ function isWithin(file: string, seen: FolderSnapshot): boolean {
   return false;
 }
 
-/** What is in a folder now, and what those of its files say that are not as they were. */
+/** The files that are in a folder now, and the contents of those that have changed. */
 export interface FolderChange {
   readonly seen: FolderSnapshot;
   readonly manifests: ReadonlyMap<string, Manifest>;
@@ -153,9 +156,9 @@ interface SettleTimes {
 }
 
 /**
- * Reads what changed since `known`, and again until no file changed meanwhile and for a while after: a file that is
- * half written, and a folder that is half copied or half deleted, must not be taken for what somebody meant. Files that
- * keep changing are read as they are after `maxWaitMs`, and the next look reads them again.
+ * Reads what changed since `known`, and reads again until no file has changed for a while: a half-written file, or a
+ * folder that is half copied or half deleted, must not count as the intended state. Files that keep changing are read
+ * as they are after `maxWaitMs`, and the next look reads them again.
  */
 export async function readChange(
   root: string,

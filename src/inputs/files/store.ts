@@ -4,7 +4,7 @@ import type { Problem } from '../../model/problem.ts';
 import type { Decoded } from '../kube/decode/decode.ts';
 import { isError, type Manifest } from './manifest.ts';
 
-/** What a file was last known to say, and what is wrong with it now. */
+/** The last good contents of a file, and its present problems. */
 interface StoredFile {
   /** Keys are as `NetworkPolicy shop/web`; of two in one file the first is kept. */
   readonly objects: ReadonlyMap<string, ClusterEvent>;
@@ -20,7 +20,7 @@ interface StoredFile {
 export class ManifestStore {
   readonly #files = new Map<string, StoredFile>();
   readonly #budget = new NamespaceBudget();
-  /** What was last published. */
+  /** The events that were published last, by object. */
   #published = new Map<string, ClusterEvent>();
   /** No file has changed since. */
   #isFlushed = true;
@@ -94,7 +94,10 @@ export class ManifestStore {
   }
 }
 
-/** A file that was cut short while it was written looks like this; whoever means it deletes the file. */
+/**
+ * A file that is being rewritten may be empty for a moment, so it does not count as deleted; to delete its objects,
+ * delete the file.
+ */
 function emptied(file: string): Problem {
   const effect = 'its objects stay as they were until the file has content again, or is deleted';
   return { severity: 'error', file, message: 'is empty, and held objects before', effect };

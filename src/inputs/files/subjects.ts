@@ -1,4 +1,7 @@
-/** Whom the subjects of policies may mean: looked for by what a subject asks for, since there may be thousands of both. */
+/**
+ * The pods that the subjects of policies may select. They are looked up by the subject's requirements, because there
+ * may be thousands of pods and policies.
+ */
 
 import { getOrMake } from '../../lib/collections/getormake.ts';
 import { MultiMap } from '../../lib/collections/multimap.ts';

@@ -23,7 +23,7 @@ export class ParseError extends Error {
 export function parseYaml(text: string): readonly (ParsedDocument | ParseError)[] {
   const plain = parsePlain(text);
   if (plain === undefined) return parseAnyYaml(text);
-  // Where something stands is asked for what is wrong: of most files never.
+  // Positions are needed only for problems, so for most files the slow parser never runs.
   let whole: ReturnType<typeof parseAnyYaml> | undefined;
   const documentAt = (index: number) => {
     whole ??= parseAnyYaml(text);

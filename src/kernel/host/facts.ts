@@ -1,4 +1,4 @@
-/** What was read from the node, or why it could not be read: the two are never the same value. */
+/** Facts read from the node, or why one could not be read: the two never have the same value. */
 import type { Address, Cidr, Family } from '../../model/address.ts';
 
 export type Reading<T> = { readonly value: T } | { readonly unreadable: string };
@@ -6,7 +6,7 @@ export type Reading<T> = { readonly value: T } | { readonly unreadable: string }
 export interface Bridge {
   readonly name: string;
   readonly addresses: readonly Address[];
-  /** Families whose packets over this bridge pass nftables whatever `bridgeCalls` says of all bridges. */
+  /** Families whose packets over this bridge pass nftables, whatever the global `bridgeCalls` setting is. */
   readonly calls?: readonly Family[];
 }
 
@@ -34,7 +34,7 @@ export interface Host {
   readonly sourceRoutes: Reading<readonly string[]>;
 }
 
-/** What the cluster says about this node. */
+/** The facts about this node that the cluster has. */
 export interface Ours {
   readonly podCidrs: readonly Cidr[];
   readonly podAddresses: readonly Address[];
@@ -44,17 +44,17 @@ export interface Ours {
   readonly contested?: readonly string[];
   /** Pods behind no port of a bridge that we know; absent where ports are not known. */
   readonly withoutPort?: readonly string[];
-  /** Veths that are ports of pods' bridges, and nobody knows whose; absent where ports are not known. */
+  /** Veths that are ports of pods' bridges, with an unknown pod behind them; absent if ports are not known. */
   readonly unknownPorts?: readonly string[];
-  /** Absent where nobody has looked. */
+  /** Absent until the routes were read for the first time. */
   readonly podRoutes?: Reading<readonly PodRoute[]>;
   /** Absent where another plugin attaches the pods. */
   readonly attached?: AttachFacts;
-  /** Who fills the kernel's table of connections; absent where it has room, and nobody has looked. */
+  /** The clients that fill the connection tracking table; absent if it has room, because then it is not read. */
   readonly openers?: Reading<Openers>;
 }
 
-/** Who opened the connections that the kernel tracks. */
+/** The clients that opened the connections that the kernel tracks. */
 export interface Openers {
   /** Pods of this node, those first that opened most. */
   readonly pods: readonly { readonly pod: string; readonly opened: number }[];
@@ -73,7 +73,7 @@ export interface PodRoute {
   readonly addresses: readonly Address[];
 }
 
-/** What keeps us from attaching pods. */
+/** Reasons why pods cannot be attached. */
 interface AttachFacts {
   /** Why no further pod gets an address; absent while one does. */
   readonly refuses?: string;

@@ -4,12 +4,11 @@ import { runInNewContext } from 'node:vm';
 import { libc } from '../netlink/wire/libc.ts';
 
 /**
- * For a process that runs for months on every node: new objects get the space that they have at the start and no
- * more. V8 would let it grow to 48 MB in a burst of events, and never give it back (measured: 200 MB become 140 at
- * 15,000 pods, and no event takes longer). It looks for what nobody needs any more when the heap has grown by two
- * fifths, and not when it has doubled: a start with 10,000 pods has 136 MB at its peak instead of 150, and takes no more
- * time. So little space is cleared by one thread in less than it takes to wake another. Call it before there is much
- * work; V8 takes it at any time.
+ * Settings for a process that runs for months on every node. The space for new objects keeps its initial size. V8 would
+ * let it grow to 48 MB in a burst of events and never shrink it (measured: 200 MB become 140 with 15,000 pods, and no
+ * event takes longer). Garbage is collected when the heap has grown by two fifths instead of doubled: a start with
+ * 10,000 pods peaks at 136 MB instead of 150, in the same time. One thread clears so small a space faster than another
+ * one wakes up, so there is only one. Call it before there is much work; V8 accepts it at any time.
  */
 export function keepMemorySmall(): void {
   setFlagsFromString('--semi-space-growth-factor=1');
@@ -18,8 +17,8 @@ export function keepMemorySmall(): void {
 }
 
 /**
- * Says how far the space for new objects may grow, in MB. V8 takes it before there is any code: it stands in the
- * NODE_OPTIONS of the agent.
+ * The option that limits the space for new objects, in MB. V8 reads it before any code runs, so it is in the agent's
+ * NODE_OPTIONS.
  */
 export const NEW_SPACE_OPTION = '--max-semi-space-size';
 
@@ -47,13 +46,16 @@ export interface MemoryLimits {
   readonly limit?: number | undefined;
 }
 
-/** Without a limit the kernel says a number that no machine has, and Node.js zero where it cannot know. */
+/** Without a limit the kernel reports a number beyond any machine, and Node.js reports zero if it cannot know. */
 export function memoryLimits(limit = process.constrainedMemory()): MemoryLimits {
   const { heap_size_limit: heapLimit } = getHeapStatistics();
   return { heapLimit, ...(limit > 0 && limit < Number.MAX_SAFE_INTEGER && { limit }) };
 }
 
-/** What malloc keeps of what was freed: some twelve megabytes after a start with 15,000 pods. Only glibc has the call. */
+/**
+ * Returns memory that malloc keeps after it was freed: some twelve megabytes after a start with 15,000 pods. Only glibc
+ * has the call.
+ */
 function trimMalloc(): void {
   try {
     libc.func('int malloc_trim(size_t pad)')(0);

@@ -104,7 +104,10 @@ async function readBridges(): Promise<Bridge[]> {
   return bridges;
 }
 
-/** What a bridge says of its own counts where br_netfilter is loaded. */
+/**
+ * The families for which a bridge's own settings send packets through nftables; they have an effect only if
+ * br_netfilter is loaded.
+ */
 async function readOwnCalls(folder: string): Promise<Family[]> {
   if (!(await exists(`${SYSCTL}/bridge`))) return [];
   const files = { ip: 'nf_call_iptables', ip6: 'nf_call_ip6tables' };
@@ -120,7 +123,7 @@ function exists(path: string): Promise<boolean> {
 }
 
 async function readProcesses(): Promise<string[]> {
-  // In a PID namespace of our own we are its first process, and see nobody else's.
+  // In a PID namespace of its own this process is the first one, and sees no process outside.
   if (process.pid === 1) throw new Error("the node's processes are not visible from this container");
   const entries = await readdir('/proc');
   const pids = entries.filter(entry => /^\d+$/.test(entry));
@@ -197,7 +200,7 @@ export function ownAddresses(): Set<Address> {
   return new Set(infos.flatMap(({ address }) => parseAddress(address) ?? []));
 }
 
-/** What was read of a file, or `otherwise` where there is none: what a kernel does not do has no file. */
+/** The contents of a file, or `otherwise` if it does not exist: a kernel without a feature has no file for it. */
 export async function unlessAbsent<T>(reading: Promise<T>, otherwise: T): Promise<T> {
   try {
     return await reading;
@@ -245,7 +248,10 @@ async function isFollowedBy(file: string): Promise<boolean> {
 
 const EVENTS_SYSCTL = 'net.netfilter.nf_conntrack_events';
 
-/** Why the kernel reports no new connections in this network namespace; undefined where it does, or nobody can say. */
+/**
+ * Why the kernel reports no new connections in this network namespace; undefined if it does, or if that cannot be
+ * determined.
+ */
 export function whyNoConntrackEvents(): string | undefined {
   if (readSysctl(EVENTS_SYSCTL) !== '0') return undefined;
   return `the kernel does not report connections (sysctl ${EVENTS_SYSCTL} is 0)`;

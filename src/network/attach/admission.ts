@@ -1,4 +1,4 @@
-/** What policy hears of attached pods. */
+/** The view that policy has of attached pods. */
 
 import type { DeviceName } from '../../kernel/netlink/route/rtnetlink.ts';
 import type { Address } from '../../model/address.ts';
@@ -20,13 +20,13 @@ export interface Admission {
   withdraw(id: string): void;
 }
 
-/** Whose interface it is, and what else the runtime reports of the pod. */
+/** The pod and interface that own a link, and what else the runtime reports of the pod. */
 export interface PodIdentity extends LinkOwner {
   readonly labels?: Labels;
   readonly uid?: string;
 }
 
-/** A sandbox as policy hears of it: by the name of the node's end. */
+/** An attached pod as a sandbox for policy: identified by the name of the interface at the node's side. */
 export function attachedSandbox(
   { pod, uid = '', labels, ...endpoint }: PodIdentity,
   addresses: readonly Address[],
@@ -73,7 +73,7 @@ export class Admitted {
     this.#admission.withdraw(device);
   }
 
-  /** Whose it is and what was given to it; undefined for one that was not admitted. */
+  /** The owner of a device and its addresses; undefined if it was not admitted. */
   of(device: DeviceName): Admittance | undefined {
     return this.#sandboxes.get(device);
   }

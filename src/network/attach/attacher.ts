@@ -1,6 +1,6 @@
 /**
- * Attaches pods to the network and detaches them. What was asked for stands in the kernel and nowhere else, so a
- * repeated request finds what an earlier one made, also that of a process that was killed in the middle of it.
+ * Attaches pods to the network and detaches them. The state is in the kernel alone, so a repeated request finds the
+ * result of an earlier one, also if the earlier process was killed in the middle of it.
  */
 import { closeSync } from 'node:fs';
 import { RtnetlinkError, RtnetlinkSocket } from '../../kernel/netlink/route/rtnetlink-socket.ts';
@@ -21,7 +21,7 @@ export interface AttachRequest extends LinkOwner {
   readonly namespace: string;
 }
 
-/** What the node gives to its pods. */
+/** The networks and addresses from which the node gives its pods theirs. */
 export interface NodePlan {
   readonly podCidrs: readonly Cidr[];
   readonly mtu: number;
@@ -40,7 +40,7 @@ export interface Attached {
   readonly mtu: number;
 }
 
-/** Addresses that somebody took between our look and our attempt. */
+/** How often an address is chosen again because another process took it between our look and our attempt. */
 const MOST_ATTEMPTS = 10;
 const PATIENCE_MS = 3000;
 
@@ -52,7 +52,10 @@ export class Attacher {
   readonly #reserved = new Set<Address>();
   readonly #last = new Map<Family, Address>();
 
-  /** `claimed` are not to be given out, whatever the kernel holds: they are of pods that are known to live. */
+  /**
+   * `claimed` are addresses that must not be given out even if the kernel does not have them: living pods are known to
+   * have them.
+   */
   constructor(links: NodeInterfaces, helper: NamespaceHelper, claimed: () => readonly Address[] = () => []) {
     this.#links = links;
     this.#helper = helper;
@@ -60,8 +63,8 @@ export class Attacher {
   }
 
   /**
-   * Throws NetworkError. What was made until then stays: it is the caller's to keep or to take away. `before` is what
-   * the interface was given earlier, if it was: somebody may have taken its routes.
+   * Throws NetworkError. The parts that exist by then remain, and the caller keeps or removes them. `before` are the
+   * addresses that the interface was given earlier, if it was: another process may have deleted its routes.
    */
   async wire(request: AttachRequest, plan: NodePlan, before: readonly Address[] = []): Promise<Attached> {
     const inside = await this.#open(request.namespace);
@@ -123,9 +126,9 @@ export class Attacher {
   }
 
   /**
-   * An interface that is up drops what is sent until the kernel has given it its queue, which it does by and by; to
-   * be asked hurries it. So does a pod that has an IPv6 address and no local route to it yet: a worker of the kernel
-   * makes that later, also where nobody is asked for duplicates (addrconf_dad_work()).
+   * An interface that is up drops packets until the kernel has attached its queue, which happens a little later; asking
+   * for the interface makes it happen sooner. The same holds for a pod that has an IPv6 address and no local route to
+   * it yet: a kernel worker adds that route later, even without duplicate address detection (addrconf_dad_work()).
    */
   async #carries(
     device: string,
@@ -144,7 +147,7 @@ export class Attacher {
     }
   }
 
-  /** Makes the node's end right again, where somebody took of it. */
+  /** Repairs the interface at the node's side, if another process has changed it. */
   async repair(
     owner: LinkOwner,
     { sources }: NodePlan,
@@ -191,7 +194,7 @@ export class Attacher {
     const served = new Set(actual.map(familyOf));
     const wanted = podCidrs.filter(({ family }) => !served.has(family));
     const taken = await this.#links.taken();
-    // From here to the end nothing waits: nobody can choose at the same time.
+    // There is no await from here to the end, so no other request can choose an address at the same time.
     for (const address of [...this.#reserved, ...this.#claimed()]) taken.add(address);
     const found = allocate(wanted, taken, this.#last);
     if ('exhausted' in found)

@@ -20,12 +20,15 @@ export interface LinkOwner extends PodLink {
   readonly pod: PodKey;
 }
 
-/** What stands in the kernel. */
+/** An attachment as it is in the kernel. */
 export interface Attachment {
   readonly device: DeviceName;
   readonly index: number;
   readonly mac: Mac;
-  /** Whose it is; absent where an alias of ours cannot be read: it is half made, or somebody changed it. */
+  /**
+   * The owner; absent if there is no alias of ours that can be read: the attachment is incomplete, or another process
+   * changed the alias.
+   */
   readonly owner?: LinkOwner;
   /** In order of families. Empty where it is half made. */
   readonly addresses: readonly Address[];
@@ -43,7 +46,10 @@ export function isDeviceName(name: DeviceName): boolean {
   return DEVICE.test(name);
 }
 
-/** The two ends' link-layer addresses, locally administered: made from the endpoint, so that both ends know both. */
+/**
+ * The link-layer addresses of both interfaces of the veth pair, locally administered. They are derived from the
+ * endpoint, so each side can compute both.
+ */
 export function macs(endpoint: PodLink): { readonly node: Mac; readonly pod: Mac } {
   const hash = digest(endpoint);
   return { node: macOf(0x02, hash, 8), pod: macOf(0x06, hash, 8) };
@@ -65,8 +71,9 @@ function digest({ sandbox, interface: name }: PodLink): Buffer {
 }
 
 /**
- * `shop/web-0 eth0 6f3c…`, at most 254 bytes: the sandbox's id is cut where there is no room, since the device's name
- * says the same; of a pod whose names are longer than anybody's, the end gives way to a digest.
+ * `shop/web-0 eth0 6f3c…`, at most 254 bytes. If there is no room for the whole sandbox id, it is cut, because the
+ * device's name identifies the sandbox, too; if the names of the pod alone are too long, their end is replaced by a
+ * digest.
  */
 export function aliasOf({ pod, interface: name, sandbox }: LinkOwner): string {
   return `${podLabel(pod)} ${name} ${sandbox}`.slice(0, MAX_ALIAS);

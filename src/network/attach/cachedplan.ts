@@ -1,4 +1,4 @@
-/** What the node gives to its pods: its networks and addresses, read again when its Node changes or after a while. */
+/** The networks and addresses that the node has for its pods, read again when its Node changes or after a while. */
 import { type Address, parseAddress } from '../../model/address.ts';
 import type { Cluster, Node } from '../../model/cluster.ts';
 import { podCidrsOf } from '../../model/podcidrs.ts';
@@ -39,7 +39,10 @@ export class CachedPlan {
     return this.#known.value;
   }
 
-  /** Why no address is free for a further pod; undefined while one is. `claimed` are not free, whatever the kernel holds. */
+  /**
+   * The reason why no address is free for another pod; undefined if one is. `claimed` are not free, even if the kernel
+   * does not have them.
+   */
   async exhausted(claimed: readonly Address[]): Promise<NetworkError | undefined> {
     try {
       const { podCidrs } = await this.now();

@@ -1,4 +1,4 @@
-/** Takes away what no living pod owns, and mends what somebody took of those that do. */
+/** Removes attachments that no living pod owns, and repairs those of living pods that another process changed. */
 
 import type { DeviceName } from '../../kernel/netlink/route/rtnetlink.ts';
 import type { Address } from '../../model/address.ts';
@@ -14,9 +14,9 @@ export interface CollectorOptions {
   readonly admitted: Admitted;
   /** The pods of this node that may have an interface; undefined while the cluster cannot be read. */
   readonly livingPods: () => ReadonlySet<PodKey> | undefined;
-  /** Devices that are being attached or detached: nobody else's to touch. */
+  /** Devices that are being attached or detached now: they must not be touched. */
   readonly busy: () => ReadonlySet<DeviceName>;
-  /** Runs when nobody else works on the device. */
+  /** Runs work on a device when no other work on it is under way. */
   readonly alone: (device: DeviceName, work: () => Promise<void>) => Promise<void>;
   readonly detach: (device: DeviceName) => Promise<unknown>;
   readonly repair: (attachment: Attachment, owner: LinkOwner, addresses: readonly Address[]) => Promise<void>;
@@ -76,7 +76,7 @@ export class Collector {
     }
   }
 
-  /** The kernel takes an interface away with its pod's namespace, and notifies nobody. */
+  /** The kernel deletes an interface with its pod's network namespace, without a notification. */
   async #forgetGone(devices: readonly DeviceName[]): Promise<void> {
     const { links, admitted, alone, log } = this.#options;
     for (const device of devices)
@@ -87,7 +87,7 @@ export class Collector {
       });
   }
 
-  // Only while nobody is being attached: the ports of a pod that is would lead to nobody yet.
+  // Runs only if no pod is being attached: host ports of such a pod have no attachment yet and would count as unused.
   async #collectPorts(): Promise<void> {
     const dead = await this.#options.ports.collect();
     for (const { hostPort, protocol, owner } of dead)
@@ -98,13 +98,13 @@ export class Collector {
   }
 }
 
-/** What the pod network logs with. */
+/** The logger of the pod network. */
 export interface NetworkLog {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
 }
 
-/** What decides which interfaces no living pod owns. */
+/** The facts that decide which interfaces no living pod owns. */
 export interface Knowledge {
   /** Pods of this node that may have an interface, as the cluster has them; absent while it cannot be read. */
   readonly pods?: ReadonlySet<PodKey>;
@@ -125,7 +125,7 @@ export interface Garbage {
 /** A pod may be gone from the API for a moment before its sandbox is, and be here a moment before it is reported. */
 export const GRACE_MS = 60_000;
 
-/** What has looked dead for long enough, and what looks dead now. */
+/** The devices that have looked unused for long enough, and those that look unused now. */
 export function garbageOf(
   attachments: readonly Attachment[],
   knowledge: Knowledge,
@@ -144,7 +144,10 @@ export function garbageOf(
   return { garbage, suspects };
 }
 
-/** What the runtime does not name: it knows its sandboxes, so nothing is waited for. */
+/**
+ * The devices whose sandbox is not in the runtime's list. The list is complete, so they are removed without a waiting
+ * time.
+ */
 export function unnamed(
   attachments: readonly Attachment[],
   valid: ReadonlySet<DeviceName>,

@@ -1,6 +1,7 @@
 /**
- * Where namespaces that we make are mounted. A folder in which somebody else may rename, or a link where the
- * namespace should be, would have us write to, mount on or unmount whatever the link leads to.
+ * The folder in which network namespaces that we make are mounted. It is checked first: if other users could rename
+ * files in it, or if a link is where the namespace should be, we would write to, mount on or unmount whatever the link
+ * points to.
  */
 import { lstatSync, mkdirSync, realpathSync, type Stats } from 'node:fs';
 import { basename, dirname, join } from 'node:path';

@@ -24,7 +24,7 @@ export class NetworkUnavailableWatch {
   /** An address was given out, or came back: looks soon, once for many. */
   look(): void {
     this.#timer ??= setTimeout(() => {
-      this.#timer = undefined; // what happens from here on may come too late for this look
+      this.#timer = undefined; // later changes may come too late for this look, so they need another one
       this.#turn = this.#turn.then(() => this.#lookNow());
     }, SOON_MS).unref();
   }

@@ -1,9 +1,9 @@
 /**
- * The pod network of this node: what a runtime asks for, done in the kernel and guarded by policy.
+ * The pod network of this node: fulfils the requests of a runtime in the kernel, in step with policy.
  *
  *     attach   interface, addresses, routes ─▶ the pod's rules are committed ─▶ answer
- *     detach   the addresses belong to nobody ─▶ the interface goes, and all of it with it
- *     collect  the same for what no living pod owns
+ *     detach   the addresses belong to no pod ─▶ the interface is deleted, with its addresses and routes
+ *     collect  the same for attachments that no living pod owns
  */
 
 import type { DeviceName } from '../../kernel/netlink/route/rtnetlink.ts';
@@ -36,7 +36,7 @@ export interface PodNetworkOptions {
   readonly cluster: () => Cluster;
   /** The pods of this node that may have an interface; undefined while the cluster cannot be asked. */
   readonly livingPods: () => ReadonlySet<PodKey> | undefined;
-  /** The addresses that pods of this node have, as far as anybody reports: the kernel may have lost one. */
+  /** Addresses that pods of this node have according to any source: the kernel may have lost one. */
   readonly claimed?: () => readonly Address[];
   /** Why no rules are in force yet, without which no pod is attached; undefined where they are. */
   readonly unprogrammed?: () => NetworkError | undefined;
@@ -155,7 +155,7 @@ export class PodNetwork {
     try {
       return await this.#attachUnderRules(request);
     } catch (error) {
-      // What cannot be taken away now either is collected.
+      // A device that cannot be removed now is left to the collector.
       if (before === undefined) await this.#takeAway(device).catch(() => {});
       throw error;
     }
@@ -220,7 +220,7 @@ export class PodNetwork {
     return this.#collector.collectAllBut(valid);
   }
 
-  /** What keeps further pods away. */
+  /** The reasons why further pods cannot be attached. */
   async facts(): Promise<{ readonly refuses?: string; readonly unreachable: readonly string[] }> {
     const refuses = (await this.unavailable())?.message;
     return { ...(refuses !== undefined && { refuses }), unreachable: this.#routing.unreachable };
@@ -232,7 +232,7 @@ export class PodNetwork {
     return unprogrammed?.() ?? this.#plan.exhausted(claimed?.() ?? []);
   }
 
-  /** What the node gives to its pods now. Throws NetworkError while it has nothing to give. */
+  /** The networks and addresses that the node has for its pods now. Throws NetworkError if it has none. */
   plan(): Promise<NodePlan> {
     return this.#plan.now();
   }
@@ -261,7 +261,7 @@ export class PodNetwork {
     this.#admitted.adopt(await links.attachments(), livingPods());
   }
 
-  /** Gives an interface back what somebody took of it. */
+  /** Restores what another process removed from an interface. */
   #repair({ device, index }: Attachment, owner: LinkOwner, addresses: readonly Address[]): Promise<void> {
     return this.#changing(device, async () =>
       this.#attacher.repair(owner, await this.plan(), index, addresses),

@@ -6,7 +6,8 @@ test.each(['eth0', 'e', 'fifteen-letters', 'a.b', '...', 'net1@x', 'bond_0'])(
   name => expect(requireInterfaceName(name)).toBe(name),
 );
 
-// What the kernel refuses (dev_valid_name(), the folders of its sysctls), and what it takes as another name.
+// Names that the kernel refuses (dev_valid_name(), the folders of its sysctls), and names that it treats as another
+// name.
 test.each([
   'eth%d',
   '%d',

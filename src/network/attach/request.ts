@@ -1,4 +1,4 @@
-/** What a runtime may say: checked once, at the edge. Every check throws NetworkError that names the field. */
+/** Checks the requests of a runtime once, at the edge. Every check throws NetworkError that names the field. */
 
 import { createHash } from 'node:crypto';
 import { basename, join, normalize } from 'node:path';
@@ -38,7 +38,7 @@ export function invalid(message: string): NetworkError {
   return new NetworkError('invalid', message);
 }
 
-/** For an error: somebody's whole file need not be in it. */
+/** The text for an error message, shortened: a runtime may have sent a whole file. */
 export function shown(text: string): string {
   return text.length <= 80 ? text : `${text.slice(0, 80)}…`;
 }
@@ -55,7 +55,7 @@ export function namespacePath(path: string): string {
   return path;
 }
 
-/** Where a namespace that we make stands: the same for the same pod, so that a repeated call finds it. */
+/** The path of a namespace that we make: the same for the same pod, so that a repeated call finds it. */
 export function ownNamespacePath(prefix: string, pod: PodKey, uid: string): string {
   const folder = namespacePath(prefix === '' ? DEFAULT_PREFIX : prefix);
   const digest = createHash('sha256').update(`${pod}\0${uid}`).digest('hex').slice(0, 24);

@@ -1,13 +1,14 @@
 /**
- * What makes an attachment, as rtnetlink steps. Pure.
+ * The rtnetlink steps that make an attachment. Pure.
  *
  *     pod                                     node
  *     eth0 10.244.1.5/32, fd00::5/128 ─────── sl…  10.244.1.5 dev sl…, fd00::5 dev sl…
- *       default via 169.254.1.1, fe80::1            both ends know each other's link-layer address for good
+ *       default via 169.254.1.1, fe80::1            permanent neighbour entries on both sides
  *
- * Every packet is routed by the node, also between two of its pods, and so passes its `forward` hook. Nobody has the
- * gateways' addresses: a frame for them is one for the node's end. So nothing is asked for by ARP or neighbour
- * discovery, the first packet waits for nobody, and the node needs neither addresses of its own there nor proxy_arp.
+ * The node routes every packet, also between two of its pods, so every packet passes its `forward` hook. The gateways'
+ * addresses belong to no interface: the pod has a permanent neighbour entry that leads to the node's interface. So
+ * ARP and neighbour discovery are not used, the first packet does not wait for them, and the node needs neither
+ * addresses of its own there nor proxy_arp.
  */
 
 import {

@@ -30,7 +30,7 @@ import {
 } from './cnirequest.ts';
 
 export interface CniAnswer {
-  /** What the plugin prints; empty where it prints nothing. */
+  /** The plugin's standard output; empty if it prints nothing. */
   readonly output: string;
   /** Whether that is an error. */
   readonly failed: boolean;
@@ -42,13 +42,13 @@ export interface CniParts {
   readonly network?: PodNetwork;
 }
 
-/** What keeps the node from taking pods: the check that says so, and what it found. */
+/** The failed check that keeps the node from accepting pods, and its finding. */
 export interface NetworkUnavailable {
   readonly name: string;
   readonly reason: string;
 }
 
-/** What is wrong with a request itself is in its environment, but for what `CniError` says. */
+/** If a request itself is wrong, the fault is in its environment, unless it is a `CniError` with its own code. */
 const CODES: Record<NetworkErrorCode, number> = {
   invalid: CNI_CODE.environment,
   unsupported: CNI_CODE.unsupported,
@@ -174,7 +174,7 @@ async function check({ network }: CniParts, request: CniRequest, result: Previou
     throw new NetworkError('conflict', `${device} has ${addresses.join(', ')}, not ${earlier.join(', ')}`);
 }
 
-/** A runtime that gives no list names nobody as dead: then the dead are those that we know of. */
+/** If the runtime gives no list of living attachments, those count as dead that we know to be dead. */
 async function collect({ network }: CniParts, config: Config): Promise<void> {
   const valid = config['cni.dev/valid-attachments'];
   if (valid === undefined || valid === null) return network?.collect();

@@ -1,5 +1,5 @@
 /**
- * What a runtime says to a CNI plugin, read and checked. What is wrong throws a CniError with the specification's code,
+ * Reads and checks the request of a runtime to a CNI plugin. A fault throws a CniError with the specification's code,
  * and names the variable or the field.
  */
 import { type Address, parseAddress } from '../../model/address.ts';
@@ -9,7 +9,7 @@ import { invalid, requireInterfaceName, requirePod, requireSandbox, shown } from
 import { NetworkError } from '../error.ts';
 import type { PortMapping } from '../hostports/hostports.ts';
 
-/** What the runtime gives a plugin: its environment, and the configuration on standard input. */
+/** The input of a CNI plugin: its environment, and the configuration on standard input. */
 export interface CniRequest {
   readonly command: string;
   readonly container_id: string;
@@ -51,7 +51,7 @@ export const CNI_CODE = {
 export const VERSIONS = ['1.0.0', '1.1.0'];
 const LARGEST_CONFIG = 512 * 1024;
 
-/** What the runtime is answered: one of its codes, and a sentence. */
+/** An error for the runtime: one of the specification's codes, and a sentence. */
 export class CniError extends Error {
   override readonly name = 'CniError';
   readonly code: number;

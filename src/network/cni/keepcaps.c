@@ -4,10 +4,10 @@
  *     setcap cap_net_admin,cap_net_raw+ep keepcaps
  *     keepcaps /usr/local/bin/node dist/cli/main.js agent ...
  *
- * Whoever is not root loses all capabilities when a program is started, unless the program's file has them, or they are
- * ambient (capabilities(7)). A container runtime makes none ambient, and Node's own file must not have them: it would
- * take such a start for one of a foreign user's, and read no NODE_OPTIONS. What the container does not grant, this file
- * does not give: then it cannot even be started.
+ * A process that is not root loses all capabilities when it starts a program, unless the program's file has them, or
+ * they are ambient (capabilities(7)). Container runtimes do not make them ambient. Node's own file must not have them:
+ * Node would treat the start as one with raised privileges, and ignore NODE_OPTIONS. This file cannot give capabilities
+ * that the container does not have: without them, the kernel refuses to start it.
  */
 #include <errno.h>
 #include <linux/capability.h>

@@ -1,6 +1,6 @@
 /**
- * What a runtime that speaks CNI alone needs on the node: the plugin, and a list that names it. The agent itself puts
- * them there, so nothing else has to; the list last, since with it the runtime begins to ask.
+ * Installs the files on the node that a CNI runtime needs: the plugin, and a configuration list that names it. The list
+ * is written last, because with it the runtime begins to call the plugin.
  */
 import { chmod, copyFile, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -60,7 +60,7 @@ static int printed(int code)
 	return 1;
 }
 
-/* CNI's error result. What is not plain ASCII is shown as '?', so the result is JSON whatever is in it. */
+/* CNI's error result. Characters that are not plain ASCII are shown as '?', so that the result is valid JSON. */
 __attribute__((noreturn, format(printf, 2, 3))) static void fail(int code, const char *format, ...)
 {
 	char text[512];
@@ -93,7 +93,7 @@ static void hold_standard_files(void)
 	close(file);
 }
 
-/* Nobody answers. What cannot be taken away now is collected when the agent is back, so DEL has succeeded. */
+/* The agent does not answer. DEL succeeds all the same: the agent removes the attachment when it is back. */
 __attribute__((noreturn)) static void nobody(const char *socket, const char *reason)
 {
 	if (strcmp(command, "DEL") == 0)
@@ -192,7 +192,7 @@ static int copy_string(const char *at, const char *end, char *into, size_t room)
 	return 1;
 }
 
-/* What config_string() found out. */
+/* The results of config_string(). */
 enum { ABSENT, FOUND, UNUSABLE, NO_OBJECT };
 
 /*

@@ -14,7 +14,7 @@ export interface HostPortState {
   mappings(): readonly HostPortMapping[];
   /** Takes a change in; it goes with the next change of the pod's rules, or with `publish`. */
   change(remove: readonly HostPortMapping[], add: readonly HostPortMapping[]): void;
-  /** Sends on what has not gone yet. Somebody waits for what is urgent. */
+  /** Publishes the changes that were not published yet. A request waits for urgent ones. */
   publish(how: { readonly urgent: boolean }): void;
   /** Settles when the kernel holds all that has gone before the call. Throws NetworkError where that takes too long. */
   programmed(): Promise<void>;
@@ -62,7 +62,7 @@ export class HostPorts {
     for (const failure of failures) if (failure !== undefined) throw failure;
   }
 
-  /** Whether something that was released is to be forgotten yet: whoever gets its address waits for that. */
+  /** Whether connections of released ports still have to be forgotten: the next pod with the address waits for that. */
   get isSettling(): boolean {
     return this.#forgettable.length + this.#following.size > 0;
   }
@@ -72,20 +72,20 @@ export class HostPorts {
     await this.#changes.ask({ close: addresses });
   }
 
-  /** What was released goes on its way; nobody waits for it. */
+  /** Publishes released ports; no request waits for it. */
   publish(): void {
     this.#state.publish({ urgent: false });
     if (this.#forgettable.length > 0) void this.#follow();
   }
 
-  /** Takes away what leads to nobody; answers it. */
+  /** Removes ports that lead to no pod; returns them. */
   async collect(): Promise<readonly HostPortMapping[]> {
     const dead = await this.#changes.ask({});
     this.publish();
     return dead;
   }
 
-  /** Answers each change what led to nobody. */
+  /** For each change, returns the ports that led to no pod any more. */
   async #make(changes: readonly PortChange[]): Promise<(readonly HostPortMapping[] | Error)[]> {
     const mapped = this.#state.mappings();
     const onlyReleases = changes.every(({ close }) => close !== undefined);
@@ -102,7 +102,7 @@ export class HostPorts {
     return following;
   }
 
-  /** Answers why not all of it is done, where it is not. Never throws: not everybody waits for it. */
+  /** Returns an error if not all connections were forgotten. Never throws, because some callers do not wait for it. */
   async #forgetWhenProgrammed(): Promise<NetworkError | undefined> {
     const late = await this.#state.programmed().then(nothing, asNetworkError);
     const changed = this.#forgettable;
@@ -179,7 +179,7 @@ function mappingsFor({ pod, ports, addresses }: Opened): HostPortMapping[] {
 function withOpened(held: readonly HostPortMapping[], opened: Opened): HostPortMapping[] | NetworkError {
   const { pod, addresses } = opened;
   const wanted = mappingsFor(opened);
-  // Others lead there since somebody had the address before.
+  // Other ports with the same address are left over from a pod that had the address before.
   const all = held.filter(
     element => !addresses.includes(element.pod) || wanted.some(one => isSame(one, element)),
   );

@@ -10,7 +10,7 @@ export interface Status {
   readonly message: string;
 }
 
-/** What a sandbox is, as far as the network of its pod depends on it. */
+/** The properties of a sandbox that concern the network of its pod. */
 export interface PodSandbox {
   readonly id: string;
   readonly name: string;

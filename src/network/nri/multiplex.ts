@@ -55,7 +55,7 @@ export class FrameReader {
   }
 }
 
-/** What the other end sent is not what the protocol says: nothing after it can be trusted, the connection ends. */
+/** The other side violated the protocol: nothing after that can be trusted, so the connection is closed. */
 export class WireError extends Error {
   override readonly name = 'WireError';
 }

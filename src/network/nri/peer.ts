@@ -1,9 +1,9 @@
 /**
- * One end of an NRI connection: it answers the other end's requests on one multiplexed connection, and sends its own
- * on the other. Both ends are peers; they differ in which connection is which.
+ * One side of an NRI connection: it answers the other side's requests on one multiplexed connection, and sends its own
+ * on the other. Both sides work alike; they differ only in which connection is used for which.
  *
- *     call(…)  ──request──▶ other end ──response──▶ settled
- *     serve(…) ◀──request── other end ◀──response──
+ *     call(…)  ──request──▶ other side ──response──▶ settled
+ *     serve(…) ◀──request── other side ◀──response──
  */
 import type { Duplex } from 'node:stream';
 import { decode, encode, type Status } from './messages.ts';
@@ -114,7 +114,7 @@ export class TtrpcPeer {
     this.#serving++;
     void this.#answer(service, method, payload)
       .then(response => {
-        // One that nobody reads takes memory until it has left us.
+        // A response that the other side does not read stays in memory until it is sent.
         this.#send(this.#options.serves, { stream, type: RESPONSE, data: response }, () => this.#serving--);
       })
       .catch((error: Error) => this.close(error.message));
@@ -155,7 +155,7 @@ function statusOf(error: Error): Status {
   return { code, message: error.message.slice(0, LONGEST_REASON) };
 }
 
-/** What was asked may be in it, and that may be as long as a message. */
+/** The reason may quote the request, which may be as long as a message. */
 const LONGEST_REASON = 1000;
 
 /**

@@ -118,7 +118,7 @@ class Service {
     return encode('SynchronizeResponse', {});
   }
 
-  /** What comes behind a piece that was refused would be taken for all there is. */
+  /** Refuses the rest of a list, too, after one part was refused: the rest alone would be taken for the whole list. */
   #refuseTooMany(): void {
     const count = this.#sandboxes.length + this.#withContainers.size;
     if (count <= MOST_SANDBOXES && this.#textLength <= MOST_TEXT) return;

@@ -11,7 +11,7 @@ import { isDeviceName } from '../attach/attachment.ts';
 import type { NodeInterfaces } from '../attach/nodeinterfaces.ts';
 import { PROTOCOL, routeStep } from '../attach/wiring.ts';
 
-/** Behind every route that somebody made by hand or another program: ours are for want of a better one. */
+/** The lowest priority: a route of an administrator or of another program always takes precedence over ours. */
 const LAST_RESORT = 0xffff;
 
 export interface DesiredRoutes {
@@ -75,7 +75,10 @@ export function routeChange(actual: readonly Route[], wanted: readonly Route[]):
   };
 }
 
-/** What is in our own network and of no pod is nowhere: it shall not leave by the default route, and come back. */
+/**
+ * Drops packets to addresses of our own pod network that no pod has: the default route would send them out, and they
+ * would come back.
+ */
 function nowhere(destination: Cidr): Route {
   return { destination, type: 'unreachable', protocol: PROTOCOL, metric: LAST_RESORT };
 }
@@ -103,7 +106,7 @@ export class NodeRouting {
   readonly #node: string;
   readonly #toNodes: RoutesToNodes;
   #unreachable: readonly string[] = [];
-  /** What there was when nothing was left to do. */
+  /** The nodes and routes for which nothing was left to do. */
   #done: { readonly nodes: readonly Node[]; readonly routes: readonly Route[] } | undefined;
 
   constructor(links: NodeInterfaces, node: string) {

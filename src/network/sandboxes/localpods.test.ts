@@ -31,7 +31,7 @@ function sandbox(key: PodKey, uid: string, addresses: readonly string[], id = `$
   return { id, key, uid, labels: { app: 'new' }, addresses: addresses.map(address), ownNetwork: true };
 }
 
-/** What the engine knows after all that is published. */
+/** The engine's view after all published events. */
 class World {
   readonly pods = new LocalPods('n1', () => NOW);
   readonly state = new ClusterState();

@@ -1,15 +1,16 @@
 /**
- * The pods of this node, of whom three report: whoever attaches pods and the runtime know first, and for certain, which
- * sandbox has which address; the API server knows everything else.
+ * The pods of this node, merged from three sources: the code that attaches pods, and the runtime, know first and
+ * reliably which sandbox has which address; the API server knows everything else.
  *
  *     API server ──merge─▶ ┌───────────┐
  *                          │ local pods│ ──events──▶ engine
  *     start gate, attach   │           │
  *     ──started, stopped──▶└───────────┘
  *
- * A living sandbox gives its pod its addresses, whatever the API server reports of them, and no other pod of the cluster
- * has them; of two with one address, the younger has it. What ended with its sandbox stays gone, until the API server
- * reports another pod by that name. A sandbox that both report lives until both have reported its end.
+ * A pod has the addresses of its living sandbox, whatever the API server reports, and no other pod of the cluster has
+ * them; if two sandboxes have one address, it belongs to the younger. A pod whose sandbox has ended stays gone until
+ * the API server reports another pod of that name. A sandbox that both of the first two sources report lives until both
+ * have reported its end.
  */
 
 import { MultiMap } from '../../lib/collections/multimap.ts';
@@ -24,17 +25,20 @@ export class LocalPods {
   readonly #reported = new Map<PodKey, Pod>();
   /** The same, by the addresses that it gives them. */
   readonly #claimants = new MultiMap<Address, Pod>();
-  /** What it had of pods that it has deleted and whose sandboxes live: they are no other pods by that. */
+  /**
+   * The last version of pods that the API server has deleted and whose sandboxes still live: a repeated report is the
+   * same pod.
+   */
   readonly #deleted = new Map<PodKey, Pod>();
   /** Living ones by their ids, the youngest last. */
   readonly #sandboxes = new Map<string, Sandbox>();
-  /** Who has an address of a living sandbox: the youngest that names it. */
+  /** The sandbox that holds an address: the youngest living one that names it. */
   readonly #holders = new Map<Address, PodKey>();
   /** The sandbox that a pod had last, where it has ended. */
   readonly #ended = new Map<PodKey, Sandbox>();
   /** For pods that only the container runtime knows yet: when it first reported them. */
   readonly #firstSeen = new Map<string, string>();
-  /** What was published of pods of this node, as text. */
+  /** The published state of pods of this node, as text. */
   readonly #published = new Map<PodKey, string>();
 
   constructor(node: string, now: () => Date = () => new Date()) {
@@ -66,7 +70,7 @@ export class LocalPods {
     return this.#sandboxes.get(id)?.addresses ?? [];
   }
 
-  /** The addresses that pods of this node have, as far as anybody reports. */
+  /** The addresses that pods of this node have, according to any source. */
   addresses(): Address[] {
     const reported = [...this.#published.keys()].map(key => this.#reported.get(key));
     const alive = reported
@@ -75,7 +79,7 @@ export class LocalPods {
     return [...this.#sandboxes.values(), ...alive].flatMap(({ addresses }) => addresses);
   }
 
-  /** Whether policies can select the pod: the API server has reported it, or somebody its labels. */
+  /** Whether policies can select the pod: the API server has reported the pod, or another source its labels. */
   knows(key: PodKey): boolean {
     return this.#pod(key) !== undefined;
   }
@@ -98,7 +102,7 @@ export class LocalPods {
     return this.#changes([...gone, ...sandboxes]);
   }
 
-  /** The runtime is heard no more: what it reported may be wrong by now, and the API server has the last word. */
+  /** The connection to the runtime is lost: its reports may be outdated, so the API server decides. */
   lost(): ClusterEvent[] {
     const [living, ended] = [this.#sandboxes, this.#ended].map(ofRuntime) as [Sandbox[], Sandbox[]];
     for (const { id } of living) this.#forget(id);
@@ -182,7 +186,7 @@ export class LocalPods {
     };
   }
 
-  /** What the sandbox has and no younger one names. */
+  /** The addresses of the sandbox that no younger one names. */
   #held({ key, addresses }: Sandbox): Address[] {
     return addresses.filter(address => this.#holders.get(address) === key);
   }

@@ -36,7 +36,7 @@ function isName(text: string): boolean {
   return text !== '' && !text.includes('/');
 }
 
-/** What the kubelet adds to a pod's own labels when it asks the runtime for it. */
+/** Labels that the kubelet adds to a pod's own ones when it asks the runtime for its sandbox. */
 const KUBELETS: ReadonlySet<string> = new Set([
   'io.kubernetes.pod.name',
   'io.kubernetes.pod.namespace',

@@ -16,7 +16,7 @@ let running: Promise<void>;
 let gate: StartGate;
 let state: ClusterState;
 let programmed: () => Promise<void>;
-/** Of the connections of who had an address before. */
+/** Calls about connections of the previous owner of an address. */
 let told: string[];
 let late: LateStart[];
 let connects: number;

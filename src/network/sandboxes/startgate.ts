@@ -33,7 +33,7 @@ interface GateLog {
 export interface StartGateOptions {
   readonly connect: () => Duplex;
   readonly pods: LocalPods;
-  /** Takes what changed; somebody waits for what is urgent. */
+  /** Applies changed events; a pod waits for urgent ones. */
   readonly apply: (events: readonly ClusterEvent[], urgent: boolean) => void;
   /** Settles when the kernel holds what was noted. */
   readonly programmed: () => Promise<void>;
@@ -70,7 +70,7 @@ export class StartGate {
   readonly #options: StartGateOptions;
   #state: GateState = { kind: 'connecting' };
   #timeoutMs: number;
-  /** That has taken us in, and may still have to tell what lives. */
+  /** The runtime that has registered us; it may not have sent its list of living sandboxes yet. */
   #runtime: Runtime | undefined;
   #waits: number[] = [];
   #failures = 0;
@@ -210,7 +210,7 @@ export class StartGate {
 export interface ConntrackFlusher {
   /** Forgets the connections of addresses that no pod has any more. Never waits. */
   released(addresses: readonly Address[]): void;
-  /** Perhaps nobody reported who has left: looks at all addresses that no pod has. Never waits. */
+  /** Scans all addresses that no pod has, because the end of a pod may have gone unreported. Never waits. */
   sweep(): void;
   /** Settles when nothing is open any more to those who had these addresses before. Never rejects. */
   flushed(addresses: readonly Address[]): Promise<void>;

@@ -1,7 +1,7 @@
 /**
- * Why the rules of this node denied a packet. The kernel says that it did, and at which hook; the reference semantics say
- * which policy it was, and what no policy says is told by the packet itself. Asked in the order in which the rules ask
- * (compiler/base.ts); where nothing that the agent knows denies it, that is what is said.
+ * Why the rules of this node denied a packet. The kernel reports the packet and the hook, the reference says which
+ * policy denies it, and all other causes follow from the packet itself. Causes are tried in the order of the rules
+ * (compiler/base.ts); if none of them applies, the answer says so.
  */
 import { type Address, cidrContains, familyOf, parseCidr } from '../../model/address.ts';
 import { broadcastsOf } from '../../model/broadcasts.ts';
@@ -155,7 +155,7 @@ function isFromElsewhere(iif: number | undefined, { cluster, node }: ModelView):
   return cluster.nodes.get(node)?.links?.uplinks.includes(iif ?? LOOPBACK) ?? false;
 }
 
-/** What the kernel puts together no longer says that it was a piece (compiler/poderrors.ts). */
+/** A packet that the kernel has reassembled no longer shows that it was fragmented (compiler/poderrors.ts). */
 function pieceCause({ head, hook, iif }: DeniedPacket, view: ModelView): Cause | undefined {
   if (head.fragment === undefined || familyOf(head.from) === 'ip') return undefined;
   if ((hook !== 'forward' && hook !== 'input') || isFromElsewhere(iif, view)) return undefined;
@@ -173,7 +173,7 @@ function errorCause({ head, hook }: DeniedPacket, view: ModelView): Cause | unde
   return sender && link(`an ICMP error about no connection of ${sender.key}, which sends it`);
 }
 
-/** The rules asked the routes, which nobody can ask again for the same packet. */
+/** The rules looked up the route of the packet, and that lookup cannot be repeated here. */
 function forgedCause(packet: DeniedPacket): Cause | undefined {
   if (!packet.isOfLink) return undefined;
   const { head, iif } = packet;

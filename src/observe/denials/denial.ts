@@ -22,7 +22,7 @@ export interface Denial {
   readonly port?: number;
   /** Where the sender sent it, if that was translated to where it was denied. */
   readonly service?: DialledService;
-  /** Names, or patterns of names, under which DNS had told the pod `from` of the address `to`. */
+  /** Names, or patterns of names, for which a DNS answer had given the pod `from` the address `to`. */
   readonly names?: readonly string[];
   readonly icmp?: { readonly type: number; readonly code: number };
   /** The packet that an ICMP error is about: `10.0.0.1 -> 10.0.0.2:80/TCP`. */
@@ -42,16 +42,16 @@ export interface DenialEnd extends PodFacts {
 export interface DialledService {
   readonly address: Address;
   readonly port?: number;
-  /** `shop/web`, where somebody knows it. */
+  /** `shop/web`, if the pod is known. */
   readonly name?: string;
 }
 
 /**
  *   policy       a policy of the tier decides, or its isolation
  *   unknown-pod  an address of the pod network that no known pod has
- *   link         who may send what by which link, whatever policy says
- *   mid-stream   no first packet, of a connection that nobody knows
- *   unexplained  the rules denied it, and what the agent knows allows it
+ *   link         a packet that must not come by this interface, whatever policy says
+ *   mid-stream   not a first packet, and of a connection that is not tracked
+ *   unexplained  the rules denied it, although policy as the agent knows it allows it
  */
 type CauseKind = 'policy' | 'unknown-pod' | 'link' | 'mid-stream' | 'unexplained';
 
@@ -60,7 +60,10 @@ export interface Cause {
   readonly direction?: Direction;
   readonly tier?: Tier;
   readonly policy?: PolicyId;
-  /** All that deny it: `policy`, or where no rule matches every NetworkPolicy that isolates. Agents of before tell of none. */
+  /**
+   * All policies that deny it: `policy`, or if no rule matches every NetworkPolicy that isolates. Absent from older
+   * agents.
+   */
   readonly policies?: readonly PolicyId[];
   /** `ingress[0]`; absent where a NetworkPolicy isolates and no rule matches. */
   readonly rule?: string;
@@ -84,7 +87,10 @@ export interface PodFacts {
   readonly ports?: readonly ContainerPort[];
 }
 
-/** Each connection has the labels of both its ends: those of a pod with hundreds would be more than all else that is told. */
+/**
+ * Each connection has the labels of its source and destination: hundreds of labels of one pod would be longer than all
+ * other fields.
+ */
 const LONGEST_TEXT = 4_096;
 const known = new WeakMap<Pod, PodFacts>();
 

@@ -68,7 +68,7 @@ test('the latest are kept, and as many as asked for', () => {
     Array.from({ length: 10 }, (_, n) => 9_991 + n),
   );
   expect(journal.total).toBe(10_000);
-  // What is not kept any more is another attempt.
+  // A packet whose attempt is no longer kept counts as a new attempt.
   expect(take(journal, { ...SYN, port: 1 }, 10_001)).toBe(true);
 });
 

@@ -1,6 +1,6 @@
 /**
- * The latest denials, one for each connection attempt: what is sent again is counted with the first. Bounded, whoever
- * fills it, and shared: who is denied most loses his oldest first.
+ * The latest denials, one for each connection attempt: packets that are sent again count with the first. Its size is
+ * bounded, and shared fairly: the source with most denials loses its oldest first.
  */
 
 import { type Origin, QuotaList } from '../../lib/fairness/quota.ts';
@@ -13,11 +13,11 @@ import { type NamedDenial, nameDenial } from './name.ts';
 import { type PacketHead, readHead } from './packethead.ts';
 import type { ServiceOf } from './servicenames.ts';
 
-/** What is recorded at most. */
+/** The most denials that are recorded. */
 const MOST_DENIALS = 1_024;
-/** TCP sends a SYN again after 1, 3, 7, 15, 31 and 63 s, whatever its sender is. */
+/** TCP retransmits a SYN after 1, 3, 7, 15, 31 and 63 s, on every operating system. */
 const SAME_ATTEMPT_MS = 70_000;
-/** What goes on with the same ports for longer is told of anew. */
+/** Packets that continue with the same ports for longer than this count as a new attempt. */
 const LONGEST_ATTEMPT_MS = 600_000;
 
 type Follower = (denial: Denial) => void;
@@ -70,7 +70,7 @@ export class Journal {
     return denials.sort((a, b) => a.number - b.number);
   }
 
-  /** Tells of every denial from now on; the answer ends it. */
+  /** Calls the follower with every denial from now on; call the returned function to end that. */
   follow(follower: Follower): () => void {
     this.#followers.add(follower);
     return () => this.#followers.delete(follower);
@@ -109,7 +109,7 @@ function podWith(address: Address, view: ModelView): Pod | undefined {
   return view.ownerOf(address) ?? view.formerOwnerOf(address)?.pod;
 }
 
-/** What TCP sends again bears the same number; another attempt from the same port has another. */
+/** A retransmission by TCP has the same sequence number; another attempt from the same port has another. */
 function packetKey({ from, to, protocol, sourcePort, port, tcp, icmp, fragment }: PacketHead): string {
   const own =
     tcp !== undefined

@@ -40,7 +40,7 @@ function endText({ address, pod, node, gone }: DenialEnd, withPort = false): str
   return withPort && address.includes(':') ? `[${address}]` : address;
 }
 
-/** What a line of the log has beside its message. */
+/** The fields of a log line, in addition to its message. */
 export function logFields(denial: Denial): object {
   const { from, to, protocol, port, service, cause } = denial;
   const { reason: _, ...why } = cause;
@@ -60,7 +60,7 @@ const AGAIN_MS = 60_000;
 const MOST_KINDS = 4_096;
 /** The rate of all sources together. */
 const IN_ALL: Rate = { burst: 20, perSecond: 1 };
-/** A scan of ports is as many kinds as there are ports: nobody has the lines of others. */
+/** A port scan makes a separate line for each port: the limit keeps it from using up the lines of other sources. */
 const PER_SOURCE: Rate = { burst: 5, perSecond: 1 / 12 };
 const MOST_SOURCES = 1_024;
 

@@ -1,4 +1,4 @@
-/** What of the cluster is looked at again after which events. */
+/** Which parts of the view are recomputed after which events. */
 import { expect, test, vi } from 'vitest';
 import { nodeEvent, shopPod, shopPolicy } from '../../../test/support/scenarios/shop.ts';
 import type { Address } from '../../model/address.ts';

@@ -44,11 +44,11 @@ export class ModelView implements View {
   readonly node: string;
   readonly #options: ModelViewOptions;
   #model: Cluster;
-  /** Everybody who reports an address. */
+  /** All pods that claim an address. */
   readonly #claims = new MultiMap<Address, Pod>();
   readonly #pods = new Map<PodKey, Pod>();
   readonly #former = new Map<Address, FormerPod>();
-  /** What is known of the nodes. */
+  /** Values that are derived from the nodes. */
   readonly #nodes: Memo<Pick<View, 'nodeWith' | 'tunnels' | 'nodeDenyingUnknownPod' | 'nodeOfUnknownPod'>>;
   readonly #policies: Memo<View['policiesOn']>;
   /** Made for the first denied packet, and then kept up policy by policy. */
@@ -70,7 +70,7 @@ export class ModelView implements View {
     return resolved === undefined ? this.#model : { ...this.#model, resolved };
   }
 
-  /** Under which a pod was told an address by DNS. */
+  /** The names for which a DNS answer gave the pod this address. */
   namesOf(pod: PodKey, address: Address): readonly string[] {
     return this.#options.resolved?.()?.namesOf(pod, address) ?? [];
   }
@@ -174,7 +174,7 @@ export class ModelView implements View {
   }
 }
 
-/** What is made of a model, for as long as the model stays as it was. */
+/** A value derived from a model, valid as long as the model does not change. */
 class Memo<T> {
   readonly #make: () => T;
   #made: T | undefined;

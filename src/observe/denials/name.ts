@@ -1,4 +1,4 @@
-/** A denied packet by the names of its ends, and why it was denied. */
+/** Adds names to a denied packet: its source, its destination, and the cause of the denial. */
 import type { Address } from '../../model/address.ts';
 import { flowText } from '../../semantics/flowtext.ts';
 import { causeOf, type DeniedPacket } from './cause.ts';
@@ -27,7 +27,7 @@ export function nameDenial(packet: DeniedPacket, view: ModelView, serviceOf: Ser
   };
 }
 
-/** Where somebody sent what, and where it came. */
+/** The destination that was dialled, and the one that the packet has now. */
 interface Dialling extends Pick<DeniedPacket, 'dialled'> {
   readonly head: Pick<PacketHead, 'to' | 'port' | 'protocol'>;
 }
@@ -57,7 +57,7 @@ export function namedEnd(address: Address, view: ModelView): DenialEnd {
   return node === undefined ? { address } : { address, node: node.name };
 }
 
-/** What policies by name went by. */
+/** The names that rules by name used. */
 export function resolvedNames(
   { from, to }: Pick<Denial, 'from' | 'to'>,
   view: ModelView,

@@ -29,7 +29,10 @@ export interface PacketHead {
     readonly about?: PacketHead;
   };
   readonly fragment?: IpPacket['fragment'];
-  /** It has more headers than were copied: nobody knows its protocol, which is that of the last that was read. */
+  /**
+   * The packet has more headers than were copied: its protocol is unknown, and `protocol` is the type of the last
+   * header that was read.
+   */
   readonly cut?: true;
 }
 
@@ -38,7 +41,7 @@ export function readHead(bytes: Uint8Array): PacketHead | undefined {
   return readPacket(bytes, true);
 }
 
-/** `outer`: a packet of which an error tells is not looked into for another. */
+/** `outer`: false for a packet quoted in an ICMP error, which is not searched for a further quoted packet. */
 function readPacket(bytes: Uint8Array, outer: boolean): PacketHead | undefined {
   const found = readIpPacket(bytes);
   if (found === undefined) return undefined;

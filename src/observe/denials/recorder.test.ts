@@ -1,4 +1,7 @@
-/** Nobody hides what another is denied: not by packets in his name, nor by many of his own, nor with his address. */
+/**
+ * No sender can hide the denials of another: not by forging its address, not by sending many packets, and not by
+ * getting its address later.
+ */
 import { beforeEach, expect, test } from 'vitest';
 import { address } from '../../../bench/lab/topology.ts';
 import { nodeEvent, shopPod, shopPolicy } from '../../../test/support/scenarios/shop.ts';

@@ -1,4 +1,7 @@
-/** Which Service somebody dials, by address, port and protocol. Bounded, whoever makes Services. */
+/**
+ * Finds the Service that a client dials, by address, port and protocol. Its size is bounded, however many Services
+ * tenants make.
+ */
 import type { Address } from '../../model/address.ts';
 import type { FlowProtocol } from '../../model/flow.ts';
 import type { Service, ServiceKey } from '../../model/service.ts';
@@ -12,16 +15,19 @@ interface Dialled {
   readonly isOfNode: boolean;
 }
 
-/** Names the Service, where somebody knows. */
+/** Returns the Service, if it is known. */
 export type ServiceOf = (dialled: Dialled) => ServiceKey | undefined;
 
-/** What a Service may be dialled by, beside its ClusterIPs: authors choose these, and may choose many. */
+/**
+ * The most addresses of a Service, besides its ClusterIPs, that are indexed: authors choose them and may choose many.
+ */
 const MOST_OF_ONE = 32;
 const MOST_IN_ALL = 100_000;
 
 /**
- * A ClusterIP is one Service's, as the API server gives it. The addresses and node ports that an author chooses are
- * asked for second, so that nobody takes the name of another's ClusterIP, and name nothing where two Services claim them.
+ * A ClusterIP belongs to one Service, because the API server assigns it. Addresses and node ports that authors choose
+ * are looked up second, so that no author can take over the name of another's ClusterIP; if two Services claim one, it
+ * names neither.
  */
 export class ServiceNames {
   readonly #most: number;

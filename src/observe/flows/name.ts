@@ -12,7 +12,7 @@ import { dialledService, namedEnd, resolvedNames } from '../denials/name.ts';
 import type { ServiceOf } from '../denials/servicenames.ts';
 import type { FlowEnd, SeenFlow } from './seenflow.ts';
 
-/** A new connection as the kernel tells of it. */
+/** A new connection as the kernel reports it. */
 export interface TrackedFlow {
   readonly flow: Flow;
   readonly sourcePort?: number;
@@ -32,9 +32,9 @@ interface KnownEnd {
 }
 
 export interface NamerOptions {
-  /** Names the Service that was dialled, where somebody knows. */
+  /** Returns the Service that was dialled, if it is known. */
   readonly serviceOf?: ServiceOf | undefined;
-  /** What the interfaces of this node have: of the networks of its pods too. */
+  /** The addresses of this node's interfaces, also those in the networks of its pods. */
   readonly ownAddresses?: ReadonlySet<Address>;
 }
 

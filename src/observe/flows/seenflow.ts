@@ -20,7 +20,7 @@ export interface SeenFlow {
   readonly icmp?: { readonly type: number; readonly code: number };
   /** Where the sender sent it, if that was translated. */
   readonly service?: DialledService;
-  /** Names, or patterns of names, under which DNS had told the pod `from` of the address `to`. */
+  /** Names, or patterns of names, for which a DNS answer had given the pod `from` the address `to`. */
   readonly names?: readonly string[];
   /** Those that this node judges: egress of its pod `from`, ingress of its pod `to`. */
   readonly directions: readonly Direction[];

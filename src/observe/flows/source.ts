@@ -1,28 +1,29 @@
 /** The source of new connections, which is read as long as it has followers. */
 import type { SeenFlow } from './seenflow.ts';
 
-/** What was read at once. */
+/** The connections of one reading. */
 export interface FlowBatch {
   /** The oldest first. */
   readonly flows: readonly SeenFlow[];
-  /** New connections of this node since the batch before of which nobody knows more. */
+  /** How many new connections of this node were lost since the batch before; nothing more is known of them. */
   readonly lost: number;
 }
 
 export interface FlowSource {
   /**
-   * Tells of every batch from now on; the answer ends it. The first who asks has the kernel tell of new connections, and
-   * the last who ends has it stop. Never throws: `facts` say why nothing comes.
+   * Calls the follower with every batch from now on; call the returned function to end that. The first follower makes
+   * the kernel report new connections, and after the last one has ended it stops. Never throws: `facts` say why nothing
+   * comes.
    */
   follow(follower: (batch: FlowBatch) => void): () => void;
   facts(): FlowsFacts;
 }
 
-/** Counts of connections since the agent started, of the times in which somebody asked. */
+/** Counts of connections since the agent started, in the times in which there was a follower. */
 export interface FlowsFacts {
-  /** Whether somebody asks now, and the kernel tells. */
+  /** Whether there is a follower and the kernel reports connections. */
   readonly isOpen: boolean;
-  /** Why the kernel does not tell though somebody asks. */
+  /** Why the kernel reports no connections although there is a follower. */
   readonly error?: string;
   readonly seen: number;
   /** Neither end is a pod of this node: the node's own, and what passes through. */

@@ -1,4 +1,7 @@
-/** What audited policies would have made of recorded connections: each by itself beside those in force, and all together. */
+/**
+ * The verdicts that audited policies would have had on recorded connections: each by itself together with those in
+ * force, and all of them together.
+ */
 import { withEnforced } from '../../model/audited.ts';
 import type { Cluster } from '../../model/cluster.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';

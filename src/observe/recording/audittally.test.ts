@@ -58,7 +58,7 @@ test('of denials it counts those that the policy would have allowed', () => {
 
 const copies = (one: Policy, ids: readonly PolicyId[]) => new Map(ids.map(id => [id, { ...one, id }]));
 
-/** Whose other policies nobody looks at. */
+/** A map of policies that fails if all of them are listed. */
 class Unlisted extends Map<PolicyId, Policy> {
   override keys(): never {
     throw new Error('all policies were looked at');

@@ -66,10 +66,7 @@ export class AuditTally {
     this.#atMs = now();
   }
 
-  /**
-   * What is counted of a policy begins anew when the policy changes. `changed`: of which policies alone there may be
-   * something else than before.
-   */
+  /** The counts of a policy start again when it changes. `changed`: the only policies that may differ from before. */
   follow(
     audited: ReadonlyMap<PolicyId, Policy>,
     nowMs: number,

@@ -15,10 +15,13 @@ export interface FlowGroup {
   readonly protocol: FlowProtocol;
   readonly port?: number;
   readonly connections: number;
-  /** What became of them when they were recorded, and what would now. */
+  /** The verdict when they were recorded, and the verdict now. */
   readonly was: 'allow' | 'deny';
   readonly verdict: 'allow' | 'deny';
-  /** They were let pass by the other end, and the node of the end that denies them was not recorded: nobody knows what it did. */
+  /**
+   * The node of the other end allowed them, and the node of the end that denies them now was not recorded, so its
+   * verdict then is unknown.
+   */
   readonly unseen?: true;
   /** The policy that decides, if one does. */
   readonly policy?: PolicyId;

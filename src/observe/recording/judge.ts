@@ -1,4 +1,4 @@
-/** Recorded flows judged by any policies: by the reference, with the ends as they were recorded. */
+/** Judges recorded flows by any policies: by the reference, with source and destination as they were recorded. */
 import type { Address } from '../../model/address.ts';
 import type { Cluster, Pod } from '../../model/cluster.ts';
 import { matchesDomainName } from '../../model/domainname.ts';
@@ -7,7 +7,7 @@ import { evaluatorOf, type FlowVerdict } from '../../semantics/evaluate.ts';
 import { type Owners, viewBy } from '../../semantics/view.ts';
 import { policyFlow, type RecordedFlow, type Recording } from './recording.ts';
 
-/** Policies, and the namespaces that somebody knows better than the recording: their labels count. */
+/** Policies, and namespaces that are known better than from the recording: their labels replace the recorded ones. */
 export type Judging = Pick<Cluster, 'policies'> & Partial<Pick<Cluster, 'namespaces'>>;
 
 /** The verdict of each flow of the recording; one after the other, for each is looked at in a place of its own. */
@@ -31,7 +31,7 @@ export function recordingJudge(
   };
 }
 
-/** The two ends of one flow: an address may have been another pod's a minute before. */
+/** Source and destination of one flow: a minute before, another pod may have had an address. */
 class Ends implements Owners {
   flow: RecordedFlow | undefined;
 

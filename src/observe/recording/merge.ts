@@ -88,8 +88,8 @@ function put<T>(map: Map<string, T>, objects: Iterable<readonly [string, T]>): v
 }
 
 /**
- * What the node of who opens it let go, and the node of who answers denied, is one connection, and was denied: it is counted
- * where the denial is.
+ * A connection that the source's node allowed and the destination's node denied is one denied connection: it is counted
+ * with the denied ones.
  *
  *     allow  egress 15  ingress 10         allow  egress 10  ingress 10
  *     deny   egress  0  ingress  5    ->   deny   egress  5  ingress  5

@@ -1,10 +1,10 @@
-/** Pods as they were told of with connections: what a pod was then counts, and not what it has become. */
+/** Versions of pods as they were when their connections were recorded: these count, and not later ones. */
 
 import { namespaceOfPod, type Pod, type PodKey } from '../../model/cluster.ts';
 import type { DenialEnd } from '../denials/denial.ts';
 import { podText } from './recording.ts';
 
-/** Pods by their names, as far as somebody knows them. */
+/** Known pods by their names. */
 export type Pods = Pick<ReadonlyMap<PodKey, Pod>, 'get'>;
 
 /** Beyond this some states of pods have several objects, which costs memory and nothing else. */
@@ -18,7 +18,7 @@ export class PodVersions {
     return this.#shared.size;
   }
 
-  /** `latest`: those whose labels are so long that they were not told. Undefined where the end is no pod. */
+  /** `latest`: used for pods whose labels were too long to be sent. Undefined if the end is no pod. */
   of(end: DenialEnd, latest: Pods): Pod | undefined {
     if (end.pod === undefined) return undefined;
     const known = end.labels === undefined ? latest.get(end.pod) : undefined;

@@ -19,7 +19,7 @@ import type { RecordedEnd, RecordedFlow, Recording, SilentPods } from './recordi
 
 /** Recordings never have more; a foreign file must not fill the memory. */
 const MOST = { flows: 500_000, ends: 1_000_000, others: 200_000, characters: 400_000_000 };
-/** What a value takes in memory, beside its characters: of many short ones that is most of it. */
+/** Memory of a value besides its characters, in characters: of many short values that is most of it. */
 export const VALUE_CHARACTERS = 48;
 export const LONGEST_LINE = 1_000_000;
 
@@ -64,7 +64,7 @@ export class RecordingReader {
     return this.#characters > this.#mostCharacters;
   }
 
-  /** Nothing may stand behind. */
+  /** Whether the recording is at its end: nothing may follow. */
   get isComplete(): boolean {
     return this.#isComplete;
   }
@@ -132,9 +132,9 @@ function valuesOf(line: string): number {
   return count;
 }
 
-// A line of JSON, as whoever reads it must understand it: a key that stood twice would say two things.
+// A line of JSON with an unambiguous meaning: a repeated key could be read in two ways.
 
-/** Throws LineError where it is no object, or says one thing twice. */
+/** Throws LineError if the line is no object, or repeats a key. */
 function lineObject(line: string): Values {
   const value = parsed(line);
   if (!isAsWritten(line, value) && keysIn(line) !== keysOf(value))
@@ -150,16 +150,19 @@ function parsed(line: string): Values {
   throw new LineError('is no JSON object');
 }
 
-/** As `recordingLines` writes it, which is nearly all of a file: then nobody has to count. */
+/**
+ * Whether the line is as `recordingLines` writes it, as nearly all lines of a file are: then its keys need not be
+ * checked.
+ */
 function isAsWritten(line: string, value: Values): boolean {
   try {
     return JSON.stringify(value) === line;
   } catch {
-    return false; // nested so deep that nobody can write it
+    return false; // nested too deeply to be written
   }
 }
 
-/** All strings, so that none begins within another; behind a key stands a colon. */
+/** All strings, so that none is found within another; a key is followed by a colon. */
 const STRING = /"(?:[^"\\]|\\.)*"(\s*:)?/g;
 
 function keysIn(line: string): number {

@@ -68,7 +68,7 @@ export function readNode(part: unknown): Node {
   };
 }
 
-/** What of a node's interfaces changes a verdict. */
+/** The parts of a node's interfaces that can change a verdict. */
 function linksOf(value: Values): Pick<Node, 'links'> {
   const { tunnels, podTunnels } = value;
   if (tunnels === undefined && podTunnels === undefined) return {};
@@ -92,7 +92,7 @@ export function readSilent(part: unknown): SilentPods {
   };
 }
 
-/** `pods`: those of the ends before. One that has two addresses is one pod, and reaches itself. */
+/** `pods`: the pods of earlier ends. An end with two addresses is one pod, which can reach itself. */
 export function readEnd(part: unknown, pods: Map<string, Pod>): RecordedEnd {
   const value = mapOf(part, 'end');
   const address = addressOf(value.address, 'end.address');

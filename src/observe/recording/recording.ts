@@ -1,6 +1,6 @@
 /**
- * What connections there were, for a while: enough of each to judge it by any policies, anywhere. Connections that no policy
- * can tell apart are one flow with a count. Times are milliseconds since 1970.
+ * A recording of the connections of a period, with enough of each to judge it by any policies, anywhere. Connections
+ * that no policy can distinguish are one flow with a count. Times are milliseconds since 1970.
  */
 
 import { getOrMake } from '../../lib/collections/getormake.ts';
@@ -42,12 +42,12 @@ export interface SilentPods {
 export interface Recording {
   readonly fromMs: number;
   readonly toMs: number;
-  /** Whose agents told. */
+  /** The nodes whose agents sent connections. */
   readonly recordedOn: readonly string[];
   /** Nodes with a gap, because their agents were away for a while. */
   readonly missedOn?: readonly string[];
   readonly unknownPods: UnknownPods;
-  /** New connections of which nobody knows more. */
+  /** How many new connections were lost; nothing more is known of them. */
   readonly lost: number;
   /** By namespace of who opened them, else of who answers: connections beyond what a recording holds. */
   readonly leftOut: ReadonlyMap<string, number>;
@@ -59,7 +59,7 @@ export interface Recording {
   readonly isCut?: true;
 }
 
-/** How many connections it stands for: two nodes may have seen the same ones. */
+/** The number of connections in a flow: both nodes may have seen the same ones. */
 export function countOf({ egress, ingress }: Pick<RecordedFlow, 'egress' | 'ingress'>): number {
   return Math.max(egress, ingress);
 }

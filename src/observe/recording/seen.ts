@@ -1,4 +1,4 @@
-/** What an agent tells of, as a recording has it. */
+/** Converts the messages of an agent to the form of a recording. */
 
 import type { Pod } from '../../model/cluster.ts';
 import type { CountedFlow } from '../../model/countedflows.ts';
@@ -71,7 +71,7 @@ function counted(
     to,
     protocol,
     ...(port !== undefined && { port }),
-    // It makes a difference to a pod that reaches itself, and to nobody else (N61).
+    // It matters only for a pod that reaches itself (N61).
     ...(viaService && isItself && { viaService }),
     ...(names !== undefined && { names }),
     was,

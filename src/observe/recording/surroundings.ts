@@ -1,4 +1,4 @@
-/** What a recording keeps of the cluster: as much as policies can ask of the flows. */
+/** The part of the cluster that a recording keeps: all that policies can ask about the flows. */
 
 import { getOrMake } from '../../lib/collections/getormake.ts';
 import { byName } from '../../lib/text/byname.ts';
@@ -26,7 +26,10 @@ export function surroundingsOf(
   return { namespaces: byName(known), nodes: byName(nodesOf(cluster, ends)), silent };
 }
 
-/** Where its pods run, which of them the ends are, and in whose pod networks addresses are that no known pod had. */
+/**
+ * The nodes on which the pods run, those that are ends themselves, and those in whose pod networks unknown addresses
+ * are.
+ */
 function nodesOf(cluster: Cluster, ends: readonly RecordedEnd[]): Node[] {
   const withAddress = new Map<Address, Node[]>();
   for (const node of cluster.nodes.values())

@@ -58,7 +58,7 @@ export class AgentProcess {
     return { code: this.#child.exitCode, output: this.output };
   }
 
-  /** Whatever it is doing. Afterwards nothing of it is left, and its socket is closed. */
+  /** Kills the process, whatever it is doing. Afterwards the process is gone and its socket is closed. */
   async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
     this.#child.kill(signal);
     await this.#ended;

@@ -1,4 +1,4 @@
-/** A process of somebody who has no rights here: asks the agent of a socket everything, and prints what it was told. */
+/** A process of an unprivileged user: makes every request to an agent's socket, and prints the answers. */
 import { connectAgent } from '../../../src/api/rpc/client.ts';
 
 const NOBODY = 65_534;

@@ -18,7 +18,7 @@ export async function openKernels(lab: Lab): Promise<Map<string, Kernel>> {
   return kernels;
 }
 
-/** Leads every node from what stands to what the cluster demands. */
+/** Reconciles the rules of every node with the cluster. */
 export async function enforce(
   lab: Lab,
   kernels: ReadonlyMap<string, Kernel>,

@@ -1,4 +1,4 @@
-/** The incremental engine, and how it is told of what comes. */
+/** The incremental engine, and functions that pass it events. */
 import { Incremental } from '../../../src/compiler/live/incremental.ts';
 import type { Limits } from '../../../src/compiler/live/limits.ts';
 import { type TimeBudget, UNLIMITED_TIME } from '../../../src/compiler/live/workbudget.ts';
@@ -10,7 +10,7 @@ import { PLAIN } from '../arbitrary/enforced.ts';
 
 export const NODE = 'n1';
 
-/** Somebody waits for each flush, and none has a moment for anything else. */
+/** A time budget in which a caller waits for each flush, so that no time is left for other work. */
 export const AWAITED: TimeBudget = { hasWaitingEvents: () => true, moment: () => () => false };
 
 /** It has noted them, and flushed nothing. */

@@ -16,12 +16,12 @@ import type { Committed } from '../../../src/agent/committed.ts';
 import { openPipeline } from '../../../src/daemon/pipeline.ts';
 import { SRC } from '../importgraph.ts';
 
-/** What every change of a kind runs. */
+/** The files and functions that every change of a kind runs. */
 export interface EventPath {
   readonly kind: string;
   readonly functions: number;
   readonly files: readonly string[];
-  /** Of the batch of each of the changes: that they are what they are meant to be. */
+  /** Expected number of operations in the batch of each change. */
   readonly ops: readonly number[];
 }
 
@@ -76,7 +76,7 @@ async function pathOf(kind: string, changes: readonly KubeObject[]): Promise<Eve
   return { kind, functions: all.size, files: [...files].sort(), ops };
 }
 
-/** Until the batch that brings it is in force, and whoever watches has heard of it. */
+/** Applies an object and waits until the batch with it is in force and the observers were called. */
 function inForce(object: KubeObject): Promise<{ readonly round: Committed; readonly ran: Set<string> }> {
   const { promise, resolve } = Promise.withResolvers<{ round: Committed; ran: Set<string> }>();
   committed = round => {
@@ -87,7 +87,7 @@ function inForce(object: KubeObject): Promise<{ readonly round: Committed; reado
   return promise;
 }
 
-/** What ran since it was called last: the session answers at once. */
+/** The functions that ran since the last call: the inspector session answers synchronously. */
 function functionsRun(): Set<string> {
   let scripts: readonly Profiler.ScriptCoverage[] = [];
   session.post('Profiler.takePreciseCoverage', (error, { result }) => {

@@ -68,14 +68,14 @@ export function layoutEvents(folder = LAYOUT_FOLDER): ClusterEvent[] {
   });
 }
 
-/** What they make: that of the layouts of another cluster where its folder is named. */
+/** The cluster of the recorded layouts, or of another folder of layouts. */
 export function layoutCluster(folder = LAYOUT_FOLDER): ClusterState {
   return clusterOf(layoutEvents(folder));
 }
 
 /**
- * Puts a layout up in the network namespace of the calling thread, as the agent did that left it. Whoever calls
- * the answer ends that agent: its socket is closed.
+ * Programs a layout in the network namespace of the calling thread, as the agent that left it did. Calling the returned
+ * function ends that agent: its socket is closed.
  */
 export function putUp({ batches, commit }: RecordedLayout): () => void {
   const socket = new NetlinkSocket(NETLINK_NETFILTER);
@@ -90,7 +90,7 @@ export function putUp({ batches, commit }: RecordedLayout): () => void {
   return () => socket.close();
 }
 
-/** Until the kernel has heard that the socket of the tables' owner is closed, which it does by and by. */
+/** Waits until the kernel has processed the closing of the owner's socket, which it does some time later. */
 export async function orphaned(open: () => Promise<Kernel>): Promise<void> {
   const kernel = await open();
   try {
@@ -100,7 +100,7 @@ export async function orphaned(open: () => Promise<Kernel>): Promise<void> {
   }
 }
 
-/** What a layout was, as a desired state: that of an agent to which somebody goes back. */
+/** A recorded layout as a desired state: that of an older agent after a downgrade. */
 export async function rulesetOf(layout: RecordedLayout): Promise<Ruleset> {
   const netns = new Netns();
   const end = netns.run(() => putUp(layout));

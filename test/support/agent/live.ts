@@ -28,7 +28,7 @@ const SOCK_NONBLOCK = 0x800;
 export interface End {
   readonly fd: Fd;
   say(text: string): void;
-  /** What arrived since it was last asked. */
+  /** The text that arrived since the last call. */
   heard(): string;
 }
 
@@ -54,7 +54,7 @@ export class Telephones {
     this.#lab = lab;
   }
 
-  /** A TCP connection whose both ends have heard from each other. */
+  /** A TCP connection on which both sides have received data. */
   async tcp(dial: Dial): Promise<LiveConnection> {
     const listener = this.#socket(dial.to, SOCK_STREAM, fd => {
       bind(fd, socketAddress(dial.to, dial.port));
@@ -79,7 +79,7 @@ export class Telephones {
     return this.#introduced({ client, server: udpServer(serverFd) }, dial);
   }
 
-  /** A datagram that the server may have heard, and has not answered. */
+  /** Sends a datagram that the server may have received, and waits for no answer. */
   asked(dial: Dial): LiveConnection {
     const serverFd = this.#socket(dial.to, SOCK_DGRAM, fd => bind(fd, socketAddress(dial.to, dial.port)));
     const client = tcpEnd(this.#dial(dial, SOCK_DGRAM));
@@ -87,7 +87,7 @@ export class Telephones {
     return { client, server: udpServer(serverFd) };
   }
 
-  /** A datagram to where nobody listens. */
+  /** Sends a datagram to a port without a listener. */
   unanswered(dial: Dial): void {
     send(this.#dial(dial, SOCK_DGRAM), Buffer.from('anybody?'));
   }
@@ -122,7 +122,7 @@ function tcpEnd(fd: Fd): End {
   return { fd, say: text => send(fd, Buffer.from(text)), heard: () => drain(fd).text };
 }
 
-/** Answers whoever spoke last. */
+/** A server that answers the client that sent last. */
 function udpServer(fd: Fd): End {
   let peer: Uint8Array | undefined;
   return {

@@ -8,11 +8,11 @@ import { type KniClient, message } from '../pods/kniclient.ts';
 
 /** Where pods come and go, one after the other. */
 export interface Place {
-  /** Of a network namespace that stays. */
+  /** The path of a network namespace that outlives its pods. */
   readonly path: string;
-  /** Host port of whoever is here. */
+  /** Host port of the pod that is here. */
   readonly hostPort?: number;
-  /** Who is here, or may be. A pod, its sandbox and `pods` have one name. */
+  /** The pod that is here, or may be. A pod, its sandbox and `pods` use the same name. */
   occupant?: string;
 }
 

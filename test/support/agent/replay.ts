@@ -176,7 +176,7 @@ export interface Waits {
   closed: number;
 }
 
-/** What pods and namespaces were when there was a flush. */
+/** The pods and namespaces as they were at each flush. */
 class Past {
   readonly #pods = new Set<string>();
   readonly #namespaces = new Set<string>();
@@ -200,7 +200,7 @@ class Past {
   }
 }
 
-/** What of a pod of this node never waits. */
+/** The properties of a local pod that are never delayed. */
 function whereAndHow(pod: Pod | undefined): string {
   return JSON.stringify(pod && [pod.node, pod.addresses, pod.ports]);
 }

@@ -1,6 +1,6 @@
 /**
- * A node whose agent is killed and started again, in another manner perhaps, over one kernel: in every state that its
- * packets meet, whatever is denied before changes, after them and after any part of them is denied.
+ * A node whose agent is killed and restarted, perhaps with other options, over one kernel. In every state that packets
+ * meet, a packet that is denied before the changes, after them and after any part of them is denied.
  */
 import { Agent } from '../../../src/agent/agent.ts';
 import { compile } from '../../../src/compiler/compile.ts';
@@ -22,14 +22,14 @@ import { VirtualTime } from './virtualtime.ts';
 
 const NODE = 'n1';
 const SILENT = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
-/** After it an agent has done all that it was told. */
+/** After this time an agent has processed all its events. */
 const SETTLED_MS = 10_000;
 /** So that a few peers and rules are several turns, and several batches. */
 const SMALL = { mostLookups: 2, portion: 60 };
 
 /** How an agent is started. */
 export interface Manner extends Enforced {
-  /** What its rules count. */
+  /** The counters that its rules have. */
   readonly counts?: CounterKind | undefined;
   /** Within which what it denies is named. */
   readonly denials?: DenialLimits | undefined;
@@ -50,13 +50,13 @@ export interface RestartTally {
 }
 
 export interface Life {
-  /** Of one object each. */
+  /** Events of one object each. */
   readonly events: readonly ClusterEvent[];
   /** The agent is killed before this batch of those that follow the events, if there are so many; or afterwards. */
   readonly killedBefore?: number;
-  /** What happens while no agent runs. */
+  /** Events that happen while no agent runs. */
   readonly meanwhile: readonly ClusterEvent[];
-  /** In which order the next one hears what there is, and how it is started. */
+  /** The order in which the next agent gets the objects, and the options with which it starts. */
   readonly order: number;
   readonly manner: Manner;
 }
@@ -74,7 +74,7 @@ export class RestartedNode {
   #ended!: Promise<void>;
   /** How many batches it is still to live. */
   #batchesLeft = Number.POSITIVE_INFINITY;
-  /** What was in force before, what is to be, and what a part of the changes would make of the one. */
+  /** The rulesets before the changes, after them, and after parts of them. */
   #ends: readonly Ruleset[] = [];
   readonly #verdicts = new WeakMap<Ruleset, readonly Judged[]>();
   #wrong: string | undefined;

@@ -26,7 +26,7 @@ function addressOf(namespace: string, n: number): Address {
   return parseAddress(`10.${namespace.length}.${n >> 8}.${n & 255}`)!;
 }
 
-/** Of the pods of its namespace, or of those that meet `requirements`. */
+/** A policy that selects the pods of its namespace, or those that meet `requirements`. */
 export function ingressPolicy(
   name: `${string}/${string}`,
   ingress: readonly Rule[],

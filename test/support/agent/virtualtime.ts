@@ -1,7 +1,7 @@
-/** Time that passes when it is told to, as far as somebody waits for it: hours of an agent in a moment. */
+/** Virtual time: it advances only to the next timer that code waits for, so hours of an agent pass in a moment. */
 import type { Timing } from '../../../src/lib/async/timing.ts';
 
-/** Whoever is never done is not waited for. */
+/** A loop of timers that never ends is given up after this many. */
 const MOST_WOKEN = 10_000;
 
 interface Sleeper {
@@ -17,7 +17,7 @@ export class VirtualTime implements Timing {
 
   readonly random = () => 0.5;
 
-  /** Work takes so much of it: it is later, and nobody is woken. Answers what time it is then. */
+  /** Advances the time by the duration of some work, without waking any timer. Returns the new time. */
   spend(ms: number): number {
     this.#nowMs += ms;
     return this.#nowMs;

@@ -1,4 +1,4 @@
-/** A watch of a fake API server, what it told so far, and how to wait for more. */
+/** A watch of a fake API server, its events so far, and functions that wait for more. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { IsolatedPods } from '../../../src/compiler/isolatedpods.ts';
 import { decodeObject } from '../../../src/inputs/kube/decode/decode.ts';
@@ -24,7 +24,7 @@ export class FollowedCluster {
 
   #laterMs = 0;
 
-  /** So much time has passed at once, by the clock that tells how long a watch has lasted. */
+  /** Advances the clock that measures how long a watch has lasted. */
   later(ms: number): void {
     this.#laterMs += ms;
   }
@@ -74,7 +74,7 @@ export class FollowedCluster {
       .map(({ state, version }) => (version === undefined ? state : `${state} ${version}`));
   }
 
-  /** What was deleted, in order. */
+  /** The deleted objects, in order. */
   get gone(): readonly string[] {
     return this.events.filter(({ value }) => value === undefined).map(({ key }) => key);
   }
@@ -87,7 +87,7 @@ const HASTY = {
   random: Math.random,
 };
 
-/** What the server holds now, decoded. */
+/** The server's present state, decoded. */
 export function stateOf(server: FakeApiServer): ClusterState {
   const state = new ClusterState();
   for (const object of server.objects) {
@@ -97,7 +97,7 @@ export function stateOf(server: FakeApiServer): ClusterState {
   return state;
 }
 
-/** Whether both hold the same, in whatever order it came. */
+/** Whether both have the same objects, whatever the order in which they arrived. */
 export function isSameState(a: ClusterState, b: ClusterState): boolean {
   return JSON.stringify(sorted(a)) === JSON.stringify(sorted(b));
 }

@@ -1,6 +1,6 @@
 import type { FakeApiServer } from './server.ts';
 
-/** What whoever watches an API server has to live with. */
+/** Disturbances that every watcher of an API server has to survive. */
 export type Disturbance = 'cut' | 'end watches' | 'compact' | 'bookmark' | 'stream' | 'pages';
 
 export function disturb(server: FakeApiServer, by: Disturbance): void {

@@ -16,7 +16,7 @@ export class Session {
   readonly pod: string;
   readonly #socket: Duplex;
   isClosed = false;
-  /** What was written to its standard input. */
+  /** The text that was written to its standard input. */
   input = '';
 
   constructor(url: URL, socket: Duplex) {

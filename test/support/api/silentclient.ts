@@ -1,4 +1,4 @@
-/** Both ends of the test of a silent API server, each a process in a network namespace of its own. */
+/** Client and server for the test of an API server that goes silent, each a process in its own network namespace. */
 import http from 'node:http';
 import { watchCluster } from '../../../src/inputs/kube/watch/source.ts';
 

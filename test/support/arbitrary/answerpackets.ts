@@ -1,4 +1,7 @@
-/** Packets as a hostile resolver and whoever is between may send them: answers of DNS by UDP and TCP, with bytes changed. */
+/**
+ * Packets as a hostile resolver, or an attacker on the path, may send them: answers of DNS by UDP and TCP, with bytes
+ * changed.
+ */
 import packet, { type Answer, type Packet } from 'dns-packet';
 import fc from 'fast-check';
 import { type Address, addressBytes } from '../../../src/model/address.ts';

@@ -38,7 +38,7 @@ interface Fault {
   readonly at: number;
   readonly to: number;
   readonly pick: Pick;
-  /** Of what is enlarged. */
+  /** The number of entries of an enlarged object. */
   readonly size: number;
   readonly what: 'text' | 'content';
 }

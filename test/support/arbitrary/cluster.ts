@@ -139,7 +139,10 @@ const NODE_ADDRESSES: Record<string, readonly Address[]> = {
   n2: ['172.18.0.12', 'fd00:18::12'].map(address),
 };
 
-/** Of their own pod networks, the same on both, of the other node, and of pods. */
+/**
+ * Addresses of interfaces: in a node's own pod networks, the same on both nodes, in those of the other node, and those
+ * of pods.
+ */
 const INTERFACES: Record<string, readonly Address[]> = {
   n1: ['10.0.1.1', 'fd00::1:1', '172.17.0.1', '172.18.0.12', '10.0.1.2'].map(address),
   n2: ['10.0.2.1', 'fd00::2:1', '172.17.0.1', 'fd00:18::11', 'fd00::2:2'].map(address),
@@ -165,7 +168,7 @@ const withTunnels = (node: Node, tunnels: TunnelLinks): Node => ({
   links: { uplinks: [], podBridges: [], ...tunnels },
 });
 
-/** Of the ports and protocols that flows have; and where pods run overlays of their own. */
+/** Tunnels with the ports and protocols that flows have; and nodes whose pods run overlays of their own. */
 const tunnelsArbitrary = fc.constantFrom<TunnelLinks>(
   {},
   {},
@@ -382,7 +385,7 @@ export const clusterArbitrary: fc.Arbitrary<Cluster> = fc
     audited: byKey(audited, ({ id }) => id) as Cluster['policies'],
   }));
 
-/** As manifests say it: what pods were told by DNS is known to their nodes alone. */
+/** Clusters as manifests describe them, without DNS answers, which only nodes know. */
 export const unresolvedClusterArbitrary: fc.Arbitrary<Cluster> = clusterArbitrary.map(
   ({ resolved: _, ...cluster }) => cluster,
 );
@@ -398,7 +401,7 @@ export const bridgedClusterArbitrary: fc.Arbitrary<Cluster> = fc
     ),
   }));
 
-/** Every pod is told some of the addresses there are, under names that the rules have and others. */
+/** Gives every pod some of the addresses as DNS answers, for names in the rules and for others. */
 function resolvedArbitrary(pods: readonly Pod[]): fc.Arbitrary<ResolvedTable> {
   const addresses = [...pods.flatMap(pod => pod.addresses), ...OUTSIDE];
   const entry = fc.record({
@@ -409,7 +412,7 @@ function resolvedArbitrary(pods: readonly Pod[]): fc.Arbitrary<ResolvedTable> {
   return fc.array(entry, { minLength: 0, maxLength: 60 }).map(entries => new ResolvedTable(entries));
 }
 
-/** A pod that was told an address, and the address, of one family. */
+/** Pairs of a pod and an address that a DNS answer gave it, of one family. */
 function resolvedPairs({ resolved, pods }: Cluster): [Address, Address][] {
   const entries = resolved instanceof ResolvedTable ? resolved.entries : [];
   return entries.flatMap(({ pod, address }) =>

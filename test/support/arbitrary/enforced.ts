@@ -1,4 +1,4 @@
-/** What an agent is told beside the cluster. */
+/** The options and facts that an agent has in addition to the cluster. */
 import fc from 'fast-check';
 import { LIMITS } from '../../../src/compiler/live/limits.ts';
 import type { DnsQueue } from '../../../src/compiler/namespeers.ts';
@@ -10,11 +10,11 @@ export interface Enforced {
   readonly unknownPods: UnknownPods;
   readonly podLinks: PodLinks;
   readonly dnsQueue: DnsQueue | undefined;
-  /** Of how many entries a namespace is oversized where policies are made ready. */
+  /** The number of entries from which a namespace counts as oversized. */
   readonly mostEntries?: number;
 }
 
-/** An agent that is told nothing. */
+/** An agent without options. */
 export const PLAIN: Enforced = { unknownPods: 'allow', podLinks: 'others', dnsQueue: undefined };
 
 export const enforced: fc.Arbitrary<Enforced> = fc.record({

@@ -23,7 +23,7 @@ export function enlarged(op: Op, size: number, what: 'text' | 'content'): Op {
   }
 }
 
-/** What it loads, its last condition again and again, and then the verdict. */
+/** The loads of the rule, its last condition repeated, and then the verdict. */
 function longRule(rule: NftRule, size: number): NftRule {
   const verdicts = rule.exprs.filter(({ kind }) => kind === 'verdict');
   const conditions = rule.exprs.filter(({ kind }) => kind !== 'verdict');

@@ -1,4 +1,4 @@
-/** Steps that nobody planned, mostly about what stands. */
+/** Operations that no plan made, mostly on existing objects. */
 import fc from 'fast-check';
 import { MAX_KEY_BYTES } from '../../../src/nft/limits.ts';
 import type { Op } from '../../../src/nft/plan/op.ts';
@@ -105,7 +105,7 @@ function verdictOf({ verdict: kind }: Pick, chain: string): NftVerdict {
   return kind === 'jump' || kind === 'goto' ? { kind, chain } : { kind };
 }
 
-/** Of as many bytes as any key has: the kernel refuses to look up what no expression has loaded. */
+/** Loads as many bytes as any key has: the kernel refuses a lookup of a register that no expression has loaded. */
 function lookup({ vmap, invert }: Pick, set: string) {
   return [
     { kind: 'payload' as const, base: 'network' as const, offset: 0, length: MAX_KEY_BYTES, dreg: 0 },

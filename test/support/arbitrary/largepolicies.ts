@@ -76,7 +76,7 @@ const EVERYBODY = [
   '10.0.0.1',
 ].map(address);
 
-/** Of what the rules of a policy repeat: the ends and the middle. */
+/** A sample of the repeated parts of a policy: first, middle and last. */
 function telling<T>(policy: Policy, of: (rule: NonNullable<Policy['ingress']>[number]) => readonly T[]): T[] {
   const rules = policy.ingress ?? policy.egress ?? [];
   return ends(rules).flatMap(rule => ends(of(rule)));

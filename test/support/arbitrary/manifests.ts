@@ -42,7 +42,7 @@ export interface Manifests {
 }
 
 const APP = ['web', 'db'];
-/** Of one revision of a workload: no suggestion may ask for it. */
+/** A label of one revision of a workload: no suggestion may select by it. */
 export const REVISION = 'pod-template-hash';
 const labels: fc.Arbitrary<Labels> = fc.record(
   {

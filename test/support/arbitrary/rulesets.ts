@@ -58,7 +58,7 @@ function varied(ruleset: Ruleset, changes: Iterator<Change>): Ruleset {
   }));
 }
 
-/** What an element leads to, every other one of the set may lead to as well. */
+/** The verdict of an element may become that of every second element of the set. */
 function variedSet(set: NftSet, change: Change): NftSet {
   const [keys, values] = [[...set.elements.keys()], [...set.elements.values()]];
   if (change === 'none') return set;
@@ -98,7 +98,7 @@ interface Translation {
   readonly chains: readonly Chain[];
 }
 
-/** What stands at the hooks of translation only: ports that lead elsewhere by a map to data, and masquerading. */
+/** Rules of translation hooks only: ports that a map to data redirects, and masquerading. */
 function translation(family: Family): fc.Arbitrary<Translation> {
   const address = match.addressType(family);
   const map: SetSpec = {

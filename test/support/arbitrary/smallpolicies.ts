@@ -9,7 +9,7 @@ import { clusterWith, NODE } from './largepolicies.ts';
 const LOCAL = 5;
 const SUBJECTS: readonly object[] = [{}, {}, { app: 'a0' }, { app: 'a1' }, { even: 'yes' }];
 
-/** Some of the twelve are on this node, and have labels by which policies tell them apart. */
+/** Twelve pods. Some are on this node, and labels distinguish them. */
 export function population(): ClusterState {
   const cluster = clusterWith([]);
   for (let i = 0; i < LOCAL; i++) {
@@ -27,7 +27,7 @@ export interface SmallPolicy {
   readonly kind: number;
 }
 
-/** Some 200 entries, whatever it says: always merged, or in a bundle. */
+/** A policy of some 200 entries, whatever its rules: always merged, or in a bundle. */
 export function smallPolicyEvent({ name, subject, rules, kind }: SmallPolicy): ClusterEvent {
   const nobody = Array.from({ length: 190 - 4 * rules }, (_, i) => `nobody-${i}`);
   const app = (i: number) => ({

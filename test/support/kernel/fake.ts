@@ -27,7 +27,7 @@ class FakeState {
   tables: ReadonlyMap<TableFamily, FakeTable> = new Map();
   generation: Generation = 1;
   owner: FakeKernel | undefined;
-  /** Whether tables that nobody owns can be adopted. */
+  /** Whether tables without an owner can be adopted. */
   adoptable = true;
 
   constructor(owners: boolean) {
@@ -40,7 +40,7 @@ export class FakeKernel implements Kernel {
   readonly #state: FakeState;
   #closed = false;
 
-  /** With `owners`, tables belong to whoever commits to them first; without, to everybody. */
+  /** With `owners`, a table belongs to the first socket that commits to it; without, any socket may change it. */
   constructor({ owners = false, state = new FakeState(owners) } = {}) {
     this.#state = state;
   }
@@ -92,7 +92,7 @@ export class FakeKernel implements Kernel {
     return state.generation;
   }
 
-  /** Somebody else changes nftables of their own in the same network namespace. */
+  /** Another process changes tables of its own in the same network namespace. */
   touch(): void {
     this.#state.generation = after(this.#state.generation);
   }

@@ -1,6 +1,7 @@
 /**
- * What the kernel allows at some hooks only: it looks at every chain that a packet can reach from a base chain
- * (nft_nat_validate, nft_masq_validate, nft_fib_validate), and at base chains as they are made (nft_chain_parse_hook).
+ * Expressions that the kernel allows only at some hooks: it checks every chain that a packet can reach from a base
+ * chain (nft_nat_validate, nft_masq_validate, nft_fib_validate), and base chains when they are created
+ * (nft_chain_parse_hook).
  */
 import type { BaseHook, Chain, Expr } from '../../../src/nft/ruleset.ts';
 import { chainTargets, type FakeSets } from './depth.ts';

@@ -13,7 +13,9 @@ const ADDRESS_BYTES = { ip: 4, ip6: 16 } as const;
 export class LoadedRegisters {
   readonly #loaded = new Set<Register>();
 
-  /** What the expression reads, and then what it loads; `set` is the one that it names. */
+  /**
+   * Checks the register that the expression reads, and records the one that it loads; `set` is the set that it names.
+   */
   follow(expr: Expr, set?: SetSpec): void {
     for (const { at, bytes } of read(expr, set)) this.#demand(expr, at, bytes);
     const loaded = written(expr, set);

@@ -13,7 +13,7 @@ import type { Op } from '../../../src/nft/plan/op.ts';
 import type { Expr, NftRule, SetSpec } from '../../../src/nft/ruleset.ts';
 import { Refusal } from './refusal.ts';
 
-/** What is looked at before anything that the step names. */
+/** Limits that the kernel checks before it looks anything up that the operation names. */
 export function refuseLargeStep(op: Op): void {
   switch (op.op) {
     case 'addSet':
@@ -35,7 +35,10 @@ export function refuseLargeStep(op: Op): void {
   }
 }
 
-/** What is looked at once the chain is found, and before anything that the expressions name. */
+/**
+ * Limits that the kernel checks after it has found the chain, and before it looks up anything that the expressions
+ * name.
+ */
 export function refuseLargeRule({ exprs }: NftRule): void {
   if (exprs.length > MAX_EXPRESSIONS) throw new Refusal('EINVAL', `a rule of ${exprs.length} expressions`);
   const bytes = ruleBytes(exprs);

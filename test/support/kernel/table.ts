@@ -38,7 +38,7 @@ export class FakeTable {
     return clone;
   }
 
-  /** Stays as it is whatever happens to the table. */
+  /** A copy that later changes of the table do not affect. */
   snapshot(): Table {
     const sets = [...this.#sets].map(([name, set]): [string, NftSet] => [name, set.snapshot()]);
     return { sets: new Map(sets), chains: new Map(this.#chains) };
@@ -68,7 +68,7 @@ export class FakeTable {
     }
   }
 
-  /** What the kernel checks and does once all steps of a batch are through. */
+  /** The kernel's checks and changes after all operations of a batch. */
   seal(): void {
     refuseDeepJumps(this.#chains, this.#sets);
     refuseMisplaced(this.#chains, this.#sets);

@@ -1,6 +1,6 @@
 /**
- * A pod's program: asks for names one after another and connects to what it is told at once. What it is to do comes as
- * one argument of JSON; it writes what came of it as one line of JSON.
+ * A pod's program: looks names up one after another, and connects to the addresses at once. Its one argument is JSON
+ * with its orders; it writes the results as one line of JSON.
  */
 import { createSocket } from 'node:dgram';
 import { connect, isIP } from 'node:net';

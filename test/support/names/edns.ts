@@ -1,6 +1,6 @@
 import type { OptAnswer } from 'dns-packet';
 
-/** What a question and its answer say of themselves (RFC 6891). */
+/** The EDNS options of a question and its answer (RFC 6891). */
 export const EDNS: OptAnswer = {
   type: 'OPT',
   name: '.',

@@ -2,7 +2,7 @@ import packet, { type Answer, type Packet } from 'dns-packet';
 
 export const ASKED_NAME = 'n7.t.example';
 
-/** An answer that nobody gave to the question of client.ts: that ASKED_NAME has this address. */
+/** A forged answer to the question of client.ts: ASKED_NAME has this address. */
 export function forgedAnswer(address: string): Buffer {
   return packet.encode({
     type: 'response',

@@ -68,11 +68,11 @@ export const HOSTS = {
   evil: [address('10.1.0.66'), address('fd00:1::66')],
   dns: [address('10.1.0.53'), address('fd00:1::53')],
   target: [address('10.1.0.80'), address('fd00:1::80')],
-  /** Of another tenant, with the same rules as web. */
+  /** A pod of another tenant, with the same rules as web. */
   mallory: [address('10.1.0.70'), address('fd00:1::70')],
 } as const;
 const NAMESPACES = { mallory: 'evil' } as Readonly<Record<string, string>>;
-/** Of those that are not on the first node, where a ground has two. */
+/** The second node, which some grounds have; pods that are not on the first one run there. */
 const SECOND_NODE = { name: 'n2', addresses: [address('172.18.0.12'), address('fd00:18::12')] } as const;
 const ON_SECOND: readonly string[] = ['dns', 'evil'];
 const namespaceOf = (host: string) => NAMESPACES[host] ?? 'shop';
@@ -242,7 +242,10 @@ export class NamesGround {
     await until(() => `what the agent was to do: ${this.agent?.output}`, holds);
   }
 
-  /** Until the agent has scanned what was open before it: twice, and again where it did not know what pods were told. */
+  /**
+   * Waits until the agent has scanned the connections that were open before it started: twice, and once more if the DNS
+   * answers of pods were unknown at first.
+   */
   scannedAtStart(): Promise<void> {
     return this.until(() => this.#scans.length >= (this.#scans[0] === 'blind' ? 3 : 2));
   }
@@ -261,7 +264,7 @@ export class NamesGround {
 
   /** Until answers wait. */
   hearing(): Promise<void> {
-    // The switch of an agent that was killed stands for two seconds more; its queue goes with it.
+    // The switch of an agent that was killed stays on for two more seconds; its queue is gone at once.
     const isListening = () =>
       this.exec(this.nodePath, 'sh', '-c', 'cat /proc/net/netfilter/nfnetlink_queue 2>&1 || true')
         .trim()
@@ -294,7 +297,7 @@ export class NamesGround {
     return Number(this.queue()[7]);
   }
 
-  /** Of connections that the host opened. */
+  /** Counts repeated first packets of connections that the host opened. */
   repeatedFirstPackets(host: keyof typeof HOSTS): number {
     return inNamespace(this.pathOf(host), repeatedFirstPackets);
   }

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { inNamespace } from '../../../bench/lab/netns.ts';
 import { until } from '../until.ts';
 
-/** A word that is sent again so often got no answer from anybody. */
+/** Data that was retransmitted this often has not been acknowledged. */
 const RETRANSMITTED = 3;
 
 export class KeptConnection {
@@ -14,7 +14,7 @@ export class KeptConnection {
   #words = 0;
   #heard = '';
 
-  /** From a pod, by the path of its namespace, to port 80 of an address that answers what it is told. */
+  /** Connects from a pod, given by the path of its namespace, to port 80 of an address whose server echoes. */
   constructor(namespace: string, to: string) {
     this.#namespace = namespace;
     this.#to = to;
@@ -33,7 +33,7 @@ export class KeptConnection {
     await until(`${word} from ${this.#to}`, () => this.#heard.includes(word));
   }
 
-  /** Until the kernel has sent a word again and again, and nobody has acknowledged it. */
+  /** Waits until the kernel has retransmitted data several times without an acknowledgement. */
   async hangs(): Promise<void> {
     const words = ['-Htno', 'state', 'established', 'dst', this.#to];
     await until(`the end of ${this.#to}`, () => {

@@ -1,4 +1,7 @@
-/** A UDP packet from port 53 in anybody's name, as a pod with CAP_NET_RAW sends it to its node: also one to its own address. */
+/**
+ * Sends a UDP packet from port 53 with a forged source address, as a pod with CAP_NET_RAW can send it to its node: also
+ * to its own address.
+ */
 
 import { execFileSync } from 'node:child_process';
 import koffi from 'koffi';
@@ -18,7 +21,7 @@ const SOCK_RAW = 3;
 const UDP = 17;
 
 export interface Way {
-  /** Of the network namespace that it is sent from. */
+  /** The path of the network namespace from which it is sent. */
   readonly namespace: string;
   readonly gatewayMac: string;
 }
@@ -34,7 +37,7 @@ export function rawSend(
   sendPacket(way, udpPacket(from, to, port, payload, sourcePort));
 }
 
-/** Of either family. */
+/** A UDP packet of either family. */
 export function udpPacket(
   from: Address,
   to: Address,

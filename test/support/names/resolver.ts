@@ -1,7 +1,7 @@
 /**
- * A resolver for the zone of the tests, over UDP and TCP, in whatever network namespace it is started, at the port of
- * its first argument or 53. Of `f2000.t.example` it sends 2,000 answers over UDP, ten a millisecond, each with other
- * addresses; it says `flooded` behind the last.
+ * A resolver for the zone of the tests, over UDP and TCP, in the network namespace in which it is started, at the port
+ * of its first argument or 53. For `f2000.t.example` it sends 2,000 answers over UDP, ten a millisecond, each with
+ * other addresses, and prints `flooded` after the last.
  */
 import { createSocket } from 'node:dgram';
 import { createServer } from 'node:net';
@@ -70,7 +70,7 @@ for (const family of ['udp4', 'udp6'] as const) {
         setTimeout(() => socket.send(bytes, port, address), delayOf(message));
       }
     } catch {
-      // What is no question is not answered.
+      // A message that is no question gets no answer.
     }
   });
   socket.bind(PORT);

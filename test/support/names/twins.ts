@@ -1,6 +1,6 @@
 /**
- * A pod's program that asks for both families of names at once, from one port, as the libraries of C do, and connects to
- * what it is told. Its arguments: resolver, patience in milliseconds, names. It writes the addresses that it reached.
+ * A pod's program that looks up a name in both families at once, from one port, as the C libraries do, and connects to
+ * the addresses. Its arguments: resolver, patience in milliseconds, names. It prints the addresses that it reached.
  */
 import { createSocket } from 'node:dgram';
 import { connect } from 'node:net';

@@ -13,7 +13,7 @@ const TARGET = 't.example';
 /** How many addresses names that rotate were given. */
 let rotated = 0;
 
-/** What the resolver says of a name; undefined: there is none. */
+/** The resolver's answers for a name; undefined if there is no such name. */
 export function lookUp(question: string, type: 'A' | 'AAAA'): Answer[] | undefined {
   const [, kind, digits] = /^([a-z]+)(\d+)\./.exec(question.toLowerCase()) ?? [];
   if (kind === undefined) return undefined;
@@ -52,7 +52,7 @@ export function lookUp(question: string, type: 'A' | 'AAAA'): Answer[] | undefin
       return [1, 2, 3].map(() => address(question, addressOf(number + rotated++, type), 0));
     case 'm': // many addresses
       return Array.from({ length: number }, (_, i) => address(question, addressOf(40_000 + i, type)));
-    case 'l': // what is never learnt
+    case 'l': // answers that are never learnt
       return [address(question, type === 'A' ? '169.254.169.254' : 'fe80::1')];
     case 'o': // a lie: an address under a name that was not asked for
       return [address(`n${number}.${TARGET}`)];

@@ -1,4 +1,7 @@
-/** What holds of answers of DNS whatever their bytes: nothing throws, limits hold, and nothing is learnt for anybody else. */
+/**
+ * Properties of every DNS answer, whatever its bytes: the code does not throw, limits hold, and no other pod learns
+ * anything.
+ */
 
 import { addressBytes } from '../../../src/model/address.ts';
 import { AnswerReader } from '../../../src/names/answerreader.ts';

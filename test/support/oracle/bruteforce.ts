@@ -1,4 +1,6 @@
-/** Where a brute force has to look: between two neighbouring points no rule of the cluster can tell flows apart. */
+/**
+ * The points that a brute force has to try: no rule of the cluster distinguishes flows between two neighbouring points.
+ */
 import { type Address, parseAddress } from '../../../src/model/address.ts';
 import { addressesOfNode, type Cluster } from '../../../src/model/cluster.ts';
 import type { Flow } from '../../../src/model/flow.ts';
@@ -24,7 +26,7 @@ function endsOf(port: PortMatch): number[] {
   return port.kind === 'range' ? [port.first, port.last + 1] : [];
 }
 
-/** Whatever has an address, and some that nobody has: in each network, in each exception, outside. */
+/** All addresses of the cluster, and some that no object has: in each network, in each exception, outside. */
 export function addressesOf({ pods, nodes }: Cluster): Address[] {
   const own = [
     ...[...pods.values()].flatMap(({ addresses }) => addresses),

@@ -1,4 +1,4 @@
-/** What a set of connections holds, asked flow by flow. */
+/** Compares a set of connections with flows, one by one. */
 
 import { type ConnectionSets, type Connections, ICMP } from '../../../src/answers/reach/connections.ts';
 import type { Reach } from '../../../src/answers/reach/reach.ts';

@@ -49,7 +49,7 @@ export function checkSituation({ cluster, unknownPods, flows }: Situation, tally
   }
 }
 
-/** What stands on each node. */
+/** The compiled rules of each node. */
 export function compileAll(cluster: Cluster, unknownPods: UnknownPods): Map<string, Ruleset> {
   return new Map(
     [...cluster.nodes.keys()].map(node => {
@@ -81,7 +81,7 @@ export function wrongStation(
   return undefined;
 }
 
-/** N72: what goes through a node from a pod network to an address of a node, whoever it was first for. */
+/** N72: packets through a node from a pod network to an address of a node, whatever address was dialled first. */
 function isForTunnel({ links }: Node, cluster: Cluster, flow: Flow): boolean {
   if (links?.podTunnels === 'allow' || !isTunnel(flow, links)) return false;
   const { isInPodNetworks, endAt } = tunnelFinders(cluster);

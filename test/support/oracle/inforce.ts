@@ -1,4 +1,7 @@
-/** The rules in force are those that `compile` makes of the cluster as far as it was taken in, whatever became of it before. */
+/**
+ * Asserts that the rules in force are those that `compile` makes of the taken part of the cluster, whatever happened
+ * before.
+ */
 import type { PodInForce } from '../../../src/agent/engine.ts';
 import { compile } from '../../../src/compiler/compile.ts';
 import { withPrepared } from '../../../src/compiler/prepared.ts';
@@ -61,7 +64,7 @@ function assertSame(ruleset: Ruleset, wanted: Ruleset): void {
   );
 }
 
-/** Names and contents in one order, whatever the order in which they were made. */
+/** Names and contents in a fixed order, whatever the order in which they were made. */
 export function text(ruleset: Ruleset): string {
   const tables = [...ruleset.tables].map(([family, { chains, sets }]) => [
     family,

@@ -1,4 +1,4 @@
-/** Who reaches whom by what `sluice matrix -o json` prints: looked up by names, as a reader does. */
+/** Reads the reach from the output of `sluice matrix -o json`, by names, as a user would. */
 
 import { getOrMake } from '../../../src/lib/collections/getormake.ts';
 import { type Address, cidrContains, familyOf, parseCidr } from '../../../src/model/address.ts';
@@ -10,7 +10,7 @@ export interface PrintedMatrix {
   readonly ends: readonly {
     readonly kind: string;
     readonly members: readonly string[];
-    /** Of a node that has several ends, the addresses that this one is about. */
+    /** For a node that is split into several ends, the addresses of each. */
     readonly parts: Readonly<Record<string, string>>;
   }[];
   readonly connections: readonly ({ readonly from: number; readonly to: number } & Record<
@@ -26,7 +26,7 @@ export interface PrintedConnections {
   readonly udp: Ranges;
   readonly sctp: Ranges;
   readonly icmp: boolean;
-  /** Of IP, by their numbers. */
+  /** IP protocols, by their numbers. */
   readonly protocols: Ranges;
 }
 

@@ -1,4 +1,4 @@
-/** What pods were told by DNS: as the reference asks for it, and as the node's book puts it into the kernel's sets. */
+/** The DNS answers of pods, in the form that the reference reads, and as elements of the kernel's sets. */
 
 import { Incremental } from '../../../src/compiler/live/incremental.ts';
 import type { DnsQueue } from '../../../src/compiler/namespeers.ts';
@@ -36,7 +36,7 @@ export class ResolvedTable implements Resolved {
   }
 }
 
-/** The ruleset with the elements that the agent of the node would have told the kernel. */
+/** The ruleset with the elements that the node's agent would have added. */
 export function withResolvedElements(
   ruleset: Ruleset,
   cluster: Cluster,

@@ -3,7 +3,10 @@ import { cidrText } from '../../../src/model/address.ts';
 import type { Peer, PortMatch, Rule } from '../../../src/model/policy.ts';
 import { podSelectorText, selectorText } from '../../../src/model/selector.ts';
 
-/** Rules for expectations: `PEERS:PORTS` each, `*` for no constraint, nothing for nobody; `deny *:*`. */
+/**
+ * Rules as text for expectations: `PEERS:PORTS` for each, `*` for no constraint, an empty text for no peers; `deny
+ * *:*`.
+ */
 export function rulesText(rules: readonly Rule[]): string {
   return rules.map(ruleText).join(' ');
 }

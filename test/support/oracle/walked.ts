@@ -1,7 +1,7 @@
 import { type Chain, mapTables, type Ruleset, type Table } from '../../../src/nft/ruleset.ts';
 import { withoutSizes } from './withoutsizes.ts';
 
-/** What packets can meet of a ruleset: its base chains, and all that these lead to. */
+/** The part of a ruleset that packets can reach: its base chains, and all that these lead to. */
 export function walked(ruleset: Ruleset): Ruleset {
   return mapTables(withoutSizes(ruleset), walkedOf);
 }

@@ -30,7 +30,7 @@ export class AgentSite {
     });
   }
 
-  /** Of the agents, one at a time. */
+  /** The socket of the agents, of which one runs at a time. */
   get socket(): string {
     return join(this.folder, 'sluice.sock');
   }
@@ -39,7 +39,7 @@ export class AgentSite {
     return join(this.folder, 'cluster.json');
   }
 
-  /** What agents read from now on, whole at once. */
+  /** Replaces the manifests that agents read, all at once. */
   write(...items: readonly object[]): void {
     const list = { apiVersion: 'v1', kind: 'List', items };
     writeFileSync(`${this.folder}/next`, JSON.stringify(list));

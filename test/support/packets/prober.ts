@@ -1,7 +1,7 @@
 /**
- * Packets without end between pods of a laboratory, from a process of its own, so that nothing that a test does
- * can hold them up. Nobody answers: to connection tracking every packet stays new, and every packet is judged by
- * the rules of its moment.
+ * Sends packets continuously between pods of a laboratory, from its own process, so that the work of a test cannot
+ * delay them. They get no answers: so connection tracking sees every packet as new, and the rules of its moment judge
+ * it.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,14 +16,14 @@ export interface ProbedFlow {
   readonly port: number;
 }
 
-/** What became of the packets 0 … sent-1 of one flow. */
+/** The fate of packets 0 … sent-1 of one flow. */
 export interface Trail {
   readonly sent: number;
   /** First and last of each run of packets that arrived. */
   readonly arrived: readonly (readonly [number, number])[];
 }
 
-/** What the process is told: where to begin, to say when it has sent so many more of each flow, and to end. */
+/** Orders to the process: start, report when so many more packets of each flow were sent, and end. */
 export type ProberOrder =
   | { readonly flows: readonly LocatedFlow[] }
   | { readonly more: number }

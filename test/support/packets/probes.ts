@@ -1,4 +1,4 @@
-/** What scenarios expect of flows, as probes of real packets. */
+/** Turns the flows that scenarios expect into probes with real packets. */
 import type { Probe } from '../../../bench/lab/probe/attempt.ts';
 import type { LabService } from '../../../bench/lab/services.ts';
 import { address } from '../../../bench/lab/topology.ts';

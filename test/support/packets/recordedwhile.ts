@@ -1,10 +1,10 @@
-/** What each agent tells of while something happens, as `sluice record` has it. */
+/** Collects the connections that each agent reports during an action, as `sluice record` does. */
 import { expect } from 'vitest';
 import type { AgentClient } from '../../../src/api/rpc/client.ts';
 import { RecordingCollector } from '../../../src/cli/recording/collect.ts';
 import type { Recording } from '../../../src/observe/recording/recording.ts';
 
-/** Until no agent has told anything for a while: some are told of late. */
+/** The recording ends when no agent has reported anything for this long, because some reports are late. */
 const QUIET_MS = 500;
 
 export async function recordedWhile(

@@ -73,7 +73,7 @@ export class KniClient {
     return { ipconfigs: ipConfigs(fields.get(1) ?? []), extradata: mapOf(fields.get(2) ?? []) };
   }
 
-  /** Until somebody answers. Throws after half a minute. */
+  /** Waits until the server answers. Throws after half a minute. */
   async answered(): Promise<void> {
     for (const deadlineMs = Date.now() + 30_000; ; await sleep(50)) {
       try {

@@ -16,7 +16,7 @@ import type { PodSite } from './podsite.ts';
 const QUIET = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
 export class PodRules implements HostPortState {
-  /** What it has committed, and what somebody changed that it put right. */
+  /** The committed operations, and those that repaired a foreign change. */
   readonly committed: Op[][] = [];
   readonly drifts: Op[][] = [];
   readonly #agent: Agent;
@@ -24,7 +24,7 @@ export class PodRules implements HostPortState {
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
 
-  /** Settles when the rules are in force; the ports that stand are taken over, as the daemon does it. */
+  /** Resolves when the rules are in force; existing host ports are adopted, as the daemon does it. */
   static async open(site: PodSite, node: string, nodes: Iterable<Node>): Promise<PodRules> {
     const rules = new PodRules(site, node, [
       ...Array.from(nodes, (value): ClusterEvent => ({ type: 'node', key: value.name, value })),

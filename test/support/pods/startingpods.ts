@@ -1,4 +1,4 @@
-/** Pods of a laboratory that start under a standing default deny, and whose first process sends at once. */
+/** Pods of a laboratory that start under a default deny that is in force, and whose first process sends at once. */
 import type { Lab } from '../../../bench/lab/lab.ts';
 import {
   AF_INET,
@@ -21,7 +21,7 @@ export const PORT = { allowed: 7000, denied: 7001, back: 7002 } as const;
 
 let behind = 0;
 
-/** What arrived that was sent; a datagram names the start that it came from. */
+/** Receives datagrams; each names the start from which it was sent. */
 export class Receiver {
   readonly #lab: Lab;
   readonly #addresses: readonly Address[];
@@ -46,7 +46,10 @@ export class Receiver {
     return texts;
   }
 
-  /** The rest of what was sent: `from` may always send, and what it sends behind that tells that it would be there. */
+  /**
+   * Returns the remaining datagrams: `from` may always send, and when its last datagram has arrived, earlier ones of
+   * others would have, too.
+   */
   async last(from: readonly Address[]): Promise<string[]> {
     const missing = new Set<string>();
     for (const [i, to] of this.#addresses.entries()) {

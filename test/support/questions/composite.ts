@@ -77,7 +77,7 @@ function contextOf({ inputs }: Action, runner: Runner): Map<string, string> {
   return context;
 }
 
-/** What is not there is empty. */
+/** A missing value is replaced by an empty text. */
 function filled(text: string, context: ReadonlyMap<string, string>): string {
   return text.replaceAll(/\$\{\{ ([\w.]+) \}\}/g, (_, path) => context.get(path) ?? '');
 }

@@ -10,7 +10,7 @@ export const SCHEMA = JSON.parse(
 const OPTIONS = { allErrors: true, strict: true, strictTypes: false, strictRequired: false } as const;
 export const isOfSchema = new Ajv2020(OPTIONS).compile(SCHEMA);
 
-/** Of its kind's own errors: those of the other kinds say nothing. Empty where it is right. */
+/** The schema errors of an object's own kind; errors of the other kinds are left out. Empty if it is valid. */
 export function wrongWith(object: { readonly kind: string }): unknown {
   const ofKind = new Ajv2020(OPTIONS).compile({
     ...SCHEMA,

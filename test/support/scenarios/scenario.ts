@@ -19,18 +19,18 @@ export interface Scenario {
   readonly proves: readonly string[];
   /** Parts of the texts of the problems that its objects must have; they may have no others. */
   readonly problems: readonly string[];
-  /** What becomes of addresses that no known pod has. */
+  /** The treatment of addresses that no known pod has. */
   readonly unknownPods: UnknownPods;
   /** Whether real packets can show it. */
   readonly packets: boolean;
   readonly steps: readonly ScenarioStep[];
-  /** What decoding its objects reported. */
+  /** The problems that decoding its objects reported. */
   readonly reported: readonly Problem[];
 }
 
 interface ScenarioStep {
   readonly title: string;
-  /** What happens before the flows; of the first step also all manifests. */
+  /** The events before the flows; those of the first step include all manifests. */
   readonly events: readonly ClusterEvent[];
   readonly flows: readonly FlowLine[];
   readonly matrices: readonly ExpectedMatrix[];
@@ -81,7 +81,7 @@ export function* play(scenario: Scenario): Generator<Moment> {
   }
 }
 
-/** What an oracle gets wrong, a line each: file, step, flow, expected, got. */
+/** The wrong answers of an oracle, one line each: file, step, flow, expected, got. */
 export function failures(scenario: Scenario, moment: Moment, oracle: (flow: Flow) => Verdict): string[] {
   return moment.expectations.flatMap(({ text, flow, verdict }) => {
     const got = oracle(flow);

@@ -11,9 +11,10 @@ function numbered(letter: string, last: number): string[] {
 }
 
 /**
- * NetworkPolicy v1; the last are our own: of pods that nobody has told of (docs/start-gate.md), and of what is not
- * known or cannot be read (docs/decisions/0013-what-is-not-known-allows-nothing.md); N69 to N72 and N74 are of packets
- * that no policy judges, N73 is of policies that judge none (docs/audit.md).
+ * Statements about NetworkPolicy v1. The last ones are our own: about pods that no source has reported
+ * (docs/start-gate.md), and about objects that are unknown or cannot be read
+ * (docs/decisions/0013-what-is-not-known-allows-nothing.md). N69 to N72 and N74 are about packets that no policy
+ * judges, N73 about policies that are not enforced (docs/audit.md).
  */
 export const NETWORK_POLICY = numbered('N', 74);
 /** The upstream end-to-end cases. */
@@ -52,7 +53,7 @@ export const PROVEN_ELSEWHERE: Readonly<Record<string, string>> = {
   C52: 'several clusters: informational, and nothing here knows of a second cluster',
 };
 
-/** What a scenario must name. */
+/** The statements that scenarios must name. */
 export const REQUIRED = [...NETWORK_POLICY, ...UPSTREAM_NETPOL, ...CLUSTER_TIERS, ...UPSTREAM_TIERS].filter(
   statement => !Object.hasOwn(PROVEN_ELSEWHERE, statement),
 );

@@ -1,30 +1,33 @@
-/** What can be asked of the API server, and how it refuses. */
+/** The requests to the API server, and its errors. */
 import { sleep } from '../../../lib/async/sleep.ts';
 import { asMap } from '../report/identity.ts';
 
 /** Reads from the API server. */
 export interface Api {
-  /** One GET: the body of the answer as it arrives. Throws ApiError, also from the body, and whatever aborts the signal. */
+  /**
+   * One GET: the body of the answer as it arrives. Throws ApiError, also while the body is read, or the signal's reason
+   * if it aborts.
+   */
   get(path: string, query: Query, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>;
 }
 
 /** Makes new objects. */
 export interface Creator {
-  /** POSTs one object as JSON. Throws ApiError, 409 where one of that name exists, and whatever aborts the signal. */
+  /** POSTs one object as JSON. Throws ApiError, 409 if one of that name exists, or the signal's reason if it aborts. */
   create(path: string, object: object, signal: AbortSignal): Promise<void>;
 }
 
 /** Changes objects. */
 export interface Patcher {
-  /** PATCHes one object by a strategic merge. Throws ApiError, and whatever aborts the signal. */
+  /** PATCHes one object by a strategic merge. Throws ApiError, or the signal's reason if it aborts. */
   patch(path: string, change: object, signal: AbortSignal): Promise<void>;
 }
 
 /** Replaces objects and removes them. */
 export interface Editor {
-  /** PUTs one object as JSON. Throws ApiError, 404 where there is none, and whatever aborts the signal. */
+  /** PUTs one object as JSON. Throws ApiError, 404 if there is none, or the signal's reason if it aborts. */
   replace(path: string, object: object, signal: AbortSignal): Promise<void>;
-  /** DELETEs one object. Throws ApiError, 404 where there is none, and whatever aborts the signal. */
+  /** DELETEs one object. Throws ApiError, 404 if there is none, or the signal's reason if it aborts. */
   remove(path: string, query: Query, signal: AbortSignal): Promise<void>;
 }
 
@@ -38,7 +41,10 @@ export class ApiError extends Error {
   readonly code: ApiErrorCode;
   /** How long the server asks to be left alone, and may be; usually 0. */
   readonly retryAfterMs: number;
-  /** The server's own sentence, without what was asked; undefined where it is somebody else's answer. */
+  /**
+   * The server's own message, without the request; undefined if the answer is not from an API server, but from a proxy
+   * for instance.
+   */
   readonly sentence: string | undefined;
 
   constructor(code: ApiErrorCode, message: string, options: ApiErrorOptions = {}) {
@@ -65,7 +71,7 @@ export function isNotUnderstood(error: unknown): boolean {
   return error instanceof ApiError && (error.code === 422 || error.code === 400);
 }
 
-/** What a metav1.Status says. */
+/** The error that a metav1.Status describes. */
 export function statusError(status: unknown): ApiError {
   const { kind, code, reason, message } = asMap(status);
   const words = [code, reason].filter(word => word !== undefined).join(' ');

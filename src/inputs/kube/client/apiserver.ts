@@ -45,9 +45,9 @@ const PATIENCE: Patience = {
   wholeMs: 180_000,
 };
 /**
- * A peer that vanished without a word is found by probes of TCP, which cost neither end a request: the first after this
- * much silence, and 11 s after the last sign of life the connection is cut. Another one that nobody accepts is given up
- * in as short a time, so that 20 s after the peer vanished its source is known to be lost.
+ * TCP keep-alive finds a server that vanished without closing its connections, and costs neither side a request: the
+ * first probe is sent after this much silence, and 11 s after the last sign of life the connection is closed. A new
+ * connection is given up after as short a time. So 20 s after the server vanished, its source is known to be lost.
  */
 const PROBES = { firstMs: 5_000, intervalMs: 2_000, count: 3 };
 
@@ -180,7 +180,7 @@ function asJson(object: object): Pick<Change, 'type' | 'body'> {
   return { type: 'application/json', body: JSON.stringify(object) };
 }
 
-/** A watch that does not end when the server was asked to end it has nobody at its other end who could. */
+/** A watch that does not end at the time at which the server was asked to end it has no server any more. */
 function endInTime(
   response: IncomingMessage,
   { watch, timeoutSeconds }: Query,
@@ -199,7 +199,7 @@ function endAfter(response: IncomingMessage, ms: number, why: string): void {
   response.once('close', () => clearTimeout(timer));
 }
 
-/** Cuts the socket when it is not connected in time, or when nobody is at its other end any more. */
+/** Destroys the socket if it does not connect in time, or if the other side no longer answers probes. */
 function watchSocket(socket: Socket, connectMs: number): void {
   if (!socket.connecting) return; // One that is used again has it all.
   const late = setTimeout(

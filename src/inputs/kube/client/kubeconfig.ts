@@ -45,7 +45,9 @@ async function toAccess({ context, cluster, user }: Chosen): Promise<Access> {
   });
 }
 
-/** What no request can be made with is said before one is; of a token or a password without its text. */
+/**
+ * Reports credentials that no request could use before one is made; of a token or a password it does not show the text.
+ */
 function usable(context: string, access: Access): Access {
   for (const [field, url] of [
     ['server', access.server],
@@ -91,7 +93,7 @@ async function credentialsOf(user: Entry | undefined, cluster: Entry): Promise<C
   return { ...own, ...pair, headers: token === undefined ? {} : bearer(token) };
 }
 
-/** As in client-go a file comes before a token that stands in the kubeconfig itself. */
+/** As in client-go, a token file takes precedence over a token in the kubeconfig itself. */
 async function headersOf({ value, folder }: Entry): Promise<Readonly<Record<string, string>>> {
   const { tokenFile, token, username, password } = value;
   if (isText(tokenFile)) return bearer((await readFile(resolve(folder, tokenFile), 'utf8')).trim());
@@ -100,7 +102,9 @@ async function headersOf({ value, folder }: Entry): Promise<Readonly<Record<stri
   return providedHeaders(value['auth-provider'] as Fields | undefined);
 }
 
-/** What kubectl built in once: of OIDC's the token that is there counts, and nothing renews it. */
+/**
+ * The auth providers that kubectl once had built in: for OIDC, the token in the kubeconfig is used and never renewed.
+ */
 function providedHeaders(provider: Fields | undefined): Readonly<Record<string, string>> {
   if (provider === undefined || provider === null) return {};
   const token = (provider.config as Fields | undefined)?.['id-token'];
@@ -118,7 +122,7 @@ function base64(text: string): string {
   return Buffer.from(text).toString('base64');
 }
 
-/** A field that stands there itself (`…-data`, in base64), or the file that it names. */
+/** A credential in the kubeconfig itself (`…-data`, in base64), or in the file that it names. */
 async function readCredential({ value, folder }: Entry, field: string): Promise<string | undefined> {
   const data = value[`${field}-data`];
   if (isText(data)) return Buffer.from(data, 'base64').toString();

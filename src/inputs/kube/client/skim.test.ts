@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { runs } from '../../../../test/support/seed.ts';
 import { type Shape, Skimmer, TOO_LARGE } from './skim.ts';
 
-/** What is kept of a text that arrives in these pieces. */
+/** The value that is kept of a text that arrives in these pieces. */
 function skim(text: string | Uint8Array, shape: Shape, cuts: readonly number[] = [], most?: number): unknown {
   // A word or a number ends where something else begins.
   const bytes = Buffer.concat([Buffer.from(text), Buffer.from('\n')]);

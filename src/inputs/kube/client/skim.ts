@@ -1,8 +1,8 @@
 /**
- * Reads a JSON value as its bytes arrive, and keeps of it only what somebody wants. A pod may be 1.5 MB, a page of them
- * 700 MB, and policy depends on a few hundred bytes of each: what is not wanted never comes into memory. What is kept
- * has a limit too; a value beyond it is replaced by a text, which whoever reads the object finds to be none of what it
- * should be.
+ * Reads a JSON value as its bytes arrive, and keeps only the fields of a shape. A pod may have 1.5 MB and a page of
+ * pods 700 MB, while policy depends on a few hundred bytes of each: all other fields never come into memory. The kept
+ * fields have a size limit, too; a value beyond it is replaced by a text, which the decoder of the object rejects as a
+ * wrong type.
  */
 import { ApiError, garbled, parsed } from './api.ts';
 
@@ -72,7 +72,7 @@ export class Skimmer {
     return position;
   }
 
-  /** What was kept of the value. */
+  /** The kept part of the value. */
   value(): unknown {
     if (!this.#isDone) throw new ApiError('cut', 'the answer ends in the middle of an object');
     return this.#kept.parse(0);
@@ -261,7 +261,7 @@ class KeptBytes {
 /** The API server takes no deeper nesting either. */
 const MOST_LEVELS = 10_000;
 
-/** What is open at this byte of a value that is taken or left whole. */
+/** The brackets that are open at the current byte of a value that is kept or skipped as a whole. */
 export interface Whole {
   isKept: boolean;
   readonly start: number;

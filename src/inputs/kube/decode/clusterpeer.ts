@@ -53,7 +53,7 @@ function readNetwork(item: Field): readonly Peer[] {
 }
 
 function readDomainNames(list: Field, isAccept: boolean): readonly Peer[] {
-  // 4.11: to deny a name's addresses would deny whatever else is served from them.
+  // 4.11: denying the addresses of a name would also deny everything else that is served from them.
   if (!isAccept) list.error('can only be accepted, not denied or passed');
   return readEach(list, item => {
     const noun = typeof item.value === 'string' ? domainNameNoun(item.value) : 'a domain name';
@@ -65,7 +65,10 @@ function readDomainNames(list: Field, isAccept: boolean): readonly Peer[] {
 // C39, with the underscore that service names begin with. Of letters beyond ASCII some have one of ASCII in lower case.
 const NAME = /^(\*\.)?([a-z0-9_]([-a-z0-9_]{0,61}[a-z0-9])?\.)+[a-z0-9]([-a-z0-9_]{0,61}[a-z0-9])?$/i;
 
-/** What keeps a text from being one, as far as that is about its labels; for a sentence that ends in `is not …`. */
+/**
+ * The reason why a text is no domain name, as far as its labels are concerned; completes a sentence that ends in `is
+ * not …`.
+ */
 export function domainNameNoun(text: string): string {
   const name = text.replace(/\.$/, '');
   const below = name.replace(/^\*(\.|$)/, '');
@@ -75,8 +78,8 @@ export function domainNameNoun(text: string): string {
 }
 
 /**
- * A name that may stand in `domainNames`, in lower case and without the dot at its end, or undefined. Two labels
- * at least; `*.` at the beginning stands for one label or more (C38).
+ * Normalizes an entry of `domainNames` to lower case without the final dot; undefined if it is not allowed there. It
+ * must have at least two labels; `*.` at the beginning matches one label or more (C38).
  */
 export function parseDomainName(text: string): string | undefined {
   const name = text.replace(/\.$/, '');

@@ -1,4 +1,6 @@
-/** What the three cluster-wide kinds share: subject, rules, peers. Each kind's file says how its dialect differs. */
+/**
+ * The parts that the three cluster-wide kinds share: subject, rules, peers. The file of each kind has its differences.
+ */
 import { BUDGET, excessOf } from '../../../model/budget.ts';
 import type { ClusterEvent } from '../../../model/cluster.ts';
 import { effectIfUncertain, failClosed } from '../../../model/failclosed.ts';
@@ -45,8 +47,8 @@ const FIRST =
   'until it is fixed, the policy comes first: what it accepts matches nothing, and what it denies or passes is denied';
 
 /**
- * What denies in a policy that is only partly readable goes on to deny, wherever it may apply: what is in force depends
- * on the object as it is, and not on whether this agent has seen it before (docs/decisions/0013, N68).
+ * The denying rules of a policy that is only partly readable stay in force wherever they may apply: the rules depend on
+ * the object as it is, and not on whether this agent has seen an earlier version (docs/decisions/0013, N68).
  */
 export function decodeClusterPolicy(object: Field, dialect: Dialect): ClusterEvent | undefined {
   const { kind } = dialect;
@@ -153,7 +155,7 @@ function readDirection(
 }
 
 const DIRECTION_DENIED = 'the policy denies everything in this direction until it is fixed';
-/** The rule stands for one whose peers and ports cannot be read: an accept matches nothing, all else denies. */
+/** Replaces a rule whose peers and ports cannot be read: an accept matches nothing, any other action denies. */
 function closedRule(rule: Field, path: string, tier: Tier, { actions }: Dialect): Rule {
   const written = rule.get('action').value;
   const action = Object.entries(actions).find(([word]) => word === written)?.[1] ?? 'deny';
@@ -238,7 +240,7 @@ export function readNamedPort(field: Field): PortMatch {
   return { kind: 'named', name };
 }
 
-/** C11: lower is earlier; both ends of 0..1000 are valid. */
+/** C11: a lower number takes precedence; 0 and 1000 are valid. */
 export function readPriority(spec: Field): number {
   return spec.get('priority').requiredInteger(0, 1000) ?? 0;
 }

@@ -116,7 +116,7 @@ const OBJECTS = [...POLICIES, POD, NODE];
 
 type Step = string | number;
 
-/** Where something stands in an object: every value in it, from the second level down. */
+/** The paths of all values in an object, from the second level down. */
 function placesOf(value: unknown, path: readonly Step[] = []): (readonly Step[])[] {
   if (typeof value !== 'object' || value === null) return [path];
   const keys: Step[] = Array.isArray(value) ? [...value.keys()] : Object.keys(value);
@@ -212,13 +212,13 @@ test('decodeObject() of a policy with an error opens nothing that the policy wit
 });
 
 /**
- * Every error stands in one part, and a part that has one is left out (NetworkPolicy) or takes its rule with it
- * (cluster tiers). So all that is left stands in the original too, and what could have denied still does.
+ * Every error is in one part. A part with an error is left out (NetworkPolicy), or its whole rule is (cluster tiers).
+ * So everything that is left is also in the original, and what could have denied still does.
  */
 function expectNoWider(policy: Policy, original: Policy): void {
   for (const direction of ['ingress', 'egress'] as const) {
     const [rules, before] = [policy[direction], original[direction]];
-    // What accepts is left out of a policy without a place.
+    // Accepting rules are left out of a policy without a known place in the order.
     if (before !== undefined && !policy.uncertain) expect(rules, direction).toBeDefined();
     for (const rule of rules ?? [])
       expectNoWiderRule(
@@ -228,7 +228,7 @@ function expectNoWider(policy: Policy, original: Policy): void {
   }
 }
 
-/** Whom the original selects, the broken one selects as well, or may. */
+/** The broken policy selects all pods that the original selects, or may select them. */
 function expectSameSubjectOrUnsure({ subject }: Policy, original: Policy): void {
   const [namespaces, before] = [subject.namespaces, original.subject.namespaces];
   expectSameOrUnsure(subject.pods, original.subject.pods);

@@ -11,7 +11,7 @@ import { readLabelled, readLabels, readName } from './metadata.ts';
 import { decodeNetworkPolicy, unreadNetworkPolicy } from './networkpolicy.ts';
 import { decodePod } from './pod.ts';
 
-/** What AdminNetworkPolicy and BaselineAdminNetworkPolicy have in common. */
+/** The common part of AdminNetworkPolicy and BaselineAdminNetworkPolicy. */
 const ADMIN_DIALECT: Pick<Dialect, 'portsKey' | 'readPort' | 'needsNamespaceSelector' | 'most'> = {
   portsKey: 'ports',
   readPort,
@@ -40,7 +40,7 @@ function readPortNumber(part: Field): PortMatch {
   return { kind: 'range', protocol: part.get('protocol').oneOf(PROTOCOLS) ?? 'TCP', first: port, last: port };
 }
 
-/** The CRD does not compare the two ends. */
+/** The CRD does not check that the first port is not above the last. */
 function readPortRange(part: Field): PortMatch {
   part.expectMap(['protocol', 'start', 'end']);
   const first = part.get('start').requiredInteger(1, 65535) ?? 0;
@@ -49,7 +49,7 @@ function readPortRange(part: Field): PortMatch {
   return { kind: 'range', protocol: part.get('protocol').oneOf(PROTOCOLS) ?? 'TCP', first, last };
 }
 
-/** What one Kubernetes object says. Without an event it changes nothing: the callers keep what they had. */
+/** The result of decoding one Kubernetes object. Without an event nothing changes: callers keep the previous state. */
 export interface Decoded {
   readonly kind?: string;
   /** `NetworkPolicy shop/web`: which object this is, also where it cannot be read. */
@@ -95,7 +95,10 @@ function decode(object: unknown): Decoded {
 
 const POLICY_GROUPS = /^(networking\.k8s\.io|extensions|policy\.networking\.k8s\.io)\//;
 
-/** A policy that nobody reads is worth a word; other groups have kinds of the same name, and their own readers. */
+/**
+ * A policy of an unknown version is reported, because it is not in force. Other API groups have kinds of the same name
+ * and controllers of their own.
+ */
 function unknownVersion(apiVersion: string, kind: string, object: unknown): readonly Problem[] {
   if (!POLICY_GROUPS.test(apiVersion) || NO_POLICIES.has(kind)) return [];
   const known = [...DECODERS.keys()].filter(type => type.endsWith(` ${kind}`) && kind.endsWith('Policy'));
@@ -110,7 +113,7 @@ function unknownVersion(apiVersion: string, kind: string, object: unknown): read
 /** Kinds of these groups, and their lists, that have no say in policy. */
 const NO_POLICIES = new Set(['Ingress', 'IngressClass', 'IPAddress', 'ServiceCIDR']);
 
-/** A misspelt kind is a policy that somebody believes to be in force. */
+/** The author of an object with a misspelt kind believes that it is in force. */
 function unknownKind(apiVersion: string, kind: string, object: unknown): Problem {
   const close = didYouMean(kind, kindsOf(apiVersion));
   const hint = close === undefined ? '' : ` (did you mean ${close}?)`;
@@ -205,7 +208,7 @@ function decodeNode(object: Field): ClusterEvent | undefined {
 /** A node says of itself what they are, and every agent keeps them. */
 const MOST_ADDRESSES = 64;
 
-/** 4.22: every entry that is an IP, whatever its type; a Hostname or DNS name is none. */
+/** 4.22: every entry that is an IP counts, whatever its type; host names and DNS names do not. */
 function readAddresses(list: Field): readonly Address[] {
   const items = list.withEffect('the node has no address').items();
   if (items.length > MOST_ADDRESSES)
@@ -230,11 +233,10 @@ function readPodCidrs(spec: Field): readonly string[] {
     .map(cidrText);
 }
 
-/**
- * What an API server delivers as an object of one type. The server says what the object is; where that is another type
- * than was asked for, or a part is missing that every stored object of the type has, nothing in it is believed but its
- * name: what was asked for under that name exists, and nobody can read it.
- */
+// An object that an API server delivers states its type. If that is another type than the requested one, or if a part
+// is missing that every stored object of the type has, only its name is used: an object of the requested type and of
+// that name exists, and it cannot be read.
+
 /** The type that was asked for; `readAs` is the apiVersion whose reader reads it, if it is not its own. */
 export interface DeliveredType {
   readonly apiVersion: string;

@@ -1,6 +1,6 @@
 /**
- * Reading an object that nobody has checked. Every value knows its path in the object and what happens if it
- * cannot be read, so that a problem always says where, what and what now. Nothing here throws.
+ * Reads an object that has not been validated. Every value knows its path in the object and the effect if it cannot be
+ * read, so each problem names place, fault and effect. Nothing here throws.
  */
 
 import { didYouMean } from '../../../lib/text/didyoumean.ts';
@@ -10,14 +10,14 @@ import type { Problem } from '../../../model/problem.ts';
 
 export const UNKNOWN: Unknown = { kind: 'unknown' };
 
-/** What a problem says about its object, and where problems are collected. */
+/** The problems of one object, and where they are collected. */
 export interface Report {
   readonly object?: string;
   readonly problems: Problem[];
   errors: number;
 }
 
-/** The most problems of one object: more would cost memory, and nobody reads them. */
+/** The most problems of one object: more would cost memory without use. */
 const MOST_PROBLEMS = 200;
 
 export class Field {
@@ -58,15 +58,15 @@ export class Field {
   }
 
   /**
-   * What `read` makes of this part of a policy, or unknown where it reported an error: `failClosed` gives an
-   * unknown part its meaning, so a value that was read in spite of an error can never open anything.
+   * The result of `read` on this part of a policy, or unknown if `read` reported an error: `failClosed` gives an
+   * unknown part its meaning, so a value that was read in spite of an error can never allow traffic.
    */
   part<T>(effect: string, read: (field: Field) => T): T | Unknown {
     const { value, clean } = this.attempt(effect, read);
     return clean ? value : UNKNOWN;
   }
 
-  /** What `read` makes of this field, and whether it did so without an error. */
+  /** The result of `read` on this field, and whether it had no error. */
   attempt<T>(effect: string, read: (field: Field) => T): { value: T; clean: boolean } {
     const before = this.#report.errors;
     const value = read(this.withEffect(effect));
@@ -87,7 +87,7 @@ export class Field {
     return this.attempt(this.#effect, check).clean;
   }
 
-  /** Whether this is a map, of whatever keys; all else is an error. */
+  /** Whether this is a map, with any keys; if not, reports an error. */
   requireMap(): boolean {
     if (!this.isPresent) this.error('is missing');
     else if (!isMap(this.value)) this.error(`must be a map, not ${describe(this.value)}`);
@@ -158,7 +158,7 @@ export class Field {
     return word;
   }
 
-  /** What `parse` makes of a text; undefined means that the text is not what `noun` says. */
+  /** The result of `parse` on a text; if it returns undefined, reports that the text is not a `noun`. */
   parsed<T>(noun: string, parse: (text: string) => T | undefined): T | undefined {
     const text = this.requiredText();
     if (text === undefined) return undefined;
@@ -217,7 +217,9 @@ export function describe(value: unknown): string {
   return JSON.stringify(value.length > SHOWN_LENGTH ? `${value.slice(0, SHOWN_LENGTH)}…` : value);
 }
 
-/** What is wrong with a spec that has more entries than a policy may have; found without reading any of them. */
+/**
+ * The problem of a spec that has more entries than a policy may have; found by counting, without decoding any entry.
+ */
 export function sizeProblem(spec: Field, budget: Budget): string | undefined {
   const left = ['ingress', 'egress'].reduce(
     (room, key) => countDown(spec.get(key).value, room, MOST_LEVELS),
@@ -234,7 +236,10 @@ export function isLargerThan(selector: Field, most: number): boolean {
 /** From a list of rules down to the values of a requirement. */
 const MOST_LEVELS = 12;
 
-/** What is left of `room` when each item of each list, and each label, has taken one; below zero it ends at once. */
+/**
+ * What is left of `room` after one is subtracted for each item of each list and each label; stops when it is below
+ * zero.
+ */
 function countDown(value: unknown, room: number, levels: number, areLabels = false): number {
   if (typeof value !== 'object' || value === null || levels === 0) return room;
   const isCounted = areLabels || Array.isArray(value);

@@ -1,4 +1,4 @@
-/** The objects that policy never sees, for whoever asks about them by name. */
+/** Objects that policy does not use, for questions that name them. */
 import { FAMILIES, familyOf, parseAddress } from '../../../model/address.ts';
 import type { InventoryItem, PodHostPort } from '../../../model/inventory.ts';
 import type { Labelled } from '../../../model/labels.ts';
@@ -116,7 +116,7 @@ function slice(object: Field): InventoryItem | undefined {
   return value && { type: 'slice', value };
 }
 
-/** What is wrong with the pod is for its own decoder to say. */
+/** Problems of the pod itself are reported by its own decoder. */
 function pod({ value }: Field): InventoryItem | undefined {
   const owner = controllerOf(value);
   const hostPorts = hostPortsOf(value);

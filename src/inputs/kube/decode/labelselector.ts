@@ -12,8 +12,8 @@ export function readLabelSelector(selector: Field): LabelSelector {
 }
 
 /**
- * The same of a subject: what can be read of it narrows it, and of the pods that are left nobody knows which are meant.
- * So a policy that denies goes on to deny, whether or not it could be read before (N68).
+ * Reads the selector of a subject. Its readable part narrows the selection; which of the remaining pods are meant is
+ * unknown. So a policy that denies continues to deny, whether or not an earlier version could be read (N68).
  */
 export function readSubjectSelector(selector: Field, effect: string): LabelSelector {
   if (isLargerThan(selector, MOST_OF_SUBJECT)) {

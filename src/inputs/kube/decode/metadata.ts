@@ -1,4 +1,4 @@
-/** What objects of all kinds have: name, namespace, labels, and whether a policy is enforced. */
+/** The parts that objects of all kinds have: name, namespace, labels, and whether a policy is enforced. */
 import type { Labelled, Labels } from '../../../model/selector.ts';
 import { asMap } from '../report/identity.ts';
 import { describe, type Field } from './fields.ts';
@@ -28,7 +28,7 @@ const MOST_LABELS = 500;
 const NO_LABELS =
   'its labels are not known: no rule that asks for labels allows it anything, and each may deny it';
 
-/** The same, or that nobody knows them (N68). */
+/** The labels of an object, or the mark that they are unknown (N68). */
 export function readLabelled(object: Field): Labelled {
   const labels = object.get('metadata').get('labels');
   const { value, clean } = labels.attempt(NO_LABELS, field => {
@@ -40,7 +40,7 @@ export function readLabelled(object: Field): Labelled {
   return clean ? { labels: value } : { labels: {}, partial: true };
 }
 
-/** An unknown key beside `spec` may be a `spec` that somebody mistyped. */
+/** An unknown key beside `spec` may be a misspelt `spec`. */
 export function checkKeys(policy: Field): void {
   policy.withEffect('the key is ignored').expectMap(['apiVersion', 'kind', 'metadata', 'spec', 'status']);
 }
@@ -48,7 +48,7 @@ export function checkKeys(policy: Field): void {
 /** The annotation by which the author of a policy says whether it is in force, or only shows what it would do. */
 export const ENFORCEMENT = 'sluice.dev/enforcement';
 
-/** Whatever is not plainly `audit` is enforced: a mistyped word must never open traffic. */
+/** Every value other than exactly `audit` enforces the policy: a typing error must never open traffic. */
 export function readEnforcement(object: Field): { readonly audited?: true } {
   const annotation = object.get('metadata').get('annotations').get(ENFORCEMENT);
   if (annotation.value === 'audit') return { audited: true };

@@ -28,7 +28,9 @@ const RULE_CLOSED = 'the rule matches nothing until it is fixed';
 const PEER_CLOSED = 'the peer matches nothing until it is fixed';
 const PORT_CLOSED = 'the port matches nothing until it is fixed';
 
-/** networking.k8s.io/v1. Rules only ever allow, so a bad part matches nothing and the others stand (N24). */
+/**
+ * networking.k8s.io/v1. Rules only ever allow, so a bad part matches nothing and the other parts stay in force (N24).
+ */
 export function decodeNetworkPolicy(object: Field): ClusterEvent | undefined {
   checkKeys(object);
   const { value, clean } = object.attempt(NOT_APPLIED, readIdentity);
@@ -50,7 +52,7 @@ export function decodeNetworkPolicy(object: Field): ClusterEvent | undefined {
   return { type: 'policy', key: id, value: withinBudget(policy, spec, namespace) };
 }
 
-/** What is known of a NetworkPolicy of which nobody can read more than its name: any pod of its namespace may be meant. */
+/** The event for a NetworkPolicy of which only the name can be read: it may select any pod of its namespace. */
 export function unreadNetworkPolicy(object: Field): ClusterEvent | undefined {
   const [name, namespace] = [readName(object), readNamespace(object)];
   if (name === undefined || namespace === undefined) return undefined;
@@ -129,7 +131,7 @@ function readTypeWords(types: Field): readonly PolicyType[] {
   });
 }
 
-/** N4: egress counts where it has rules, and also where nobody can read whether it has. */
+/** N4: egress is included if the policy has egress rules, and also if it cannot be read whether it has. */
 function defaultTypes(egress: Field): readonly PolicyType[] {
   const isEmpty = !egress.isPresent || (Array.isArray(egress.value) && egress.value.length === 0);
   return isEmpty ? ['Ingress'] : POLICY_TYPES;
@@ -163,7 +165,7 @@ function readEntries<T>(
 }
 
 function readPeer(peer: Field, namespace: string): Peer {
-  // What else is wrong is reported too, but of something that is no map there is nothing to report.
+  // Other problems are reported too, unless the peer is not a map at all.
   const isClean = peer.expectMap(['podSelector', 'namespaceSelector', 'ipBlock']);
   if (!isClean && Object.keys(asMap(peer.value)).length === 0) return NOBODY;
   const [pods, namespaces] = [peer.get('podSelector'), peer.get('namespaceSelector')];
@@ -196,7 +198,7 @@ function readIpBlock(block: Field): Peer {
   return { kind: 'network', cidr, except: except.filter(network => network !== undefined) };
 }
 
-/** Stands for a peer whose problem is reported; `part` puts unknown in its place. */
+/** Placeholder for a peer whose problem is reported; `part` replaces it with unknown. */
 const NOBODY: Peer = { kind: 'pods', selector: { namespaces: EVERY_NAMESPACE, pods: { requirements: [] } } };
 
 /** N21: within the network, and smaller than it. */

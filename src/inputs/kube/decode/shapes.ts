@@ -1,8 +1,8 @@
-/** What the decoders read of each kind: of an object that is large, nothing else comes into memory. */
+/** The fields that the decoders read, by kind: other fields of large objects never come into memory. */
 import type { Shape } from '../client/skim.ts';
 import { ENFORCEMENT } from './metadata.ts';
 
-/** Whom it is about, how the server counts it, and what a problem says of it. */
+/** The fields that identify an object, its revision, and those that messages quote. */
 const METADATA = {
   name: 'all',
   namespace: 'all',
@@ -71,8 +71,8 @@ export function shapeOf(kind: string): Shape {
 }
 
 /**
- * What is read of an object, as text: two objects of a kind with the same text say the same. The revision is left out, as
- * every change of the object makes a new one.
+ * The fields that decoders read, as text: if two objects of a kind have the same text, they decode to the same. The
+ * revision is left out, because every change of the object makes a new one.
  */
 export function readPart(object: unknown, kind: string): string {
   const shape = shapeOf(kind) as Readonly<Record<string, Shape>>;

@@ -1,4 +1,7 @@
-/** What a question reads of an API server beside what the agent follows, and how much of each object. */
+/**
+ * The resources that a question reads from an API server in addition to those that the agent watches, and the fields of
+ * each.
+ */
 import type { Shape } from '../client/skim.ts';
 import { shapeOf } from '../decode/shapes.ts';
 import { PODS, type Resource } from '../watch/resource.ts';

@@ -97,7 +97,7 @@ test('listOnce() falls back to the namespaces that the question is about', async
   expect(lackText(lacks[0]!)).toMatch(/^you may not list pods, but in shop \(/);
 });
 
-/** Answers when it is told to, and listens to the signal of a request for as long as that lasts, as `node:http` does. */
+/** Answers when the test says so, and observes the signal of a request for as long as it lasts, as `node:http` does. */
 class SlowApi extends AskedApi {
   readonly signals: AbortSignal[] = [];
   readonly #go = Promise.withResolvers<void>();

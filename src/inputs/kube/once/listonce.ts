@@ -43,7 +43,7 @@ export interface ReadOnce {
   readonly lacks: readonly Lack[];
 }
 
-/** Hears how many objects of a kind were read so far. */
+/** Called with the number of objects of a kind that were read so far. */
 export type ListProgress = (resource: string, count: number) => void;
 
 /**
@@ -251,7 +251,7 @@ async function bodyValue(body: AsyncIterable<Uint8Array>): Promise<unknown> {
 
 const DISCOVERED: Shape = { versions: { version: 'all' }, resources: { kind: 'all' } };
 
-/** What a question could not read, and what its answer lacks by it. */
+/** Something that a question could not read, and the effect on its answer. */
 export interface Lack {
   /** `networkpolicies`. */
   readonly resource: string;
@@ -259,9 +259,9 @@ export interface Lack {
   readonly only: readonly string[];
   /** In the words of the server. */
   readonly reason: string;
-  /** What follows, as the rest of a sentence. */
+  /** The effect, as the rest of a sentence. */
   readonly effect: string;
-  /** Whether there may be policies that nobody looked at: then no verdict is one. */
+  /** Whether there may be policies that could not be read: then no verdict is reliable. */
   readonly hidesPolicies: boolean;
 }
 

@@ -1,7 +1,4 @@
-/**
- * What a question reads at most: whoever asks has no use for more, and an answer without end would take all memory and
- * tell nobody why.
- */
+/** The limit on what a question reads: an answer without end would use all memory, and the user would not learn why. */
 import { thousands } from '../../../lib/text/thousands.ts';
 import { type Api, ApiError, type Query } from '../client/api.ts';
 

@@ -12,11 +12,11 @@ export interface EventSpec {
   readonly type: 'Normal' | 'Warning';
   /** One word in CamelCase: `InvalidPolicy`. */
   readonly reason: string;
-  /** One sentence. It may quote what somebody wrote. */
+  /** One sentence. It may contain text from tenants. */
   readonly note: string;
 }
 
-/** Who says so, and when. */
+/** The component that reports, and the time. */
 export interface Reporter {
   /** Name of the node. */
   readonly node: string;
@@ -33,7 +33,7 @@ export function eventPath({ about }: EventSpec): string {
   return `/api/v1/namespaces/${about.namespace ?? NAMESPACE_OF_NONE}/events`;
 }
 
-/** `sluice.5f0c…`: the same for the same spec about the same generation, whoever asks. */
+/** `sluice.5f0c…`: the same for the same spec about the same generation, on every node. */
 export function eventName({ about, type, reason, note }: EventSpec): string {
   const { kind, namespace, name, uid, generation } = about;
   const said = JSON.stringify([kind, namespace, name, uid, generation, type, reason, note]);

@@ -42,7 +42,7 @@ function policy(generation: number, spec: object = BAD_RULE): KubeObject {
   return { ...object, metadata: { ...object.metadata, uid: '6c2b', generation } };
 }
 
-/** Comes when an Event tells of what became wrong last; what was to be told before was told before. */
+/** Resolves when the Event about the last problem was posted, and so all earlier ones. */
 async function toldOfLast(): Promise<void> {
   server.put(apiNetworkPolicy('shop/last', 'last', BAD_RULE));
   const isOfLast = ({ involvedObject }: KubeObject) => (involvedObject as { name: string }).name === 'last';

@@ -1,7 +1,7 @@
 /**
- * Tells the cluster: POSTs Events one after another, each after a wait by lot, because all nodes have the same to
- * say at the same moment. What the server does not take is tried again, each time later, and given up in the end:
- * Events are a courtesy, and nothing waits for them.
+ * POSTs Events one after another, each after a random delay, because all nodes have the same to report at the same
+ * moment. An Event that the server does not accept is retried with growing delays, and dropped in the end: Events are a
+ * convenience, and nothing depends on them.
  */
 
 import { backoffMs, jitteredMs } from '../../../lib/async/backoff.ts';
@@ -111,8 +111,8 @@ export class EventRecorder {
 }
 
 /**
- * Events that wait to be said. Namespaces take turns, and where there are too many, whoever has most loses its last one: a
- * tenant that has thousands to be told of keeps no other from hearing of his.
+ * Events that wait to be posted. Namespaces take turns, and if there are too many Events, the namespace with most of
+ * them loses its last one: a tenant with thousands of Events cannot delay those of others.
  */
 export interface WaitingEvent {
   readonly name: string;

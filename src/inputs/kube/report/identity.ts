@@ -1,4 +1,4 @@
-/** What an object calls itself, taken without a check: for dispatch and for messages. */
+/** The identity that an object states, unchecked: for dispatch and for messages. */
 import { isText } from '../../../lib/text/istext.ts';
 import type { ObjectReference } from '../../../model/problem.ts';
 
@@ -33,7 +33,9 @@ function shown(value: unknown): string | undefined {
   return JSON.stringify(value).slice(1, -1).slice(0, 253);
 }
 
-/** `shop/web`, or `node-1` for what lives in no namespace: how the API server tells its objects apart. */
+/**
+ * `shop/web`, or `node-1` for a cluster-scoped object: the key by which the API server identifies objects of a kind.
+ */
 export function objectKey(object: unknown): string | undefined {
   const { name, namespace } = asMap(asMap(object).metadata);
   if (!isText(name)) return undefined;
@@ -62,8 +64,8 @@ export function revisionOf(object: unknown): string | undefined {
 }
 
 /**
- * Whether `now` lies before `then`: the server's storage was rolled back. Revisions of one resource are integers
- * that compare (KEP-5504); of any other text nobody can say.
+ * Whether `now` is before `then`: the server's storage was rolled back. Revisions of one resource are integers that can
+ * be compared (KEP-5504); other texts cannot, and count as not rolled back.
  */
 export function isRolledBack(now: string, then: string): boolean {
   return /^\d+$/.test(now) && /^\d+$/.test(then) && BigInt(now) < BigInt(then);

@@ -17,7 +17,7 @@ const AGAIN = { everyMs: 20 * 60_000, nodes: 3 };
 export class ProblemEvents {
   readonly #recorder: Pick<EventRecorder, 'post' | 'withdraw'>;
   readonly #complete: (about: ObjectReference) => ObjectReference;
-  /** What is wrong now, by name, without what found no room to wait: that is posted again. */
+  /** The present problems by name, without those that the queue of Events dropped: these are posted again. */
   #reported: ReadonlyMap<string, EventSpec> = new Map();
 
   /** `complete` says which object of the server a reference means, where a name is all that it has. */
@@ -49,7 +49,7 @@ export class ProblemEvents {
   }
 }
 
-/** What the authors of these policies should know. */
+/** The Events for the authors of these policies. */
 export function problemSpecs(
   problems: readonly Problem[],
   complete: (about: ObjectReference) => ObjectReference = about => about,

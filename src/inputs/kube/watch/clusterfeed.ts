@@ -9,7 +9,7 @@ import { type IsLiving, NamespaceQuestions } from './namespacequestions.ts';
 import { NETWORK_POLICIES, NODES, PODS } from './resource.ts';
 import { TerminatingNamespaces } from './terminatingnamespaces.ts';
 
-/** How it stands with one kind of object. */
+/** The state of one kind of object. */
 export interface SourceStatus {
   /** `Pod`, `ClusterNetworkPolicy`. */
   readonly source: string;
@@ -24,7 +24,7 @@ export interface SourceStatus {
 }
 
 export interface ClusterListener {
-  /** What changed at one moment; never empty. */
+  /** Changes that belong together; never empty. */
   onEvents(events: readonly ClusterEvent[]): void;
   /** Everything that is wrong with objects of the cluster now, whenever that changes. */
   onProblems(problems: readonly Problem[]): void;
@@ -120,8 +120,8 @@ function areSame(a: readonly Problem[], b: readonly Problem[]): boolean {
 }
 
 /**
- * Closes what is said of nodes as long as nobody knows them: any address may be a node's, so a rule that denies nodes, or
- * passes them, denies everybody (N68). What accepts nodes matches nothing anyhow.
+ * As long as nodes are not known, any address may be a node's. So a rule that denies or passes nodes denies all
+ * addresses (N68), and a rule that accepts nodes matches nothing.
  */
 export class NodesNotSynced {
   #areKnown = false;
@@ -160,8 +160,8 @@ function closed(rule: Rule): Rule {
   return { ...rule, action: 'deny', peers: 'any' };
 }
 
-/** What is told of all that is wrong. */
-/** More would not be read by anybody, and each of them is compared whenever one changes. */
+/** The present problems, as they are published. */
+/** A longer list would have no reader, and every change of one problem compares the whole list. */
 const MOST_PROBLEMS = 2_000;
 
 export function boundedProblems(problems: readonly Problem[]): readonly Problem[] {
@@ -203,7 +203,7 @@ export class Identities {
 export class WatchHealth {
   readonly #source: string;
   readonly #report: (status: SourceStatus) => void;
-  /** Why it is lost, as it was told; undefined while it is not. */
+  /** The reason for the loss that was reported; undefined while the source is not lost. */
   #reported: string | undefined;
   /** Why the last try failed. */
   #last: string | undefined;
@@ -214,7 +214,7 @@ export class WatchHealth {
     this.#report = report;
   }
 
-  /** The reason stands where a try to watch again has failed. */
+  /** Sets whether the watch works; a failed attempt to watch again gives the reason. */
   set(isWatching: boolean, reason?: unknown): void {
     if (isWatching) this.#watching();
     else if (reason !== undefined) this.#failed(errorText(reason));
@@ -228,7 +228,7 @@ export class WatchHealth {
     this.#last = undefined;
   }
 
-  /** Another reason is told when it is that of two tries: some sentences are never the same twice. */
+  /** A different reason is reported only after two failures in a row with it: some messages differ every time. */
   #failed(reason: string): void {
     const isNews = this.#reported === undefined || (reason !== this.#reported && reason === this.#last);
     this.#last = reason;

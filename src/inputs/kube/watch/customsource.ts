@@ -81,7 +81,7 @@ export class CustomSource implements Store {
     if (change.type === 'upsert') {
       const { problems } = decodeDelivered(change.object, definitionOf(this.#policy));
       this.#feed.reportProblems(`definition of ${this.#policy.kind}`, problems);
-      // What was served goes on to be, as far as anybody knows.
+      // While the definition has problems, the versions that were served before count as served.
       if (problems.length > 0) return;
     }
     const served = servedVersion(change.type === 'upsert' ? change.object : undefined, this.#policy);
@@ -99,7 +99,10 @@ export class CustomSource implements Store {
     if (served.type === 'version') this.#follow(served);
   }
 
-  /** Policies that are younger than the definition's end are those of the next one, whose beginning we have not heard of. */
+  /**
+   * Policies that are younger than the deletion of the definition belong to its successor, which has not been reported
+   * yet.
+   */
   #clear(revision?: string): void {
     const gone = this.#objects.clear(revision);
     this.#feed.identities.forgetGone(gone);

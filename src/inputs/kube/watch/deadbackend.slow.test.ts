@@ -1,4 +1,4 @@
-/** A load balancer that lives on while the API server behind it dies: its connections stay open, and nobody answers in them. */
+/** A load balancer that survives while the API server behind it dies: its connections stay open, and get no answers. */
 import { once } from 'node:events';
 import net from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -9,7 +9,7 @@ import { watchCluster } from './source.ts';
 
 let server: FakeApiServer;
 let balancer: net.Server;
-/** Both ends of the connections there are. */
+/** The two sockets of each open connection through the load balancer. */
 let pairs: net.Socket[][];
 let accepted: number;
 

@@ -1,6 +1,7 @@
 /**
- * Whatever the API server, the network and a restart of the agent do while namespaces are deleted: whom a policy isolated
- * when its namespace began to end stays isolated until it is gone, and in the end all is as the server has it.
+ * Whatever the API server, the network and a restart of the agent do while namespaces are deleted: pods that were
+ * isolated when their namespace began to terminate stay isolated until they are gone, and in the end the state is the
+ * server's.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
@@ -94,11 +95,11 @@ async function holds(history: readonly Step[]): Promise<void> {
 class World {
   readonly #server = new FakeApiServer();
   readonly #ending = new Set<string>();
-  /** Who has to be isolated. */
+  /** Pods that must be isolated. */
   readonly #guarded = new Set<PodKey>();
   #agent!: FollowedCluster;
   #isKilled = false;
-  /** What the rules in force were made from before an agent that has not started yet. */
+  /** The cluster from which the rules in force were made, for an agent that has not started yet. */
   #before: Cluster | undefined;
   #fault: { where: string; fault: Fault; requests: number } | undefined;
   #policies = 0;

@@ -1,4 +1,7 @@
-/** A policy's deletion is heard of before its namespace's: whoever it isolated stays so, whatever the watches say and when. */
+/**
+ * The deletion of a policy may arrive before that of its namespace: the pods that it isolated stay isolated, whatever
+ * the order and time of the watches' events.
+ */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { FollowedCluster, isSameState, stateOf } from '../../../../test/support/api/clusterwatch.ts';
 import { apiNamespace, apiNetworkPolicy, apiNode } from '../../../../test/support/api/objects.ts';
@@ -39,7 +42,7 @@ const ofNamespaces = ({ path }: FakeRequest) => path.endsWith('/namespaces');
 const isWatch = ({ query }: FakeRequest) => query.watch === 'true';
 const REFUSED: Fault = { type: 'status', code: 403 };
 
-/** What isolates the pod, without allowing anything. */
+/** The policies that isolate the pod, without their allow rules. */
 function isolating(): readonly Policy[] {
   return [...cluster.state.policies.values()].filter(({ ingress }) => ingress?.length === 0);
 }

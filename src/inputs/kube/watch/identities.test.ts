@@ -12,7 +12,7 @@ import { type ClusterWatch, watchCluster } from './source.ts';
 
 let server: FakeApiServer;
 let watch: ClusterWatch;
-/** Of which objects events came. */
+/** The objects of which events came. */
 let heard: string[];
 
 const policy = (uid: string) => ({

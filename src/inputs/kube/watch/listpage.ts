@@ -9,7 +9,7 @@ export interface ListedObject {
   readonly object: unknown;
 }
 
-/** What a page says of itself, once it was read to its end. */
+/** The list metadata of a page, complete once the page was read to its end. */
 export interface PageEnd {
   readonly revision: string;
   /** Where the next page starts; absent on the last one. */
@@ -24,9 +24,9 @@ export type TakeListed = (items: readonly ListedObject[]) => void;
 const LEVELS = 3;
 
 /**
- * Reads one page of a list, and hands its objects on as they arrive: a page may be larger than all memory. Whatever does
- * not look like exactly this list throws: a proxy's friendly page must not be taken for a list of nothing, because then
- * everything would be deleted.
+ * Reads one page of a list, and passes its objects on as they arrive: a page may be larger than the memory. Throws if
+ * the answer does not look exactly like this list: a proxy's error page must not count as an empty list, because then
+ * all objects would be deleted.
  */
 export async function readListPage(
   api: Api,
@@ -61,7 +61,7 @@ function endOfList(list: Readonly<Record<string, unknown>>, { apiVersion, kind, 
   return { revision, ...(typeof next === 'string' && next !== '' && { next }) };
 }
 
-/** The items of a list need not say what they are; what one does say is kept, for whoever reads it. */
+/** Items of a list may omit apiVersion and kind; if an item has them, they are kept for the decoder. */
 function listed(item: unknown, { apiVersion, kind, path }: Resource): ListedObject {
   const name = objectKey(item);
   if (name === undefined) throw new ApiError('garbled', `${path}: an object of the list has no name`);
@@ -98,7 +98,7 @@ export function nextLimit(limit: number, bytes: number): number {
   return Math.max(1, Math.min(MOST.objects, limit * 2, fitting));
 }
 
-/** One object of a document, and where in the document it stands: `` or `items[3]`. */
+/** One object of a document, and its path there: `` or `items[3]`. */
 interface Listed {
   readonly object: unknown;
   readonly path: string;
@@ -117,7 +117,7 @@ export function flattenLists(document: unknown, path = ''): readonly Listed[] {
   );
 }
 
-/** Lists are written by machines: nobody nests them deeply, but an alias can make one hold itself. */
+/** Lists are written by programs and not nested deeply, but a YAML alias can make a list contain itself. */
 const DEEPEST_PATH = 80;
 
 function join(path: string, step: string): string {

@@ -9,8 +9,8 @@ const POLICY = 'NetworkPolicy shop/web';
 const GONE: ClusterEvent = { type: 'policy', key: POLICY };
 
 /**
- * One pod and one policy that allows something, or, after a restart, rules in force that isolate the pod; and whoever waits
- * for the time, or for an answer.
+ * One pod and one policy that allows something, or, after a restart, rules in force that isolate the pod; with promises
+ * for the passing of time and for the server's answer.
  */
 function site({ isRestarted = false } = {}) {
   const events: ClusterEvent[] = [];

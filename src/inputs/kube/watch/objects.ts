@@ -74,7 +74,7 @@ export class Objects {
     this.#unseen = new Set(this.#revisions.keys());
   }
 
-  /** What the list did not show is gone. */
+  /** The list is complete: objects that it did not have are gone. */
   replaced(): readonly ClusterEvent[] {
     const gone = [...(this.#unseen ?? [])];
     this.#unseen = undefined;
@@ -108,7 +108,7 @@ export class Objects {
 
   #setProblems(name: string, problems?: readonly Problem[]): void {
     if (problems === undefined && !this.#problems.delete(name)) return;
-    // What stays is the same object, so that nobody looks at all of them for one that is new.
+    // Unchanged problems keep the same object, so that the list need not be compared again.
     if (problems !== undefined && JSON.stringify(this.#problems.get(name)) === JSON.stringify(problems))
       return;
     if (problems !== undefined) this.#problems.set(name, problems);

@@ -30,7 +30,7 @@ interface Told {
   readonly waitsMs: readonly number[];
 }
 
-/** What a reflector asks and tells until the answers run out. */
+/** The requests and events of a reflector until the answers run out. */
 async function play(...answers: readonly Answer[]): Promise<Told> {
   const queries: Query[] = [];
   const changes: string[] = [];
@@ -249,7 +249,7 @@ test('Reflector gives others a turn of the event loop within what came in one pi
     if (!stop.signal.aborted) setImmediate(next);
   };
   next();
-  /** In which turn each of them was told. */
+  /** The event-loop turn in which each event came. */
   const turns: number[] = [];
   const store = {
     startReplace: () => {},

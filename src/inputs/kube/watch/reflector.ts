@@ -27,7 +27,7 @@ export type WatchChange =
   /** The list that began is whole: what it did not show is deleted. */
   | { readonly type: 'replaced' };
 
-/** What a reflector keeps equal to the server. All of it is synchronous. */
+/** The copy of the server's state that a reflector keeps up to date. All calls are synchronous. */
 export interface Store {
   /** A list begins. Where the storage may have been `rolledBack`, an object may differ although its revision is the same. */
   startReplace(rolledBack: boolean): void;
@@ -43,7 +43,10 @@ const RETRY: Backoff = { firstMs: 100, mostMs: 10_000 };
 const MOST_TAKEN = 16;
 /** A watch that ends sooner is one that failed. */
 const SHORT_WATCH_MS = 1000;
-/** So many failures in a row, some minutes: whoever lets no watch through may let lists through. */
+/**
+ * After this many failures in a row, some minutes, the reflector lists instead: a proxy that blocks watches may let
+ * lists pass.
+ */
 const PERSISTENT = 30;
 
 export class Reflector {
@@ -52,15 +55,15 @@ export class Reflector {
   readonly #store: Store;
   readonly #timing: Timing;
   readonly #watchSeconds: () => number;
-  /** What was seen is all there was at this revision; without one it has to be listed. */
+  /** The revision up to which all changes were seen; without one the objects have to be listed. */
   #revision: string | undefined;
   /** Or may have been: the next list trusts no revision. */
   #rolledBack = false;
-  /** The server may have been restored from a backup since it was last heard. */
+  /** Whether the server may have been restored from a backup since the last answer. */
   #isSuspect = false;
-  /** In a row; a watch that did not last is another one, whatever it said. */
+  /** Failures in a row. A watch that ended early counts as a failure, whatever it delivered. */
   #failures = 0;
-  /** Watches in a row that said nothing and did not last, of a server that was heard just before. */
+  /** Watches in a row that delivered nothing and ended early although the server had just answered. */
   #unheard = 0;
   /** Since when what changes arrives. */
   #watchingSinceMs: number | undefined;
@@ -74,7 +77,7 @@ export class Reflector {
     this.#timing = timing;
   }
 
-  /** Runs until the signal, whatever the server does. */
+  /** Runs until the signal, through all errors of the server. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const error = await this.#follow(signal).catch((error: unknown) => error);
@@ -96,7 +99,8 @@ export class Reflector {
     if (this.#timing.now() - (this.#watchingSinceMs ?? Number.POSITIVE_INFINITY) >= SHORT_WATCH_MS)
       this.#failures = 0;
     this.#watchingSinceMs = undefined;
-    // A storage that was rolled back and has grown past our revision meanwhile is told from no other that forgot it.
+    // A storage that was rolled back and has grown past our revision meanwhile looks like one that compacted our
+    // revision.
     if (isExpired(error)) this.#rolledBack = true;
     if (isExpired(error) || this.#unheard >= PERSISTENT) this.#revision = undefined;
     this.#store.setHealth(false, this.#failures > 0 ? error : undefined);
@@ -181,7 +185,7 @@ export class Reflector {
     return jitteredSeconds(seconds, this.#timing.random());
   }
 
-  /** What a watch said and nobody understood may have been a change: then only a list can say what is there. */
+  /** An event of a watch that cannot be understood may have been a change: only a list shows the present state. */
   #take(values: readonly unknown[]): void {
     try {
       const events = values.map(value => parseWatchEvent(value, this.#resource));
@@ -270,10 +274,10 @@ function noEvent(value: unknown): ApiError {
 }
 
 /**
- * How long a watch lasts until the server ends it, as it was asked to, and it is asked anew on the same connection. A
- * watch whose server is gone does not end, whoever else keeps its connection alive, a load balancer for one: that is
- * how it is found dead. All agents together ask a server for no more than a hundred watches a second, each of which it
- * answers from its memory; up to some 180 nodes a watch lasts 15 s at most.
+ * How long a watch lasts until the server ends it, as it was asked to; then it is requested anew on the same
+ * connection. If the server is gone, a watch does not end in time, even if something else, such as a load balancer,
+ * keeps its connection alive: that is how a dead server is detected. All agents together open at most a hundred watches
+ * a second, each of which the server answers from memory; with up to some 180 nodes, a watch lasts 15 s at most.
  */
 
 /** Each agent has as many watches as there are resources that it follows. */

@@ -13,7 +13,7 @@ export interface Resource {
   readonly path: string;
   /** The apiVersion whose reader reads the objects, if it is not their own. */
   readonly readAs?: string;
-  /** What is kept of each object, if it is not what policy reads of its kind. */
+  /** The fields that are kept of each object, if not those that policy reads of its kind. */
   readonly shape?: Shape;
   /** `metadata.name=…`, for less than all of them. */
   readonly fieldSelector?: string;
@@ -55,7 +55,7 @@ export function customResource({ kind, plural }: CustomPolicy, version: string, 
   return { kind, apiVersion, path, ...(readAs && { readAs: `${POLICY_GROUP}/${readAs}` }) };
 }
 
-/** The one CustomResourceDefinition of that policy kind: nobody else's are read. */
+/** The one CustomResourceDefinition of that policy kind; no others are read. */
 export function definitionOf({ plural }: CustomPolicy): Resource {
   return {
     kind: 'CustomResourceDefinition',
@@ -87,11 +87,11 @@ export function goneEvent({ kind }: Resource, name: string): ClusterEvent {
   }
 }
 
-/** What a CustomResourceDefinition says about the policies it defines. */
+/** The versions in which a CustomResourceDefinition serves its policies. */
 export type Served =
-  /** `readAs`: a version that nobody knows here, read as the best one that is known. */
+  /** `readAs`: a version that is unknown here is read as the best known one. */
   | { readonly type: 'version'; readonly version: string; readonly readAs?: string }
-  /** There may be policies, but none that anybody could read now; `versions` are those it is served in. */
+  /** There may be policies, but they cannot be read now; `versions` are those in which they are served. */
   | { readonly type: 'unreadable'; readonly versions: readonly string[] }
   /** No definition, no policies. */
   | { readonly type: 'nowhere' };
@@ -119,7 +119,7 @@ export function whyUnreadable(
   return `is served only as ${versions.join(', ')}, and can be read only as ${policy.versions.join(' or ')}`;
 }
 
-/** What is wrong with the versions themselves, whatever the policies say. */
+/** The problem of the served versions themselves, apart from those of policies. */
 export function versionProblem(served: Served, policy: CustomPolicy): Problem | undefined {
   const { kind } = policy;
   const problem = (message: string, effect: string): Problem => ({

@@ -7,7 +7,7 @@ import { type SourceStatus, WatchHealth } from './clusterfeed.ts';
 import { Reflector, type Store, type WatchChange } from './reflector.ts';
 import { SERVICES } from './resource.ts';
 
-/** Hears of Services. All of it is synchronous. */
+/** Called with changes of Services. All calls are synchronous. */
 export interface ServiceListener {
   put(service: Service): void;
   delete(key: ServiceKey): void;
@@ -23,7 +23,7 @@ export interface ServiceListener {
 export class ServiceSource implements Store {
   readonly #listener: ServiceListener;
   readonly #health: WatchHealth;
-  /** What the list that is being read has not shown yet. */
+  /** Services that the list that is being read has not shown yet. */
   #unseen = new Set<ServiceKey>();
 
   constructor(listener: ServiceListener) {

@@ -1,4 +1,4 @@
-/** Whatever the API server and the network do, a watch ends up with what the server holds. */
+/** Whatever the API server and the network do, a watch finally has the server's state. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';

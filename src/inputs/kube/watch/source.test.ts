@@ -215,7 +215,7 @@ test('watchCluster() drops a watch that has fallen silent', async () => {
 test('watchCluster() keeps a watch that gets bookmarks, and resumes from the last one', async () => {
   const cluster = await synced(1500);
   server.requests.length = 0;
-  // What drops a silent watch is the timeout of a socket, which knows real time alone.
+  // A silent watch is dropped by a socket timeout, which uses real time, not fake timers.
   for (let i = 0; i < 12; i++) {
     await sleep(150);
     server.bookmark();
@@ -251,7 +251,7 @@ test('watchCluster() asks for nothing at rest', async () => {
 
 test('watchCluster() tells nothing after it was closed', async () => {
   const cluster = await synced();
-  const other = await synced(); // The server tells it of each change behind the first.
+  const other = await synced(); // The server sends it each change after it has sent it to the first.
   const before = cluster.events.length;
   const closed = cluster.close();
   server.put(apiPod('shop/db', '10.0.0.2'));

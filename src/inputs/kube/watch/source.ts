@@ -24,11 +24,11 @@ export interface ClusterOptions {
   readonly node?: string;
   /** Pods that rules in force isolate by NetworkPolicies: those of a namespace that is being deleted stay so. */
   readonly isolated?: ReadonlyMap<PodKey, ReadonlySet<Direction>>;
-  /** With it, the authors of policies are told by Events what is wrong with them; the function hears why that fails. */
+  /** If present, authors of policies get Events about problems of them; called with the reason if that fails. */
   readonly onEventTrouble?: (reason: string) => void;
-  /** Hears why a condition of the node cannot be written. */
+  /** Called with the reason why a condition of the node cannot be written. */
   readonly onConditionTrouble?: (reason: string) => void;
-  /** Hears of Services too, which policy does not need: nothing waits for them. */
+  /** If present, also reads Services, which policy does not need: nothing waits for them. */
   readonly services?: ServiceListener;
   readonly patience?: Partial<Patience>;
   readonly timing?: Timing;

@@ -25,7 +25,9 @@ function hold(...pods: readonly ClusterEvent[]): TerminatingNamespaces {
   return hold;
 }
 
-/** What may be published when the server has said whether shop lives, which was asked for now. */
+/**
+ * The events that may be published when the server has answered a question, asked now, whether namespace shop is alive.
+ */
 function answered(it: TerminatingNamespaces, lives: boolean): readonly ClusterEvent[] {
   expect(it.drainQuestions()).toEqual(['shop']);
   return it.answered('shop', it.deletionsOf('shop'), lives);

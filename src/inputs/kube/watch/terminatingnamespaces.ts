@@ -8,25 +8,25 @@ import { EVERYTHING, matchLabels } from '../../../model/selector.ts';
  * Keeps the isolation by policies of a namespace that is being deleted until its last pod is gone. The server deletes
  * its objects in any order, so policies may vanish half a minute before the pods that they isolate.
  *
- * Whether a namespace is being deleted is told by another watch, which may be late, cut or dead. So where a policy is
- * gone and a pod is not, the deletion waits for an answer of the server that was asked for after it:
+ * Another watch reports whether a namespace is being deleted, and it may be late, cut or dead. So if a policy is gone
+ * and its pods are not, the deletion waits until the server has answered a question that was asked after it:
  *
  *     deletion ─▶ open ── lives ──▶ published
  *                  │ ▲
- *     is ending, or│ │ asked again         Held: what the policy allowed is taken, what it denied stays.
+ *     is ending, or│ │ asked again         Held: what the policy allowed is removed, what it denied stays.
  *     no answer    ▼ │
  *                 held ── last pod is gone ──▶ published
  *
- * An agent that starts meanwhile cannot read what is deleted already: the rules that it finds in force tell whom it
- * isolated. Where no policy isolates such a pod any more, one was deleted: it is as if its deletion had just come, and
- * what it isolated is all of the namespace.
+ * An agent that starts meanwhile cannot read policies that are deleted already, but the rules that it finds in force
+ * show which pods were isolated. If no policy isolates such a pod any more, one was deleted: the agent acts as if that
+ * deletion had just arrived, and as if the policy had isolated all pods of the namespace.
  */
 export class TerminatingNamespaces {
   /** Pods that may still run and whose rules are ours, by namespace. */
   readonly #pods = new Map<string, Map<PodKey, Pod>>();
   /** Namespaces with such pods that are being deleted, or gone. */
   readonly #terminating = new Set<string>();
-  /** What is left of each namespaced policy when it is deleted. */
+  /** The isolating remainder of each namespaced policy, for the case that it is deleted. */
   readonly #isolations = new Map<string, PolicyEvent>();
   /** Deletions that wait, by namespace. */
   readonly #waiting = new Map<string, Waiting>();
@@ -45,7 +45,7 @@ export class TerminatingNamespaces {
     this.#found = isolated;
   }
 
-  /** What a watch says of a namespace: it terminates from its deletionTimestamp on. The watch may be late. */
+  /** A watch reports that a namespace terminates, from its deletionTimestamp on, or does not. The watch may be late. */
   setTerminating(namespace: string, isTerminating: boolean): void {
     if (!isTerminating) this.#terminating.delete(namespace);
     else if (this.#pods.has(namespace)) this.#terminating.add(namespace);
@@ -66,7 +66,7 @@ export class TerminatingNamespaces {
     }
   }
 
-  /** What may be published of these events now, and of those that waited. */
+  /** The events that may be published now: these, and earlier ones that waited. */
   pass(events: readonly ClusterEvent[]): readonly ClusterEvent[] {
     const passed = events.filter(event => this.#mayPass(event));
     return [...passed, ...this.#settle()];
@@ -84,12 +84,15 @@ export class TerminatingNamespaces {
     return this.#waiting.has(namespace) && !this.#terminating.has(namespace);
   }
 
-  /** What a question that is asked now is about. */
+  /** The deletions that a question about the namespace, asked now, covers. */
   deletionsOf(namespace: string): ReadonlySet<PolicyEvent> {
     return new Set(this.#waiting.get(namespace)?.deletions.values());
   }
 
-  /** What may be published when such a question is answered. The word that it is ending is not kept: it may be old by now. */
+  /**
+   * The events that may be published when such a question is answered. An answer that the namespace is terminating is
+   * not kept, because it may be outdated later.
+   */
   answered(namespace: string, asked: ReadonlySet<PolicyEvent>, isLiving: boolean): readonly ClusterEvent[] {
     if (!isLiving) return this.isolate(namespace);
     const { deletions } = this.#waiting.get(namespace) ?? NOTHING;
@@ -99,7 +102,7 @@ export class TerminatingNamespaces {
     );
   }
 
-  /** What the deleted policies allowed is taken; what they denied stays. */
+  /** Removes what the deleted policies allowed; what they denied stays denied. */
   isolate(namespace: string): readonly ClusterEvent[] {
     const { deletions, fresh } = this.#waiting.get(namespace) ?? NOTHING;
     return fresh.splice(0).flatMap(deletion => {
@@ -185,7 +188,7 @@ interface Waiting {
 
 const NOTHING: Waiting = { deletions: new Map(), fresh: [] };
 
-/** Also where nobody knows whether it selects the pod. */
+/** Also true if it is unknown whether the policy selects the pod. */
 function isolates(policy: Policy | undefined, pod: Pod, direction: Direction): boolean {
   if (policy === undefined || policy.audited || policy[direction] === undefined) return false;
   return matchLabels(policy.subject.pods, pod) !== 'no';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { type SourceStatus, WatchHealth } from './clusterfeed.ts';
 
-/** What is told of tries that fail for these reasons; of `ok` the server answers. */
+/** The reports about attempts that fail for these reasons; `ok` is an attempt that the server answers. */
 function told(...tries: readonly string[]): string[] {
   const statuses: SourceStatus[] = [];
   const health = new WatchHealth('Pod', status => statuses.push(status));

@@ -22,7 +22,7 @@ import {
 type Wanted = (flow: Flow) => boolean;
 type Visit = (connection: Connection) => void;
 
-// What one send asks for; the answers to it fit the receive buffer also if all of it is refused.
+// Deletions in one send. Their answers fit the receive buffer, even if all are refused.
 const DELETED_AT_ONCE = 1000;
 
 export interface ConntrackOptions {
@@ -155,8 +155,8 @@ function newConversation(): Conversation {
 }
 
 /**
- * Both the question and every piece of the answer are waited for on another thread: while it looks for what it was asked
- * for, the kernel holds whoever reads.
+ * Another thread waits for the request and for each part of the answer: while the kernel searches its table, it blocks
+ * the reader.
  */
 function dump(
   conversation: Conversation,

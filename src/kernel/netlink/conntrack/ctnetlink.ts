@@ -124,7 +124,7 @@ export function tupleAddress(ip: Span, [v4, v6]: readonly [number, number]): Add
   return text;
 }
 
-// The same few addresses are at the ends of very many connections.
+// Texts of addresses are cached, because a few addresses occur in very many connections.
 const ipv6Texts = new Map<string, Address>();
 const MOST_TEXTS = 10_000;
 
@@ -205,7 +205,7 @@ interface ConnectionEnd {
   readonly role: 'opens' | 'answers';
 }
 
-/** What to dump: all connections, those of a family, or those with such an end. */
+/** The connections to dump: all, those of a family, or those with such a source or destination. */
 export type DumpFilter = 'all' | Family | ConnectionEnd;
 
 /** Kernels before 5.8 ignore a choice of an end. */
@@ -230,7 +230,10 @@ function writeFilter(to: AttributeWriter, { address: source, role }: ConnectionE
   to.nest(CTA.FILTER, () => to.hex(flags, HOST_ENDIAN_IP_SRC));
 }
 
-/** Asks by a flag that stands for nothing; and for a family without connections, where nobody looks at the flag. */
+/**
+ * Writes a dump request with a meaningless flag, and for a family without connections, for which the kernel ignores the
+ * flag.
+ */
 export function writeSenselessDump(to: AttributeWriter, sequence: number): void {
   const start = beginMessage(to, CT_MSG.GET, NLM_F.REQUEST | NLM_F.DUMP, sequence, NFPROTO_INET);
   to.nest(CTA.FILTER, () => to.hex(CTA_FILTER.ORIG_FLAGS, '00000080'));

@@ -20,7 +20,7 @@ import {
 
 /** NFNLGRP_CONNTRACK_NEW, the first group. */
 const NEW = 1;
-/** The kernel takes twice as much: some eight thousand connections that nobody has read. Beyond them they are lost. */
+/** The kernel doubles the size: it holds some eight thousand unread connections. Beyond that, connections are lost. */
 const BUFFER = 4 << 20;
 
 export class NewConnections {
@@ -60,7 +60,7 @@ export class NewConnections {
   }
 }
 
-/** What conntrack tells of a new connection (NFNLGRP_CONNTRACK_NEW). There may be thousands a second. */
+/** A new connection as conntrack reports it (NFNLGRP_CONNTRACK_NEW). There may be thousands a second. */
 export interface NewConnection {
   /** As policy sees it: behind any translation. */
   readonly flow: Flow;

@@ -6,7 +6,7 @@ import { readReply } from '../wire/messages.ts';
 import { NetlinkSocket, Notifications } from '../wire/socket.ts';
 import { bindMessages, type LogGroup, type LoggedPacket, readLogged } from './messages.ts';
 
-/** Beyond so much of it that nobody has read, packets are lost: some hundreds. */
+/** Holds some hundreds of unread packets. Beyond that, packets are lost. */
 const BUFFER = 1 << 20;
 
 class LogGroupTaken extends Error {

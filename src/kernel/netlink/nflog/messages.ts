@@ -44,7 +44,10 @@ export interface LogGroup {
 
 type Write = (to: AttributeWriter, sequence: number) => void;
 
-/** What it takes to be handed the packets of a group. The last message may be refused where conntrack is not told of. */
+/**
+ * The requests after which the kernel hands the packets of a group over. It may refuse the last one if it cannot add
+ * conntrack data.
+ */
 export function bindMessages({ group, copyBytes, atOnce, withinMs }: LogGroup): readonly Write[] {
   return [
     configure(group, to => to.buffer.set([BIND], to.blank(CONFIG.CMD, 1))),
@@ -81,7 +84,7 @@ export interface LoggedPacket {
   readonly number?: number;
   /** From the IP header on. Of the moment: what is read next is in the same place. */
   readonly bytes: Uint8Array;
-  /** What its sender has dialled, before any translation. */
+  /** The destination that the sender dialled, before any translation. */
   readonly dialled?: OriginalDestination;
 }
 

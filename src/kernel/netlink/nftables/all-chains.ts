@@ -5,14 +5,14 @@ import { NetlinkSocket } from '../wire/socket.ts';
 import { CHAIN, MSG, NETLINK_NETFILTER } from './constants.ts';
 import { Exchange } from './exchange.ts';
 
-/** Everybody's. */
+/** All families. */
 const NFPROTO_UNSPEC = 0;
 const ATTEMPTS = 3;
 
 /**
- * Visits every chain of the network namespace that the calling thread is in, of whatever family, those of iptables
- * with nf_tables included. One may be visited twice, where somebody changes them meanwhile. Throws where nf_tables
- * cannot be read, and where it changes all the time.
+ * Visits every chain of all families in the calling thread's network namespace, also those of iptables-nft. A chain may
+ * be visited twice if another process changes chains meanwhile. Throws if nf_tables cannot be read, and if it keeps
+ * changing.
  */
 export function eachChain(visit: (table: string, chain: string) => void): Promise<void> {
   return eachOf(MSG.GETCHAIN, CHAIN.NAME, visit);

@@ -1,7 +1,7 @@
 /**
- * What to send for a commit, and what to make of the answer: decided from values, so that a test can ask for any
- * answer. The kernel does not say which generation a batch made. It follows from the generation that the batch was
- * locked to, or an echo has it.
+ * Decides what to send for a commit, and how to interpret the answer. It works on values alone, so that a test can
+ * supply any answer. The kernel does not say which generation a batch made. It follows from the generation to which the
+ * batch was locked, or an echo has it.
  */
 import { type Generation, KernelError } from '../../../nft/kernel.ts';
 import type { Op } from '../../../nft/plan/op.ts';
@@ -22,7 +22,7 @@ export interface CommitAttempt extends Draft {
   readonly number: number;
 }
 
-/** What a commit is made with. */
+/** The circumstances in which a commit is made. */
 export interface Circumstances {
   /** As far as is known. */
   readonly generation: Generation;
@@ -101,7 +101,7 @@ function plainAttempt(
   };
 }
 
-/** An echo has our generation, and the lock the one before: even if somebody else's follows at once. */
+/** An echo has our generation; the lock has the one before it, even if another process commits right after us. */
 function acceptedAs({ echo, before }: CommitAttempt, { generation }: BatchAnswers): AttemptOutcome {
   if (echo && generation === undefined) return { kind: 'unchanged' };
   return { kind: 'made', generation: generation ?? after(before) };
@@ -126,7 +126,7 @@ function nextAttempt(
     return echoing({ ...numbered, additions: 'any' }, existing);
   if (code !== 'ERESTART' || attempt.expecting || attempt.number === ATTEMPTS) return undefined;
   const relocked = { ...numbered, before: generation, expected: generation };
-  // Against a writer who never pauses no lock is ever won, and nobody asked for one.
+  // If another process writes without pause, no locked attempt succeeds; the caller did not ask for a lock.
   if (attempt.number < LOCKED_ATTEMPTS) return relocked;
   return echoing({ ...relocked, expected: NO_LOCK }, existing) ?? relocked;
 }

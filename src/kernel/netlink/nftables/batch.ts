@@ -1,6 +1,6 @@
 /**
- * What the kernel takes whole or not at all: BATCH_BEGIN, messages, BATCH_END, all in one send. Every message has a
- * sequence number of its own, by which an answer finds its way back to the step that it is about.
+ * A batch, which the kernel applies whole or not at all: BATCH_BEGIN, messages, BATCH_END, all in one send. Every
+ * message has its own sequence number, by which an answer is matched with the operation that it is about.
  */
 import type { Generation } from '../../../nft/kernel.ts';
 import type { TableFamily } from '../../../nft/ruleset.ts';

@@ -19,7 +19,7 @@ import type { Ownership } from './ownership.ts';
 import { PreparedBatches } from './prepared.ts';
 import { refusal } from './refusal.ts';
 
-/** What came of an attempt. */
+/** The result of an attempt. */
 interface Sent {
   readonly batch: Batch;
   readonly answers: BatchAnswers;
@@ -40,7 +40,10 @@ export class Committer {
     this.#ack = ack;
   }
 
-  /** Only what is over in microseconds, and only where nobody is about who could make us wait. */
+  /**
+   * Whether a commit may run on the event loop: only if it takes microseconds and no other process writes, which could
+   * make it wait.
+   */
   mayBlockLoop(ops: readonly Op[]): boolean {
     return isSmall(ops) && this.#writers.isQuiet();
   }
@@ -155,8 +158,9 @@ const MAX_OPS = 16;
 const MAX_ELEMENTS = 64;
 
 /**
- * Whether the commit of a batch takes microseconds whatever else the tables hold: members of hash sets. Not rules, and not elements with a verdict, for which the kernel walks the whole table;
- * not intervals, for which it sorts the whole set; not whole sets or chains, which may be big.
+ * Whether a batch commits in microseconds whatever else the tables have: only members of hash sets do. For rules, and
+ * for elements with a verdict, the kernel walks the whole table; for intervals it sorts the whole set; whole sets or
+ * chains may be large.
  */
 function isSmall(ops: readonly Op[]): boolean {
   return ops.length <= MAX_OPS && ops.every(isSmallOp);

@@ -132,7 +132,7 @@ export const LOG = { GROUP: 1, PREFIX: 2, SNAPLEN: 3 } as const;
 export const COUNTER = { BYTES: 1, PACKETS: 2 } as const;
 export const LAST = { SET: 1, MSECS: 2 } as const;
 export const QUEUE = { NUM: 1, TOTAL: 2, FLAGS: 3 } as const;
-/** NFT_QUEUE_FLAG_BYPASS, NFQ_FLAG_BYPASS: the packet goes on where nobody listens. */
+/** NFT_QUEUE_FLAG_BYPASS, NFQ_FLAG_BYPASS: the packet is accepted if no process reads the queue. */
 export const QUEUE_BYPASS = 1;
 /** `linux/netfilter/nf_tables_compat.h`. */
 export const TARGET = { NAME: 1, REV: 2, INFO: 3 } as const;

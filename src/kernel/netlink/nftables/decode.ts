@@ -119,7 +119,7 @@ export class RulesetReader {
   #readChain(family: TableFamily, attributes: Attributes): void {
     const table = this.#table(family, attributes, CHAIN.TABLE);
     const name = text(attributes, CHAIN.NAME);
-    // `jump { … }` of somebody else's rule: it comes and goes with the rule.
+    // `jump { … }` of a foreign rule: the kernel creates and deletes this chain with the rule.
     const bound = ((number(attributes, CHAIN.FLAGS) ?? 0) & CHAIN_F_BINDING) !== 0;
     if (table === undefined || name === undefined || bound) return;
     const hook = readHook(attributes);
@@ -128,7 +128,7 @@ export class RulesetReader {
 
   #readSet(family: TableFamily, attributes: Attributes): void {
     const table = this.#table(family, attributes, SET.TABLE);
-    // `{ 80, 443 }` of somebody else's rule: it comes and goes with the rule.
+    // `{ 80, 443 }` of a foreign rule: the kernel creates and deletes this set with the rule.
     const anonymous = ((number(attributes, SET.FLAGS) ?? 0) & SET_F.ANONYMOUS) !== 0;
     if (table === undefined || anonymous) return;
     const set = readSet(attributes);
@@ -165,7 +165,7 @@ function finished({ flags, sets, chains }: TableDraft): Table {
   };
 }
 
-/** What the chains of a dormant table are to packets, and so to a plan: no hook calls them. */
+/** The chains of a dormant table, without hooks: the kernel does not call them, so a plan must see them as unhooked. */
 function unhooked(chains: TableDraft['chains']): Table['chains'] {
   return new Map([...chains].map(([name, { hook: _, ...chain }]) => [name, chain]));
 }

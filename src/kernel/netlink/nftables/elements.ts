@@ -22,7 +22,7 @@ const HEADER = 4;
 /** No element of ours is longer: a key, a verdict with a chain's name, a comment. An interval takes two. */
 export const MAX_ELEMENT = 1024;
 
-/** What a plain IPv4 member takes. */
+/** Bytes of a plain IPv4 member. */
 export const MEMBER_SIZE = 16;
 
 /** Writes elements from `from` on until `to` has `full` bytes; answers where the next begins. */
@@ -67,7 +67,7 @@ function writeWithValue(to: AttributeWriter, set: SetSpec, key: ElementKey, valu
   });
 }
 
-/** Somebody else's: we only ever delete it. */
+/** The catch-all element of a foreign set: we only ever delete it. */
 function writeCatchAll(to: AttributeWriter, set: SetSpec, value: ElementValue | undefined): void {
   to.nest(LIST_ELEM, () => {
     to.u32(ELEMENT.FLAGS, ELEMENT_F.CATCHALL);
@@ -127,8 +127,8 @@ function writeData(to: AttributeWriter, { name, data: fields = [] }: SetSpec, te
 }
 
 /**
- * Always both ends, also to delete: an end that lost its start is invisible, and later elements that overlap it
- * are refused.
+ * Always writes start and end, also to delete: an end without its start is invisible, and later elements that overlap
+ * it are refused.
  */
 function writeInterval(
   to: AttributeWriter,

@@ -75,7 +75,7 @@ export class BatchEncoder {
     this.#batch = batch;
     this.#draft = draft;
     batch.begin(draft.firstSequence, draft.expected);
-    // What the first message of a batch asks for, the commit answers: an echo is of the new generation too.
+    // Flags of the first message apply to the whole commit, so the echo has the new generation.
     let flags = draft.echo ? NLM_F.ECHO : 0;
     for (const table of draft.tables) {
       writeTable(batch, flags, table.family, table.flags);
@@ -122,7 +122,8 @@ export class BatchEncoder {
   }
 }
 
-// What exists already is refused (EEXIST): a plan that makes it again was made from something else than the actual state.
+// The kernel refuses a create of an existing object with EEXIST: the plan was made from another state than the actual
+// one.
 const NEW = NLM_F.CREATE | NLM_F.EXCL;
 
 type AddElements = Extract<Op, { op: 'addElements' }>;

@@ -1,4 +1,4 @@
-/** What is asked of nf_tables, in its conversation: batches, single objects, dumps, and the generation. */
+/** The requests to nf_tables over a netlink conversation: batches, single objects, dumps, and the generation. */
 
 import type { EventLoopYield } from '../../../lib/async/eventloopyield.ts';
 import { type AttributeWriter, readAttributes, readU32 } from '../wire/attributes.ts';
@@ -29,7 +29,7 @@ export interface Request {
   readonly attributes?: (to: AttributeWriter) => void;
 }
 
-/** What came back to a batch. */
+/** The answers to a batch. */
 export interface BatchAnswers {
   readonly acknowledged: boolean;
   readonly errors: Reply[];
@@ -39,7 +39,7 @@ export interface BatchAnswers {
   overrun: boolean;
 }
 
-/** What holds the objects is not there: it may have gone since it was found. */
+/** The table or chain that has the objects does not exist: it may have been deleted since it was found. */
 export class NotFound extends Interrupted {}
 
 export class Exchange {
@@ -73,7 +73,9 @@ export class Exchange {
     return readU32(readAttributes(message!.attributes).get(GEN_ID)!);
   }
 
-  /** One object, valid until the next question; undefined where there is none. Waits for nobody. */
+  /**
+   * Gets one object, valid until the next request; undefined if it does not exist. Does not wait for other processes.
+   */
   get(request: Request): Message | undefined {
     let answer: Message | undefined;
     this.#conversation.askSync([writeOf(request, 0)], message => {
@@ -100,7 +102,7 @@ export class Exchange {
     }
   }
 
-  /** What was answered is all there when the send is done, and an acknowledgement is the last of it. */
+  /** All answers are there when the send returns; an acknowledgement is the last one. */
   #answers(batch: Batch): BatchAnswers {
     const line = this.#line;
     let length = line.receive();

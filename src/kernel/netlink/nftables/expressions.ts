@@ -321,7 +321,7 @@ const CT_KEY: Readonly<Record<CtKey, { readonly key: number; readonly direction?
 
 const KEYS = Object.keys(CT_KEY) as CtKey[];
 
-/** What is known of a packet's connection, all but the register. */
+/** Conntrack data of a packet's connection, without the register. */
 function writeCt(to: AttributeWriter, name: CtKey): void {
   const { key, direction } = CT_KEY[name];
   to.u32(CT.KEY, key);

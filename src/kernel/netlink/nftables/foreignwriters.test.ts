@@ -38,7 +38,7 @@ test('a generation that we did not make ends the quiet, even if nobody looked fo
   vi.advanceTimersByTime(5000);
   expect(quiet.isQuiet()).toBe(true);
   generation++;
-  vi.advanceTimersByTime(101); // what is known is older than a tenth of a second: it looks again
+  vi.advanceTimersByTime(101); // older than FRESH_MS, so it looks again
   expect(quiet.isQuiet()).toBe(false);
   vi.advanceTimersByTime(999);
   expect(quiet.isQuiet()).toBe(false);

@@ -1,22 +1,25 @@
 /**
- * Whether anybody else writes nftables in this network namespace. All writers wait for each other in the kernel:
- * while it is quiet a small commit takes microseconds, and may hold the event loop for it; while somebody else loads
- * ten thousand rules it takes as long as they do, and must wait on another thread.
+ * Whether other processes write nftables in this network namespace. The kernel lets one writer at a time proceed. If
+ * there is no other, a small commit takes microseconds and may run on the event loop; while another process loads ten
+ * thousand rules, a commit takes as long as that load and must wait on another thread.
  */
 import type { Generation } from '../../../nft/kernel.ts';
 
-// Older knowledge is looked up anew: it costs 3 µs, and waits for nobody.
+// Older knowledge is refreshed: that costs 3 µs, and does not wait for other processes.
 const FRESH_MS = 100;
 
 export class ForeignWriters {
   readonly #forMs: number;
   readonly #read: () => Generation;
   #generation: Generation | undefined;
-  /** What we know is young. A timer ends that: to read a clock at every commit would take 3 % of its time. */
+  /**
+   * Whether our knowledge is younger than FRESH_MS. A timer resets it: reading a clock at every commit would take 3 %
+   * of the time of a commit.
+   */
   #fresh = false;
   /** As it was when we last looked at the clock. */
   #quiet = false;
-  /** When we last learned of a change that was not ours; before we looked, nobody knows. */
+  /** When a change of another process was last detected; until the first look, the time of the start. */
   #foreignAt = performance.now();
 
   constructor(forMs: number, read: () => Generation) {

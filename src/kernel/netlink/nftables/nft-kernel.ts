@@ -21,11 +21,11 @@ import { type Abilities, acknowledgesEnd, probeKernel, unusable } from './probe.
 import { getTable, readRuleset } from './read-ruleset.ts';
 
 export interface NftKernelOptions {
-  /** How long nobody else must have written before a small batch is sent on the event loop itself. */
+  /** How long other processes must not have written before a small batch is sent on the event loop itself. */
   readonly quietMs?: number;
   /** Do without these, like a kernel that lacks them. */
   readonly without?: readonly MissingFeature[];
-  /** Who links the pods of this node: what ours need, the kernel must have. */
+  /** How pods of this node are linked with it: the kernel must have the features that this needs. */
   readonly podLinks?: PodLinks;
 }
 

@@ -28,8 +28,9 @@ export interface RemovedTables {
 }
 
 /**
- * Removes tables of ours in families in which only a newer layout has them: where `isOurs` says of one of its chains that
- * the table is ours and nobody else's of the same name. What cannot be removed keeps no other from going.
+ * Removes tables of ours in families in which only a newer layout has them. `isOurs` says by the name of a chain that a
+ * table is ours, and not a foreign one of the same name. A table that cannot be removed does not keep the others from
+ * being removed.
  */
 export async function removeOtherTables(isOurs: (chain: string) => boolean): Promise<RemovedTables> {
   const ours: OtherTable[] = [];

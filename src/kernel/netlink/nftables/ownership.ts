@@ -1,10 +1,10 @@
 /**
- * Whose our tables are (NFTA_TABLE_FLAGS). A table with an owner is changed by nobody else, and `nft flush ruleset`
- * leaves it; with PERSIST it stays when its owner's socket is closed, without an owner, for the next to adopt:
+ * The owner of our tables (NFTA_TABLE_FLAGS). Only its owner can change a table that has one, and `nft flush ruleset`
+ * leaves it. With PERSIST the table remains when its owner's socket is closed, as an orphan that another can adopt:
  *
  *   absent ──added──▶ owned ──socket closed──▶ orphan ──adopted──▶ owned
  *
- * Where nothing is owned, anybody can put a table to sleep (DORMANT): it exists, and none of its hooks is called.
+ * Any process can make a table without an owner dormant (DORMANT): the table exists, but none of its hooks is called.
  */
 import type { Op } from '../../../nft/plan/op.ts';
 import { TABLE_FAMILIES, type TableFamily } from '../../../nft/ruleset.ts';
@@ -78,7 +78,7 @@ function isOrphan({ flags }: ExistingTable): boolean {
   return (flags & OWNED) === TABLE_F.PERSIST;
 }
 
-/** With an owner it is nobody else's to put to sleep; as an orphan it is taken over, and woken by that. */
+/** Another process cannot make an owned table dormant; an orphan is adopted, which wakes it. */
 function isDormant({ flags }: ExistingTable): boolean {
   return (flags & TABLE_F.DORMANT) !== 0 && (flags & OWNED) === 0;
 }

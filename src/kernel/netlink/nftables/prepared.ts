@@ -44,7 +44,7 @@ export class PreparedBatches {
   /** The batch of any draft; valid until the next call. Throws where something cannot be encoded. */
   encode(draft: Draft): Batch {
     const { ops, tables, echo } = draft;
-    // What adopts tables or asks for an echo is sent once.
+    // A batch that adopts tables or asks for an echo is sent only once, so it is not worth preparing.
     if (tables.length > 0 || echo || ops.length === 0 || !ops.every(isMemberOp))
       return encoded(this.#other, draft);
     const batch = encoded(new Batch(), draft);

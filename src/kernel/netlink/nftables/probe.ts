@@ -1,4 +1,4 @@
-/** What this kernel can do, found out by asking it. Changes nothing. */
+/** Determines the features of this kernel by trying them. Changes nothing. */
 import { release } from 'node:os';
 import { FAMILIES } from '../../../model/address.ts';
 import type { PodLinks } from '../../../model/podlinks.ts';
@@ -32,11 +32,11 @@ import { refusal } from './refusal.ts';
 /** The oldest that the contract of Kernel was seen to hold on (docs/kernels.md). Older ones are not refused for it. */
 export const OLDEST_TESTED = '6.1';
 
-/** What is known before. */
+/** Facts that are known before the probe. */
 export interface Known {
   /** Families whose table of ours exists: this kernel took it, so that there is nothing to ask. */
   readonly existing: ReadonlySet<TableFamily>;
-  /** Who links the pods of this node: what ours need, the kernel must have. */
+  /** How pods of this node are linked with it: the kernel must have the features that this needs. */
   readonly podLinks: PodLinks;
 }
 
@@ -114,7 +114,7 @@ function isTaken(errors: readonly Reply[]): boolean {
 
 function refuseIfUnfit(trial: Probe, ops: readonly Op[], ours: number, podLinks: PodLinks): void {
   const errors = ours === 0 ? [] : trial.errorsOf(0, ours);
-  // Somebody puts our tables up at this moment: then they are taken.
+  // EEXIST means that another process is just creating our tables: the kernel accepts them.
   if (errors.length === 0 || errnoName(errors[0]!.errno) === 'EEXIST') return;
   throw unfit(refusal(errors, trial.batch, { ops, tables: [] }), podLinks);
 }
@@ -149,7 +149,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
 
 // A rule in a table that does not exist, of both families: to see whether this kernel takes what it is made of.
 
-/** `what` tells one try from another in the same batch. */
+/** `what` distinguishes the attempts in one batch. */
 function writeProbeRules(batch: Batch, what: string, exprs: readonly Expr[]): void {
   const table = `${TABLE_NAME}-probe-${what}`;
   for (const family of FAMILIES) {
@@ -168,11 +168,11 @@ function writeProbeRules(batch: Batch, what: string, exprs: readonly Expr[]): vo
   }
 }
 
-// What is put to the kernel to see whether it is taken: a batch without an end, which is rolled back, and whose errors
-// are answered message by message. To roll it back the kernel waits for all packets under way, some ten milliseconds:
-// so everything is asked in one.
+// Operations that are sent to see whether the kernel accepts them: a batch without an end, which is rolled back, and
+// whose errors are answered message by message. For the rollback the kernel waits for all packets in flight, some ten
+// milliseconds, so all attempts are in one batch.
 
-/** What of an exchange it takes. */
+/** The part of an exchange that a probe needs. */
 export type ProbeExchange = Pick<Exchange, 'nextSequence' | 'commit'>;
 
 /** Writes messages that no operation of ours makes. */
@@ -181,7 +181,7 @@ type ProbeMessages = (batch: Batch) => void;
 /** The steps of the batch are the operations, and behind them the questions. */
 interface Probe {
   readonly batch: Batch;
-  /** What was refused of the steps from `from` up to `to`; of all of them, where the batch was refused as a whole. */
+  /** The errors of the operations from `from` up to `to`; of all of them, if the batch was refused as a whole. */
   errorsOf(from: number, to: number): readonly Reply[];
 }
 

@@ -27,7 +27,7 @@ export async function readRuleset(
   for (const family of TABLE_FAMILIES) {
     if (!readTable(exchange, family, reader)) continue;
     const nfproto = NFPROTO[family];
-    await dump({ type: MSG.GETCHAIN, nfproto }); // of everybody's tables: the kernel has no filter here
+    await dump({ type: MSG.GETCHAIN, nfproto }); // chains of all tables: the kernel has no filter here
     await dump({ type: MSG.GETSET, nfproto, attributes: to => to.string(SET.TABLE, TABLE_NAME) });
     await dump({ type: MSG.GETRULE, nfproto, attributes: to => to.string(RULE.TABLE, TABLE_NAME) });
   }

@@ -10,7 +10,7 @@ import type { Batch } from './batch.ts';
 import { ELEMENT, ELEMENT_F, ELEMENTS } from './constants.ts';
 import type { Draft } from './encode.ts';
 
-/** What a batch was made of. */
+/** The contents of a batch. */
 export type Refused = Pick<Draft, 'ops' | 'tables'>;
 
 /** `errors` are the answers to `batch`; at least one. */
@@ -25,7 +25,7 @@ export function refusal(errors: readonly Reply[], batch: Batch, { ops, tables }:
   return new KernelError(code, message, { op, key });
 }
 
-/** What a commit as a whole fails for is answered in the name of its first message. */
+/** The kernel reports an error of the commit as a whole as one of its first message. */
 function refusedOp(code: string, { sequence }: Reply, batch: Batch, ops: readonly Op[]): Op | undefined {
   const step = batch.stepOf(sequence);
   const op = step === undefined ? undefined : ops[step];

@@ -1,4 +1,4 @@
-/** What the rules of our tables have counted, rule by rule: of all chains, or of some. */
+/** Reads the counters of the rules of our tables, rule by rule: of all chains, or of some. */
 import { EventLoopYield } from '../../../lib/async/eventloopyield.ts';
 import { FAMILIES, type Family } from '../../../model/address.ts';
 import type { RuleCount } from '../../../nft/rulecount.ts';
@@ -29,8 +29,8 @@ export interface ChainOf {
 type Place = Pick<ChainOf, 'family'> & Partial<ChainOf>;
 
 /**
- * In the network namespace in which it was opened. Who asks for some chains waits for nobody who reads all rules: a
- * commit waits for the former.
+ * Reads in the network namespace in which it was opened. Reading some chains never waits for a reading of all rules,
+ * because a commit waits for the former.
  */
 export class RuleCountReader {
   readonly #all = openLine();
@@ -42,7 +42,7 @@ export class RuleCountReader {
     return this.#all.inTurn(exchange => untilWhole(() => readRuleCounts(exchange, places)));
   }
 
-  /** A chain that is not there has counted nothing. Where somebody else commits all the time it throws Interrupted. */
+  /** A chain that does not exist has no counts. Throws Interrupted if another process commits all the time. */
   of(chains: readonly ChainOf[]): Promise<RuleCount[]> {
     return this.#some.inTurn(exchange => untilWhole(() => readRuleCounts(exchange, chains), SOME_ATTEMPTS));
   }

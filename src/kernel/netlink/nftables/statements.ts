@@ -1,4 +1,7 @@
-/** What a rule does with a packet: verdict, limit, log, NAT, queue, an element of a dynamic set. Each beside its way back. */
+/**
+ * The statements of a rule: verdict, limit, log, NAT, queue, an element of a dynamic set. Each encoder is beside its
+ * decoder.
+ */
 
 import { FAMILIES } from '../../../model/address.ts';
 import type { Expr, NftVerdict, QueueBy, Register } from '../../../nft/ruleset.ts';

@@ -1,4 +1,4 @@
-/** What changes of links, addresses, routes and rules of a network namespace, as the kernel says it. */
+/** Changes of links, addresses, routes and rules of a network namespace, as the kernel reports them. */
 import { NetlinkSocket, NOTHING, Notifications } from '../wire/socket.ts';
 import { NETLINK_ROUTE, RTM, RTMGRP } from './constants.ts';
 import { readLink } from './rtnetlink-read.ts';
@@ -52,9 +52,10 @@ const GROUPS = Object.values(RTMGRP).reduce((all, group) => all | group, 0);
 const CHANGE_BUFFER = 64 << 10;
 
 /**
- * Whether anything has changed of the links, addresses, routes and rules of a network namespace since the last look. The
- * kernel queues a notice for us before it answers whoever made the change, so nothing that was answered is missed; an
- * overrun says the same as a notice. It sends none of the IPv4 routes that go with a link or an address, but of those.
+ * Whether links, addresses, routes or rules of a network namespace have changed since the last look. The kernel queues
+ * a notification for us before it answers the process that made the change, so no completed change is missed; an
+ * overrun counts as a notification. The kernel does not report IPv4 routes that disappear with a link or an address,
+ * but it reports the link or address.
  */
 export class ChangeWatch {
   readonly #socket = new NetlinkSocket(NETLINK_ROUTE);

@@ -1,4 +1,4 @@
-/** What rtnetlink answers: interfaces, addresses and routes, as far as the pod network needs them. */
+/** Reads the answers of rtnetlink: interfaces, addresses and routes, as far as the pod network needs them. */
 import {
   type Address,
   addressFromBytes,
@@ -37,7 +37,7 @@ export interface Link {
   readonly mac: Mac;
   readonly mtu: number;
   readonly group: number;
-  /** Raised by somebody, and carrying packets. */
+  /** Set up by an administrator, and carrying packets. */
   readonly running: boolean;
   readonly alias?: string;
   /** `veth`, `bridge`, …; absent for hardware. */
@@ -48,7 +48,7 @@ export interface Link {
   readonly peer?: VethPeer;
   /** Only of a bridge: IFLA_BR_GROUP_FWD_MASK. */
   readonly groupForward?: number;
-  /** What it takes in, where it is raised and the end of a tunnel. */
+  /** The tunnels that arrive at it, if it is up and a tunnel device. */
   readonly tunnel?: Tunnels;
 }
 

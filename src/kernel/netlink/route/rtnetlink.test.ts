@@ -1,4 +1,7 @@
-/** What is written can be read: requests and answers have the same form. The kernel's own view: test/kernel. */
+/**
+ * Written messages can be read: requests and answers have the same form. The real kernel's answers are tested in
+ * test/kernel.
+ */
 import { describe, expect, test } from 'vitest';
 import { parseAddress, parseCidr } from '../../../model/address.ts';
 import { AttributeWriter } from '../wire/attributes.ts';

@@ -38,7 +38,10 @@ import {
 
 /** `sl` and thirteen letters at most: IFNAMSIZ is 16, with the zero. */
 export type DeviceName = string;
-/** What this network namespace calls another one (RTM_GETNSID): CAP_NET_ADMIN over that one reads its links and addresses. */
+/**
+ * The id that this network namespace has for another one (RTM_GETNSID): with CAP_NET_ADMIN over that one, its links and
+ * addresses can be read.
+ */
 export type NamespaceId = number;
 
 /** In bytes. The kernel takes less than IFALIASZ (256), and counts the final zero that an attribute of text has. */
@@ -48,7 +51,7 @@ export interface VethPair {
   readonly name: DeviceName;
   readonly mac: Mac;
   readonly mtu: number;
-  /** IFLA_GROUP: rules can tell interfaces of one group from all others. */
+  /** IFLA_GROUP: rules can match the interfaces of one group. */
   readonly group: number;
   readonly peer: {
     readonly name: DeviceName;
@@ -161,7 +164,7 @@ export function writeGetLinkIn(
   });
 }
 
-/** The address alone, without a network around it, and in force at once: nobody is asked whether it is a duplicate. */
+/** The address alone, without a network around it, and valid at once: without duplicate address detection. */
 export function writeNewAddress(
   to: AttributeWriter,
   sequence: number,

@@ -39,7 +39,7 @@ export class AttributeWriter {
     return this.#at;
   }
 
-  /** What was written; valid until the next `clear`. */
+  /** The written bytes; valid until the next `clear`. */
   get written(): Buffer {
     return this.#bytes.subarray(0, this.#at);
   }

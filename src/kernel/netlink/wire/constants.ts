@@ -6,7 +6,7 @@ export const NLM_F = {
   REQUEST: 0x1,
   ACK: 0x4,
   ECHO: 0x8,
-  /** In an answer to a dump: somebody changed what is dumped. */
+  /** Set in an answer to a dump if another process changed the dumped objects meanwhile. */
   DUMP_INTR: 0x10,
   DUMP: 0x300,
   REPLACE: 0x100,

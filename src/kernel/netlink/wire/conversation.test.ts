@@ -15,14 +15,14 @@ interface Said {
   readonly sequence: number;
   readonly type?: number;
   readonly flags?: number;
-  /** What an error or the end of a dump says; of an entry its number. */
+  /** The error number of an answer or of the end of a dump; the number of an entry. */
   readonly value?: number;
 }
 
-/** What the kernel says to one send: datagrams of messages, and answers that were lost. */
+/** The kernel's answers to one send: datagrams of messages, or answers that were lost. */
 type Script = (first: number) => readonly ('lost' | readonly Said[])[];
 
-/** A kernel that says what it is told to, and nothing more. */
+/** A kernel that gives the scripted answers. */
 class ScriptedLine implements ConversationSocket {
   readonly received = Buffer.alloc(4096);
   readonly words = new Uint32Array(this.received.buffer, this.received.byteOffset, 1024);
@@ -74,7 +74,7 @@ const end = (sequence: number, status = 0): Said => ({ sequence, type: NLMSG.DON
 const entry = (sequence: number, value: number, flags = 0): Said => ({ sequence, value, flags });
 const numberIn = ({ payload }: Message) => payload.bytes.readInt32LE(payload.start);
 
-/** What is answered to each message. */
+/** The answers to each message. */
 async function asked(conversation: Conversation, count: number): Promise<[number, number][]> {
   const answers: [number, number][] = [];
   const questions = Array.from({ length: count }, () => question);

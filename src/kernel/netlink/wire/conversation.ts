@@ -1,11 +1,11 @@
 /**
- * The conversation with the kernel over one netlink socket, of whatever protocol: every message has a number, every
- * answer goes to the message that has its number, and one thing is asked at a time.
+ * Requests to the kernel over one netlink socket, and their answers, for every netlink protocol: every message has a
+ * number, answers are matched with the message of their number, and one request is under way at a time.
  *
  *     ask    messages in one send; each is answered when the send is done
  *     dump   one message, answered by datagrams up to NLMSG_DONE
  *
- * A protocol (nf_tables, conntrack, rtnetlink) says what the bytes are, and what an answer means.
+ * Each protocol (nf_tables, conntrack, rtnetlink) encodes its own messages and interprets the answers.
  */
 
 import { EventLoopYield } from '../../../lib/async/eventloopyield.ts';
@@ -14,7 +14,7 @@ import { DumpReader, Interrupted } from './dumpreader.ts';
 import { type Message, readMessages } from './messages.ts';
 import { type NetlinkSocket, NOTHING, OVERRUN, SocketError } from './socket.ts';
 
-/** What a conversation is held over. */
+/** The socket functions that a conversation needs. */
 export type ConversationSocket = Pick<
   NetlinkSocket,
   'received' | 'words' | 'send' | 'sendAsync' | 'receive' | 'receiveAsync' | 'close'
@@ -27,12 +27,12 @@ export type Write = (to: AttributeWriter, sequence: number) => void;
 export type VisitAnswer = (message: Message, index: number) => void;
 
 /**
- * Who waits for the kernel while it makes a dump: the event loop, which rests between two parts, or another thread,
- * where a part may take long or waits for a lock.
+ * Who waits for the kernel while it makes a dump: the event loop, which rests between two parts, or another thread, if
+ * a part may take long or waits for a lock.
  */
 export type Waits = 'event loop' | 'thread';
 
-/** What is to be waited for; nothing where there is none. */
+/** Something to wait for; undefined if there is nothing. */
 export type Pause = () => Promise<void> | undefined;
 
 const MOST_ATTEMPTS = 10;
@@ -57,7 +57,7 @@ export class Conversation {
     return this.#next;
   }
 
-  /** Nothing is asked, and somebody may ask. */
+  /** No request is under way, so one may be made. */
   get isIdle(): boolean {
     return this.#waiting === 0 && !this.#closed;
   }
@@ -71,7 +71,7 @@ export class Conversation {
     return result;
   }
 
-  /** What was asked for before is done all the same. */
+  /** Requests that were made before still complete. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
@@ -85,7 +85,7 @@ export class Conversation {
     this.#answers(first, writes.length, visit);
   }
 
-  /** The same on the event loop: for what takes microseconds, and waits for nobody. */
+  /** The same on the event loop: for requests that take microseconds and do not wait for other processes. */
   askSync(writes: readonly Write[], visit: VisitAnswer): void {
     const first = this.#write(writes);
     this.line.send(this.#writer.memory, this.#writer.length);
@@ -128,7 +128,7 @@ export class Conversation {
     return first;
   }
 
-  /** Reads all that is there, whatever `visit` throws: the next answers are to be those of the next question. */
+  /** Reads all answers that are there, even if `visit` throws: the next answers must belong to the next request. */
   #answers(first: number, count: number, visit: VisitAnswer): void {
     let fault: unknown;
     for (let length = this.line.receive(); length !== NOTHING; length = this.line.receive()) {

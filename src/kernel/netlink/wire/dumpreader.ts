@@ -1,6 +1,6 @@
 /**
- * What the datagrams of a dump say, one after the other, up to its end. Whatever goes wrong on the way, a dump is read
- * to its end: until then the kernel refuses the next one of the same socket (EBUSY).
+ * Reads the datagrams of a dump, one after the other. A dump is read to its end even after an error: until then the
+ * kernel refuses the next dump on the same socket (EBUSY).
  *
  *     reading ──NLMSG_DONE──▶ whole
  *        │

@@ -69,7 +69,7 @@ function readMessage(bytes: Buffer, at: number, end: number): Message {
 
 const ERRNO = 4;
 
-/** What the kernel answers to a message: `struct nlmsgerr`, with extended-ack attributes behind it. */
+/** The kernel's answer to a message: `struct nlmsgerr`, followed by extended-ack attributes. */
 export interface Reply {
   readonly sequence: number;
   /** 0 is an acknowledgement. */

@@ -33,7 +33,7 @@ const NETLINK_GET_STRICT_CHK = 12;
 
 // A batch is one send, and must fit: a million elements are 16 MB. Memory is taken only while a batch is under way.
 const SEND_BUFFER = 256 << 20;
-// Errors take 832 bytes each; of ten thousand refused messages we want to hear.
+// Each error takes 832 bytes; the buffer has room for those of ten thousand refused messages.
 const RECEIVE_BUFFER = 8 << 20;
 // The kernel fills up to 32 KB, and a dump in smaller pieces takes many times as long.
 const CHUNK = 64 << 10;
@@ -62,10 +62,10 @@ export class NetlinkSocket {
   readonly received = Buffer.alloc(CHUNK);
   /** The same bytes. */
   readonly words = new Uint32Array(this.received.buffer, this.received.byteOffset, CHUNK / 4);
-  // What koffi is given as an address costs it less than half of what a Buffer does, and every commit is two calls.
+  // Passing an address to koffi costs less than half of passing a Buffer, and every commit is two calls.
   readonly #receivedAt = pointerTo(this.received);
 
-  /** `fd` is a netlink socket that somebody made in another namespace: it is ours from here on. */
+  /** `fd` is a netlink socket that another process made in its namespace; from here on this object owns it. */
   constructor(protocol: number, fd?: number) {
     this.#fd = fd ?? socket(AF_NETLINK, RAW, protocol);
     if (this.#fd < 0) throw new SocketError('socket', errno());
@@ -121,8 +121,8 @@ export class NetlinkSocket {
   }
 
   /**
-   * From now on also takes what the kernel sends to these groups, a bit each. Beyond `bufferBytes` of it that nobody
-   * has received, all further is lost, and OVERRUN said. Throws SocketError.
+   * From now on also receives messages that the kernel sends to these groups, one bit for each group. If more than
+   * `bufferBytes` of them are unread, further ones are lost, and OVERRUN is reported. Throws SocketError.
    */
   join(groups: number, bufferBytes: number): void {
     this.#raise(SO_RCVBUFFORCE, SO_RCVBUF, bufferBytes);
@@ -161,7 +161,10 @@ export class NetlinkSocket {
   }
 }
 
-/** What the kernel tells a socket by itself: taken datagram by datagram without waiting, and each read up to what cannot be. */
+/**
+ * Messages that the kernel sends to a socket on its own: received datagram by datagram without waiting, and parsed up
+ * to the first one that cannot be read.
+ */
 export class Notifications<T> {
   readonly #socket: NetlinkSocket;
   readonly #read: (message: Message) => T | undefined;

@@ -35,7 +35,8 @@ export function suggestPolicies(recording: Recording, namespace: string): object
       if (own.pod?.namespace !== namespace || own.pod.partial) return;
       ruleOf(own.pod, direction).add(peerOf(peer, namespace, sets), protocol as Protocol, port!);
     };
-    // What one node let go the other may have denied: who judged a direction says whether it was allowed.
+    // A connection that one node allowed may have been denied by the other: each direction counts only if its own node
+    // judged it.
     if (flow.ingress > 0) put(flow.to, flow.from, 'ingress');
     if (flow.egress > 0) put(flow.from, flow.to, 'egress');
   }
