@@ -37,7 +37,7 @@ export class Follower {
     for (const event of events) this.#engine.apply(event);
     const desired = this.#engine.flush();
     const expected = this.#generation ?? (await this.#kernel.generation());
-    if ((await this.#kernel.generation()) !== expected) throw new Error('somebody else changes the rules');
+    if ((await this.#kernel.generation()) !== expected) throw new Error('another process changes the rules');
     const ops = plan(this.#actual, desired, this.#desired);
     this.#generation = await this.#kernel.commit(ops, expected);
     this.#actual = applied(this.#actual, desired, this.#desired);

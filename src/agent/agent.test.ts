@@ -489,7 +489,7 @@ test('a foreign change in our tables is put right within a tenth of a second, an
   ]);
   await pass(110);
   expect(await site.pods()).toEqual(['10.0.0.2', '10.0.0.1']);
-  expect(site.log).toEqual(['warn somebody changed our tables; repairing', 'info rules repaired']);
+  expect(site.log).toEqual(['warn another process changed our tables; repairing', 'info rules repaired']);
   expect(site.fields[0]).toEqual({
     ops: 3,
     repair: [
@@ -508,7 +508,7 @@ test('a foreign change is put right in the batch of a change that comes before t
   expect(await site.pods()).toEqual(['10.0.0.1', '10.0.0.2']);
   expect(site.commits).toHaveLength(1);
   expect(site.log).toEqual([
-    'warn somebody changed our tables; repairing',
+    'warn another process changed our tables; repairing',
     'info rules follow Pod shop/web-2',
   ]);
 });
@@ -673,7 +673,7 @@ test('the rules of an agent that stops stay, and it stops at once, whatever it w
   await pass(20_000);
   expect(await site.stop()).toBe('stopped');
   expect(await site.pods()).toEqual(['10.0.0.1']);
-  expect(await site.stranger.owner()).toBe('nobody');
+  expect(await site.stranger.owner()).toBe('none');
   expect(vi.getTimerCount()).toBe(0);
 });
 

@@ -25,7 +25,10 @@ export function commitLog(log: Log): Pick<Observer, 'committed' | 'drifted' | 'q
       logCommit(log, committed);
     },
     drifted: (repair: readonly Op[]) =>
-      log.warn({ ops: repair.length, repair: planText(repair) }, 'somebody changed our tables; repairing'),
+      log.warn(
+        { ops: repair.length, repair: planText(repair) },
+        'another process changed our tables; repairing',
+      ),
   };
 }
 

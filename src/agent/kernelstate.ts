@@ -103,7 +103,7 @@ export class KernelState {
     const reconciled = await this.#commitDifference(kernel, flush, mode);
     const owner = await kernel.owner();
     this.#ours = owner === 'us';
-    if (owner !== 'nobody') return reconciled;
+    if (owner !== 'none') return reconciled;
     // Tables without an owner are open to every process, and cannot be adopted.
     const { ops, desired } = reconciled;
     return { ops: [...ops, ...(await this.#remake(kernel, desired))], desired };

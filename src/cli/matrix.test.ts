@@ -41,7 +41,7 @@ test('a name is a column of its own, in parts where a network is denied before t
   expect(ends).toContainEqual(all.map(name => `${name} ${WHERE}`));
   const text = matrixLines(view, rows, 200).join('\n');
   expect(text).toContain(`domain *.example.org ${WHERE} and 2 more`);
-  expect(text).toContain('A domain stands for addresses that a pod was told under such a name');
+  expect(text).toContain('A domain means the addresses that DNS answers gave a pod for such a name');
   const toNames = rows.filter(({ to }) => to.kind === 'domain');
   expect(toNames.map(({ from, to }) => [from.members, to.members.length])).toEqual([[['Pod shop/web'], 3]]);
 });

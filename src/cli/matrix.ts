@@ -63,15 +63,13 @@ export async function matrixCommand(options: MatrixOptions): Promise<void> {
 /** Without pods and workloads there is nothing to answer: the folder may be the wrong one. */
 function refuseEmpty({ cluster, inventory, source, scope: { namespace } }: State): void {
   if (namespace === undefined && cluster.pods.size + inventory.workloads.size === 0)
-    throw new CommandError(
-      `there is no pod and no workload in ${source}, so nobody can say who reaches whom`,
-    );
+    throw new CommandError(`there is no pod and no workload in ${source}, so there is no matrix`);
 }
 
 function emptyText({ source, scope: { namespace, selector } }: State): string {
   const which = selector === undefined ? '' : ' with these labels';
   const where = namespace === undefined ? '' : ` in namespace ${namespace}`;
-  return `there is no pod and no workload${which}${where} in ${source}: nobody reaches anybody`;
+  return `there is no pod and no workload${which}${where} in ${source}: there are no connections`;
 }
 
 async function write(

@@ -31,7 +31,7 @@ async function dumpInPeace(kernel: Kernel): Promise<Snapshot> {
       if (!(error instanceof KernelError && ['EAGAIN', 'ENOENT'].includes(error.code))) throw error;
       if (left === 0)
         throw new Error(
-          'the rules change faster than they can be read: an agent makes large policies ready, or somebody else writes nftables all the time; ask again in some seconds (sluice status names what waits)',
+          'the rules change faster than they can be read: an agent prepares large policies, or another process writes nftables all the time; ask again in some seconds (sluice status names what waits)',
         );
       await setTimeout(PATIENCE.pauseMs);
     }

@@ -47,7 +47,7 @@ test.each([
   [
     ['diff', 'pods.yaml', 'bad.yaml', '--with', 'pods.yaml'],
     'stderr',
-    'nobody can say what changes: bad.yaml:',
+    'changes cannot be determined: bad.yaml:',
   ],
   [['test', 'a.test.yaml', ...BOTH], 'stdout', 'not all policies could be read'],
 ] as const)('a file that cannot be read is exit code 2, and no verdict: %j', (words, stream, text) => {
@@ -63,7 +63,7 @@ test('what holds neither pods nor workloads has no comparison and no matrix', ()
   expect(sluice('matrix', '--manifests', 'policy.yaml')).toMatchObject({
     status: 2,
     stdout: '',
-    stderr: 'sluice: there is no pod and no workload in the manifests, so nobody can say who reaches whom\n',
+    stderr: 'sluice: there is no pod and no workload in the manifests, so there is no matrix\n',
   });
   const misnamed = sluice('matrix', '--manifests', 'pods.yaml', '-l', 'app=wbe');
   expect(misnamed.stderr).toContain('no pod and no workload with these labels in the manifests');

@@ -28,20 +28,22 @@ test.each([
 
 test('traceEnd() says who was told nothing', () => {
   expect(() => traceEnd('10.0.0.1', 'example.net:443', known, cluster)).toThrow(
-    'shop/web was told no address of example.net',
+    'shop/web has received no DNS answer for example.net',
   );
 });
 
 test('traceEnd() says where the name is known, or why nobody could be asked', () => {
   const ask = (why?: string) => traceEnd('shop/web', 'example.org:443', undefined, cluster, why);
-  expect(() => ask()).toThrow('which name the agent knows: ask without --manifests, or for an address');
+  expect(() => ask()).toThrow('known to the agent alone: ask without --manifests, or for an address');
   expect(() => ask('ask for an address; no agent on this node')).toThrow(
-    /the agent knows: ask for an address; no agent on this node$/,
+    /the agent alone: ask for an address; no agent on this node$/,
   );
 });
 
 test('traceEnd() of a pod of another node says whose agent knows what it was told', () => {
   const ask = (node: string) => traceEnd('shop/far', 'example.org:443', { ...known, node }, there);
-  expect(() => ask('n1')).toThrow('only the agent of n2 knows what shop/far was told: ask there');
-  expect(() => ask('n2')).toThrow('shop/far was told no address of example.org');
+  expect(() => ask('n1')).toThrow(
+    'only the agent of n2 knows which DNS answers shop/far received: ask there',
+  );
+  expect(() => ask('n2')).toThrow('shop/far has received no DNS answer for example.org');
 });

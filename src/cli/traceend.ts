@@ -26,14 +26,14 @@ export function traceEnd(
   const { name } = end.name;
   if (known === undefined)
     throw new FlowTextError(
-      `"${to}": rules know addresses, and who was told which name the agent knows: ${whyUnknown}`,
+      `"${to}": rules have addresses only, and which DNS answers pods received is known to the agent alone: ${whyUnknown}`,
     );
   const source = parsed(from);
   const pod = podNamed(source, cluster) ?? from.replace(/@[46]$/, '');
   const elsewhere = cluster?.pods.get(pod as PodKey)?.node;
   if (known.node !== undefined && elsewhere !== undefined && elsewhere !== known.node)
     throw new FlowTextError(
-      `"${to}": only the agent of ${elsewhere} knows what ${pod} was told: ask there, or for an address`,
+      `"${to}": only the agent of ${elsewhere} knows which DNS answers ${pod} received: ask there, or for an address`,
     );
   const family = end.family ?? source?.family;
   const resolved = [...known.cache.all()].filter(
@@ -45,7 +45,7 @@ export function traceEnd(
   );
   const last = resolved.at(-1);
   if (last === undefined)
-    throw new FlowTextError(`"${to}": ${pod} was told no address of ${name} that holds now`);
+    throw new FlowTextError(`"${to}": ${pod} has received no DNS answer for ${name} that holds now`);
   const host = last.address.includes(':') ? `[${last.address}]` : last.address;
   const tail = `${end.port === undefined ? '' : `:${end.port}`}${end.protocol === undefined ? '' : `/${end.protocol}`}`;
   const others = resolved.length === 1 ? '' : `, the latest of ${resolved.length}`;

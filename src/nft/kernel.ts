@@ -17,14 +17,14 @@ export interface Snapshot {
 }
 
 /**
- * The owner of our tables, which decides who can change them:
+ * The owner of our tables now:
  *
- *     us         both tables exist and are ours: no other program can change or delete them
- *     another    another program owns one of them: the kernel refuses every batch of ours (EPERM)
- *     nobody     one of them is missing, or has no owner
- *     everybody  this kernel has no owners whose tables stay when the owner ends
+ *     us       both exist and are ours: no other process can change or delete them
+ *     another  another process owns one of them: our commits are refused (EPERM)
+ *     none     one is missing, or exists without an owner
+ *     shared   this kernel has no owners whose tables outlive them: every process may change them
  */
-export type Owner = 'us' | 'another' | 'nobody' | 'everybody';
+export type Owner = 'us' | 'another' | 'none' | 'shared';
 
 export interface Kernel {
   /** What this kernel lacks, and what is done instead; empty for a kernel that lacks nothing. */

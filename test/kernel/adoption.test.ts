@@ -95,7 +95,7 @@ test('a table of bridges is taken over with the others, and goes where it is not
   const bridged = ruleset({ forward: FORWARD }, TABLE_FAMILIES);
   const next = ruleset({ forward: FORWARD, input: { ...FORWARD, hook: 'input' } }, TABLE_FAMILIES);
   await left(netns, bridged);
-  expect(await (await kernelIn(netns)).owner()).toBe('nobody');
+  expect(await (await kernelIn(netns)).owner()).toBe('none');
   for (const desired of [next, bridged, TODAY]) {
     const kernel = await kernelIn(netns);
     await reconciled(kernel, desired);
@@ -145,7 +145,7 @@ test('a take-over is refused where somebody else wrote since the generation that
   netns.exec('nft', ['add', 'table', 'ip', 'other']);
   const ops = plan(ruleset, NEXT['another base chain']!);
   await expect(kernel.commit(ops, generation)).rejects.toMatchObject({ code: 'ERESTART' });
-  expect(await kernel.owner()).toBe('nobody');
+  expect(await kernel.owner()).toBe('none');
   expect(await kernel.commit(ops)).toBe(generation + 3);
 });
 
@@ -232,5 +232,5 @@ test('what an agent left open that took itself for the last one is closed before
   expect(lines).toEqual([expect.stringContaining('as if Sluice were being removed')]);
   const closed = await successor.dump();
   expect(plan(closed.ruleset, denying)).toEqual([]);
-  expect(await successor.owner()).toBe('nobody');
+  expect(await successor.owner()).toBe('none');
 });

@@ -236,5 +236,5 @@ test(`${EVENTS} events with kills, lost sockets and foreign edits end in the rig
 test('where tables have no owner, kills, lost sockets and foreign edits end in the right rules too', async () => {
   walk = await Walk.start({ without: [NO_OWNERS] }, firmEvents());
   for (const stretch of stretchesOf(EVENTS / 4)) await take(walk, stretch);
-  expect(walk.log).toContain('somebody changed our tables; repairing');
+  expect(walk.log).toContain('another process changed our tables; repairing');
 });

@@ -288,7 +288,7 @@ describe('a node with a bridge that has no carrier, and a pod whose address anot
     const there = { ...away, spec: { ...away.spec, nodeName: 'n2' } };
     writeFileSync(join(manifests, 'away.json'), JSON.stringify(there));
     await startAgent();
-    const only = 'only the agent of n2 knows what shop/away was told';
+    const only = 'only the agent of n2 knows which DNS answers shop/away received';
     const { status, stdout } = sluice('trace', 'shop/away', '192.0.2.7:443', '-o', 'json');
     const { outcome, elsewhere, explain, agrees } = JSON.parse(stdout);
     expect([status, outcome, agrees, elsewhere]).toEqual([

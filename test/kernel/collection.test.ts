@@ -61,8 +61,8 @@ test('a pod that is gone, what is half made, and rules of an interface that is g
   await opened.network.collect();
   expect(withdrawn).toEqual([vanishes]);
   expect(said.splice(0).sort()).toEqual([
-    'collected host port 82/TCP of shop/vanishes: nobody has its address',
-    'collected host port 82/TCP of shop/vanishes: nobody has its address',
+    'collected host port 82/TCP of shop/vanishes: no pod has its address',
+    'collected host port 82/TCP of shop/vanishes: no pod has its address',
     `collected the rules of ${vanishes}: its namespace is gone, and it too`,
   ]);
 

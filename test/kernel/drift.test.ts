@@ -151,7 +151,7 @@ test('an agent that is restarted over the right rules adopts the tables and chan
   await first.inForce();
   await first.kill('SIGTERM');
   const before = await reader.dump();
-  expect(await reader.owner()).toBe('nobody');
+  expect(await reader.owner()).toBe('none');
   const second = startAgent();
   await second.inForce();
   expect(second.output).toContain('rules in force: those in the kernel were right');

@@ -49,7 +49,7 @@ const lacked = lackedBy(NO_ACK_AT_END, NO_OWNERS, NO_LAST, NO_CONNECTION_FILTER)
 test(`Linux ${release()} is found to lack what its version lacks, and nothing else`, async () => {
   const kernel = await netns.run(() => openNftKernel());
   expect(kernel.missingFeatures).toEqual(lackedBy(NO_ACK_AT_END, NO_OWNERS, NO_LAST));
-  expect(await kernel.owner()).toBe(isOlder(NO_OWNERS.since) ? 'everybody' : 'nobody');
+  expect(await kernel.owner()).toBe(isOlder(NO_OWNERS.since) ? 'shared' : 'none');
   kernel.close();
   const conntrack = netns.run(() => openConntrack());
   expect(conntrack.missingFeatures).toEqual(lackedBy(NO_CONNECTION_FILTER));

@@ -80,7 +80,7 @@ test('an address whose route somebody took is not given out, comes back, and is 
   await expect(opened.network.check({ sandbox: 'web', interface: 'eth0' })).rejects.toThrow('only half');
   await opened.network.collect();
   expect(warned).toEqual([
-    `mended ${web.device} of shop/web: somebody took its route to ${web.addresses.join(' and ')}`,
+    `mended ${web.device} of shop/web: its route to ${web.addresses.join(' and ')} was gone`,
   ]);
   for (const address of web.addresses)
     expect(ip(familyOf(address) === 'ip' ? '-4' : '-6', 'route', 'show', address)).toContain(web.device);

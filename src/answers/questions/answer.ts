@@ -131,7 +131,7 @@ function withDoubt(each: JudgedFlow, unheard: string | undefined, { undecided }:
   if (undecided !== undefined)
     return {
       ...each,
-      undecided: `${undecided} (were it nobody's, policy would ${each.verdict.verdict} it)`,
+      undecided: `${undecided} (if the address is no pod's, policy would ${each.verdict.verdict} it)`,
     };
   return unheard === undefined ? each : { ...each, undecided: unheard };
 }

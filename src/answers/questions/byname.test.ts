@@ -107,11 +107,11 @@ describe('with what an agent knows', () => {
     const known = knowing(record({}), record({ address: 'fd00:98::1' as Address, toldMs: NOW - 130_000 }));
     expect(ask('a.cloud.example@6:443', known).notes).toEqual([
       'allowed now, for fd00:98::1 for 1 min 48 s more',
-      'a.cloud.example is 192.0.2.1 to shop/web: 10.1.0.53 told it 12 s ago, and it holds for 1 min 48 s more',
-      'a.cloud.example is fd00:98::1 to shop/web: 10.1.0.53 told it 2 min 10 s ago, and it holds for 1 min 48 s more',
+      'a.cloud.example is 192.0.2.1 to shop/web: 10.1.0.53 answered so 12 s ago, and it holds for 1 min 48 s more',
+      'a.cloud.example is fd00:98::1 to shop/web: 10.1.0.53 answered so 2 min 10 s ago, and it holds for 1 min 48 s more',
     ]);
     expect(ask('b.cloud.example@6:443', known).notes[1]).toBe(
-      'shop/web was told no address of b.cloud.example that holds now',
+      'shop/web has received no DNS answer for b.cloud.example that holds now',
     );
   });
 
@@ -136,7 +136,7 @@ describe('with what an agent knows', () => {
       verdict: 'allow',
       rule: 'egress[0]',
       notes: [
-        '192.0.2.1 is a.cloud.example to shop/web: 10.1.0.53 told it 12 s ago, and it holds for 1 min 48 s more',
+        '192.0.2.1 is a.cloud.example to shop/web: 10.1.0.53 answered so 12 s ago, and it holds for 1 min 48 s more',
       ],
     });
   });
@@ -164,13 +164,13 @@ describe('with what an agent knows', () => {
     });
     expect(ask('192.0.2.1:443', knowing(record({ pod: 'shop/db' })))).toMatchObject({
       verdict: 'deny',
-      notes: ['192.0.2.1 is a.cloud.example to shop/db; shop/web was not told so'],
+      notes: ['192.0.2.1 is a.cloud.example to shop/db; shop/web has received no such answer'],
     });
     const { from: _, ...unknown } = record({ name: '', oneOf: ['logs.example.org', '*.cloud.example'] });
     expect(ask('192.0.2.1:443', knowing(unknown))).toMatchObject({
       verdict: 'allow',
       notes: [
-        '192.0.2.1 is one of logs.example.org, *.cloud.example to shop/web: it was told before the agent started, and it holds for 1 min 48 s more',
+        '192.0.2.1 is one of logs.example.org, *.cloud.example to shop/web: the answer came before the agent started, and it holds for 1 min 48 s more',
       ],
     });
   });
@@ -200,7 +200,7 @@ describe('with what the agent of another node knows', () => {
     const known = knowing(record({ pod: 'shop/db' }));
     return { ...known, known: { ...known.known, node: 'n2' } };
   };
-  const only = 'only the agent of n1 knows what shop/web was told';
+  const only = 'only the agent of n1 knows which DNS answers shop/web received';
 
   test('an address that a rule by name may allow is undecided, and it says who knows', () => {
     const found = answer(other(), { from: 'shop/web', to: '192.0.2.1:443' });

@@ -100,13 +100,13 @@ function resolvedUnder(name: string, pods: readonly PodKey[], known: DnsSnapshot
   const { cache, nowMs } = known;
   return pods.flatMap(pod => {
     const now = [...cache.of(pod)].filter(record => record.name === name && record.untilMs > nowMs);
-    if (now.length === 0) return [`${pod} was told no address of ${name} that holds now`];
+    if (now.length === 0) return [`${pod} has received no DNS answer for ${name} that holds now`];
     const more = now.length - MOST_SHOWN;
     return [
       ...now
         .slice(-MOST_SHOWN)
         .map(record => `${name} is ${record.address} to ${pod}: ${heldText(record, nowMs)}`),
-      ...(more > 0 ? [`and ${more} more addresses that were told before`] : []),
+      ...(more > 0 ? [`and ${more} more addresses from earlier answers`] : []),
     ];
   });
 }
@@ -129,7 +129,7 @@ function namesOf(address: Address, pods: readonly PodKey[], { cache, nowMs }: Dn
     const others = all.find(({ pod: other, untilMs }) => other !== pod && untilMs > nowMs);
     return others === undefined
       ? []
-      : [`${address} is ${nameText(others)} to ${others.pod}; ${pod} was not told so`];
+      : [`${address} is ${nameText(others)} to ${others.pod}; ${pod} has received no such answer`];
   });
 }
 
@@ -137,11 +137,11 @@ function nameText({ name, oneOf }: DnsRecord): string {
   return oneOf === undefined ? name : `one of ${oneOf.slice(0, MOST_SHOWN).join(', ')}`;
 }
 
-/** `10.0.0.53 told it 12 s ago, and it holds for 1 min 48 s more`. */
+/** `10.0.0.53 answered so 12 s ago, and it holds for 1 min 48 s more`. */
 function heldText({ from, toldMs, untilMs, oneOf }: DnsRecord, nowMs: number): string {
   const left = `it holds for ${spanText(untilMs - nowMs)} more`;
-  if (oneOf !== undefined) return `it was told before the agent started, and ${left}`;
-  return `${from ?? 'DNS'} told it ${spanText(nowMs - toldMs)} ago, and ${left}`;
+  if (oneOf !== undefined) return `the answer came before the agent started, and ${left}`;
+  return `${from ?? 'DNS'} answered so ${spanText(nowMs - toldMs)} ago, and ${left}`;
 }
 
 // The addresses of a name that DNS has answered to a pod, and that it may connect to now.

@@ -93,7 +93,7 @@ export function nearMissesOf({ decisive, cluster }: Answer, direction: Direction
   return decisive.toRange === undefined ? misses : misses.filter(({ needs }) => !needs.some(isOfDns));
 }
 
-const isOfDns = (need: string) => need.startsWith('DNS had told ');
+const isOfDns = (need: string) => need.includes(' had received a DNS answer that ');
 
 /** The other verdict for everything that the question means. */
 export function fixOf({ cases, cluster, verdict }: Answer, unknownPods: UnknownPods): Fix | string {

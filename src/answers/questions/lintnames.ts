@@ -62,23 +62,23 @@ function serviceName(policy: Policy, { pattern, field }: Named, inventory: Inven
 const SHARED_WORDS: Record<SharedName, readonly [WarningCode, string, string]> = {
   'any-address': [
     'public-wildcard',
-    'below which everybody gets a name with the address of their choice',
-    'whoever runs in the pod opens any address by asking for its name',
+    'below which anyone gets a name with an address of their choice',
+    'a program in the pod can open any address by looking up its name',
   ],
   customers: [
     'public-wildcard',
     'below which every customer of it gets a name',
-    'the pod reaches whatever anybody puts there; name what is yours',
+    'the pod reaches every host that anyone puts there; name only your own',
   ],
   registry: [
     'public-wildcard',
-    'below which anybody may register a name',
-    'the pod reaches whatever anybody puts there; name what is meant',
+    'below which anyone may register a name',
+    'the pod reaches every host that anyone puts there; name only those that you mean',
   ],
   'shared-address': [
     'shared-address',
     'whose addresses serve many others too',
-    'what is allowed is the address, and so whatever else is behind it',
+    'the address is allowed, and so everything else that it serves',
   ],
 };
 
@@ -108,7 +108,7 @@ function withoutDns(
   if (silent.length === 0) return [];
   const more = silent.length === 1 ? '' : ` and ${silent.length - 1} more`;
   const message = `allows ${first.pattern} to ${silent[0]}${more}, and no rule lets it ask the cluster's DNS (UDP 53)`;
-  return warning('no-dns', policy, first.field, message, 'it is told no address, and no name matches');
+  return warning('no-dns', policy, first.field, message, 'it receives no DNS answer, so no name matches');
 }
 
 /** Pods, and workloads by their templates where they have none, as ends of a question. */

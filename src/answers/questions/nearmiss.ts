@@ -87,7 +87,9 @@ function needsOfPeer(
     case 'network':
       return networkNeeds(peer, peerPod?.key ?? address, peerPod?.addresses ?? [address], familyOf(address));
     case 'domain':
-      return peerPod === undefined ? [`DNS had told ${subject.key} ${address} as ${peer.name}`] : TOO_FAR;
+      return peerPod === undefined
+        ? [`${subject.key} had received a DNS answer that ${peer.name} is ${address}`]
+        : TOO_FAR;
     default:
       return TOO_FAR;
   }

@@ -63,7 +63,7 @@ test.each([
 
 test('a note says as whom he is seen', () => {
   const notes = (to: string) => answer(shop('10.0.0.0/8'), { from: CLIENT, to }).notes.join();
-  expect(notes('203.0.113.11:80')).toContain('else from that node');
+  expect(notes('203.0.113.11:80')).toContain('pods on other nodes see that node');
   expect(notes('203.0.113.12:80')).toContain('externalTrafficPolicy Local');
   expect(notes('node/n2:30012')).toContain('externalTrafficPolicy Local');
 });

@@ -114,7 +114,7 @@ function answered(service: Service, targets: readonly Target[], { port }: Servic
     : `leads to ${reachedText(targets)}`;
   const door = service.headless ? '' : `port ${port} of `;
   if (targets.length > 0) return { targets, notes: [`${door}Service ${service.key} ${how}`] };
-  const undecided = `Service ${service.key} has no endpoint that is ready on port ${port}: nobody answers, whatever policy says`;
+  const undecided = `Service ${service.key} has no endpoint that is ready on port ${port}: connections get no answer, whatever policy says`;
   return { targets, notes: [], undecided };
 }
 
@@ -217,12 +217,12 @@ export function fromOutside({ cluster }: ClusterView, service: Service, found: T
   if (service.keepsSource) return { ...found, notes: [...found.notes, keptNote(service)] };
   const nodes = [...cluster.nodes.values()];
   const targets = found.targets.map(target => ({ ...target, senders: nodes }));
-  const note = `an external address of Service ${service.key}: it is judged as the pod behind it sees it where kube-proxy leads there, from whoever dials where the pod is on the node that he comes to, and else from that node`;
+  const note = `an external address of Service ${service.key}: connections are judged after kube-proxy's translation: a pod on the node that was dialled sees the client, pods on other nodes see that node`;
   return { ...found, targets, notes: [...found.notes, note] };
 }
 
 function keptNote({ key }: Service): string {
-  return `Service ${key} has externalTrafficPolicy Local: who dials from outside reaches its pods on the node that he comes to alone, and they see him`;
+  return `Service ${key} has externalTrafficPolicy Local: a client outside reaches only its pods on the node that it dials, and they see the client's address`;
 }
 
 /** Where one of these addresses is a node's, and the port one that a Service took on every node. */
@@ -247,7 +247,7 @@ export function nodePortTargets(
     });
     const { notes, ...rest } = answered(service, targets, taken);
     if (keepsSource) return { ...rest, notes: [...notes, keptNote(service)] };
-    const note = `port ${port} of nodes is Service ${service.key}: it is judged as the pod behind it sees it where kube-proxy leads there, from whoever dials where the pod is on that node, and else from the node`;
+    const note = `port ${port} of nodes is Service ${service.key}: connections are judged after kube-proxy's translation: a pod on that node sees the client, pods on other nodes see the node`;
     return { ...rest, notes: [...notes, note] };
   }
   return undefined;

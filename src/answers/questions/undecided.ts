@@ -130,7 +130,7 @@ export function undecidedDenial(
 }
 
 function onlyAgentOf({ node, key }: Pod): string {
-  return `only the agent of ${node} knows what ${key} was told`;
+  return `only the agent of ${node} knows which DNS answers ${key} received`;
 }
 
 function hasNames({ policies }: Cluster): boolean {

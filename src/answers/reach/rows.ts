@@ -69,7 +69,7 @@ const PREFIXES = { node: 'node/', network: '', domain: 'domain ' } as const;
 export function legendOf({ ends }: MatrixView): string {
   const always = 'Whatever is not listed is denied. A pod always reaches itself, and a node its own pods.';
   const names =
-    'A domain stands for addresses that a pod was told under such a name, and is listed for pods with a rule by it: to others they are addresses of their networks.';
+    'A domain means the addresses that DNS answers gave a pod for such a name. It is listed for pods with a rule by it: for others they are addresses of their networks.';
   return ends.some(({ kind }) => kind === 'domain') ? `${always} ${names}` : always;
 }
 

@@ -24,7 +24,7 @@ export function ipvs({ virtualServices }: Host): Check {
 export function flowtables({ flowtables }: Host): Check {
   const name = 'flowtables';
   if ('unreadable' in flowtables) return finding.unknown(name, flowtables.unreadable);
-  if (flowtables.value.length === 0) return finding.ok(name, 'nobody offloads connections');
+  if (flowtables.value.length === 0) return finding.ok(name, 'connections are not offloaded');
   return finding.warn(
     name,
     `${flowtables.value.join(', ')} may offload connections: one that is open passes no rule any more, so that a policy that comes to deny it cuts it late or never`,
@@ -96,10 +96,10 @@ export function podSources(
 }
 
 function unknownText(bridge: string, ports: readonly string[], unknownPods: UnknownPods): string {
-  const what = `nobody knows which pod is behind ${firstOf(ports, MOST_LISTED)} of ${bridge}`;
+  const what = `it is not known which pod is behind ${firstOf(ports, MOST_LISTED)} of ${bridge}`;
   return unknownPods === 'deny'
-    ? `${what}: nothing passes that comes by them`
-    : `${what}: whoever is there can send as a pod of the bridge`;
+    ? `${what}: packets that come by them are denied`
+    : `${what}: what is behind them can send as a pod of the bridge`;
 }
 
 const FIND =
@@ -115,7 +115,7 @@ const POD_LINKS = new Set(['veth', 'netkit', 'tun', 'bridge']);
 /** Pods that are linked beside the node's network, by macvlan and its like, send past every hook. */
 export function podLinks({ podRoutes }: Pick<Ours, 'podRoutes'>): Check {
   const name = 'pod-links';
-  if (podRoutes === undefined) return finding.unknown(name, 'nobody has looked yet');
+  if (podRoutes === undefined) return finding.unknown(name, 'not read yet');
   if ('unreadable' in podRoutes) return finding.unknown(name, podRoutes.unreadable);
   const ways = podRoutes.value;
   if (ways.length === 0) return finding.ok(name, 'no way leads to a pod of this node yet');

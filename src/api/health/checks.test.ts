@@ -512,9 +512,9 @@ test('the checks of starting pods say which and why', () => {
 test('the check of who sends says which ports nobody knows, and what becomes of what comes by them', () => {
   const reason = (starts: PodStarts) =>
     podSources(host({ bridges: value([cni0]) }), WITH_UNKNOWN_PORT, starts).reason;
-  const who = 'nobody knows which pod is behind veth7, veth9 of bridge cni0';
-  expect(reason(NO_GATE)).toBe(`${who}: whoever is there can send as a pod of the bridge`);
-  expect(reason(GATED)).toBe(`${who}: nothing passes that comes by them`);
+  const who = 'it is not known which pod is behind veth7, veth9 of bridge cni0';
+  expect(reason(NO_GATE)).toBe(`${who}: what is behind them can send as a pod of the bridge`);
+  expect(reason(GATED)).toBe(`${who}: packets that come by them are denied`);
 });
 
 test.each(CASES)('%s', (_, check, state) => {

@@ -62,7 +62,7 @@ function cannotHear({ resolvers }: DnsFacts): Wrong | undefined {
 
 function doesNotHear({ error, counts, silentMs = 0 }: DnsFacts): Wrong | undefined {
   if (error !== undefined)
-    return [`answers are not heard (${error}): ${NOTHING} that is not known already`, remedyOf(error)];
+    return [`DNS answers are not read (${error}): ${NOTHING} that is not known already`, remedyOf(error)];
   if (counts === undefined || !counts.isQueueing)
     return [`answers do not wait, and are not learnt: ${NOTHING} new`, "see the agent's log"];
   if (silentMs > SILENT_MS)
@@ -76,7 +76,7 @@ function doesNotHear({ error, counts, silentMs = 0 }: DnsFacts): Wrong | undefin
 /** It works; what went beside it is said. */
 function heard({ pods, resolvers, most }: DnsFacts, counts: NonNullable<DnsFacts['counts']>): Check {
   const { seen, learnt, addresses, overBudget, untaken, evicted, overruns } = counts;
-  const text = `${pods} ${pods === 1 ? 'pod has' : 'pods have'} rules by name; of answers by ${resolvers.join(', ')} ${seen} were heard and ${learnt} learnt; ${addresses} addresses are allowed`;
+  const text = `${pods} ${pods === 1 ? 'pod has' : 'pods have'} rules by name; of the answers of ${resolvers.join(', ')}, ${seen} were read and ${learnt} learnt; ${addresses} addresses are allowed`;
   const beside = [
     [untaken, 'were not taken by the kernel'],
     [evicted, 'went because there were too many'],
@@ -87,8 +87,8 @@ function heard({ pods, resolvers, most }: DnsFacts, counts: NonNullable<DnsFacts
   if (most === 0 || addresses < most) return finding.ok(NAME, text + what.join(''));
   return finding.warn(
     NAME,
-    `${text}, which is the limit: who was told longest ago goes for each that comes, of the pod with most${what.join('')}`,
-    'narrow the wildcards of domainNames: sluice inspect shows which pod was told so many',
+    `${text}, which is the limit: each new address replaces the oldest one of the pod that has most${what.join('')}`,
+    'narrow the wildcards of domainNames: sluice inspect shows which pod has so many',
   );
 }
 

@@ -43,10 +43,10 @@ export function addNames(registry: Registry, totals: () => DnsTotals): void {
     () => of(({ overBudget }) => overBudget),
   );
   counter('untaken', 'Elements that the kernel did not take.', () => of(({ untaken }) => untaken));
-  counter('overruns', 'Times answers went on because nobody read them in time.', () =>
+  counter('overruns', 'Times answers were passed on unread because the agent was too slow.', () =>
     of(({ overruns }) => overruns),
   );
-  counter('restarts', 'Threads that ended while they heard answers.', () => totals().restarts);
+  counter('restarts', 'Threads that ended while they read answers.', () => totals().restarts);
   addGauge(registry, 'addresses', 'Addresses that are allowed by name.', () =>
     of(({ addresses }) => addresses),
   );
@@ -57,7 +57,7 @@ export function addNames(registry: Registry, totals: () => DnsTotals): void {
 function addAnswers(registry: Registry, totals: () => DnsTotals): void {
   new Counter({
     name: 'sluice_names_answers_total',
-    help: 'Answers of DNS that were heard: learnt, of no use to a rule (passed), or not to be read.',
+    help: 'DNS answers that were read: learnt, of no use to a rule (passed), or not understood (unread).',
     labelNames: ['outcome'],
     registers: [registry],
     collect() {

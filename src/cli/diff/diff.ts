@@ -74,7 +74,7 @@ const AGENT = '@agent';
 function refuseEmpty(scope: Scope, { old, now, namespaces }: Sides, recording: Recording | undefined): void {
   if (recording === undefined && isEmpty(old) && isEmpty(now))
     throw new CommandError(
-      'neither side has a pod or a workload, so nobody can say what changes: name what both have with --with PATH',
+      'neither side has a pod or a workload, so changes cannot be determined: name what both have with --with PATH',
     );
   if (namespaces === undefined) return;
   refuseUnknownNamespace(scope, [...namespaces, ...(recording?.namespaces.keys() ?? [])], 'on either side');

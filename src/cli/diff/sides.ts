@@ -48,7 +48,7 @@ async function readSide(name: string, options: SideOptions): Promise<State> {
   const state = await readState(sourceOf(name, options), { workloads: true });
   if (state.hidesPolicies)
     throw new CommandError(
-      `${name}: not all policies can be read, so nobody can say what changes${problemsText(state)}`,
+      `${name}: not all policies can be read, so changes cannot be determined${problemsText(state)}`,
     );
   return state;
 }

@@ -112,7 +112,7 @@ async function runIn(
   const soundHeard = () => {
     silence.refresh();
   };
-  const broken = () => ended.resolve('it says what nobody can read');
+  const broken = () => ended.resolve('its output cannot be read');
   const stdout = linesTo(line => {
     soundHeard();
     heard.line(line);

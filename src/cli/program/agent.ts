@@ -69,14 +69,14 @@ function addScrape(command: Command): void {
   command
     .option('--scrape-address <host:port>', 'where a Prometheus elsewhere may read /metrics, over TLS')
     .option('--scrape-tls-dir <dir>', 'tls.crt and tls.key of that address, as a mounted Secret has them')
-    .option('--scrape-token-file <file>', 'the bearer token that whoever reads them must have');
+    .option('--scrape-token-file <file>', 'the bearer token that clients must send to read them');
 }
 
 function addPodNetwork(command: Command): void {
   command.addOption(
     new Option(
       '--pod-network <how>',
-      'attach: attach pods ourselves, as a runtime asks by KNI or sluice-cni; chained: hear by sluice-cni of the pods that another plugin attaches',
+      'attach: attach pods ourselves, as a runtime asks by KNI or sluice-cni; chained: learn by sluice-cni of the pods that another plugin attaches',
     )
       .choices(['attach', 'chained', 'none'])
       .default('none'),

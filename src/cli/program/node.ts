@@ -143,7 +143,7 @@ function addUninstall(sluice: Command, actions: NodeActions): void {
     .addOption(
       new Option(
         '--after-agent <seconds>',
-        "wait for the end of this node's agent, which was told to end, as long as it may take",
+        "wait until this node's agent, which is being stopped, has ended, for as long as it may take",
       )
         .argParser(seconds)
         .conflicts('allNodes'),

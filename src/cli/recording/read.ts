@@ -49,11 +49,11 @@ export function recordingLacks({ missedOn = [], lost, leftOut, isCut }: Recordin
   const more = most.length > MOST_NAMED ? ` and of ${most.length - MOST_NAMED} more namespaces` : '';
   const total = most.reduce((sum, [, count]) => sum + count, 0);
   return [
-    ...(isCut ? ['the recording is cut off: nobody knows what came behind'] : []),
+    ...(isCut ? ['the recording is cut off: what came after that is not known'] : []),
     ...(missedOn.length > 0
       ? [`a part is missing of what ${nodesText(missedOn)} saw: the agent was away for a while`]
       : []),
-    ...(lost > 0 ? [`${plural(lost, 'connection')} lost: they came faster than anybody read them`] : []),
+    ...(lost > 0 ? [`${plural(lost, 'connection')} lost: they came faster than they were read`] : []),
     ...(total > 0
       ? [`${plural(total, 'connection')} left out, for which there was no room: ${shown.join(', ')}${more}`]
       : []),

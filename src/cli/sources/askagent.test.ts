@@ -15,7 +15,7 @@ const refused = (socket: string, code: string) =>
 
 test.each([
   [at('gone.sock'), `no agent at ${at('gone.sock')}: there is no such socket`],
-  [at('file'), `no agent at ${at('file')}: nobody listens there`],
+  [at('file'), `no agent at ${at('file')}: no process listens there`],
 ])('nobody is told to name a socket who has named %s', async (socket, message) => {
   await expect(askAgent(socket, agent => agent.status())).rejects.toMatchObject({ message });
 });

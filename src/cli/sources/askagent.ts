@@ -28,7 +28,7 @@ function whyNot(socket: string, message: string): string {
   const elsewhere = isNamed ? '' : '; pass --socket if it is elsewhere';
   if (refusal === 'EACCES') return `only root may ask the agent (${socket})${elsewhere}`;
   if (!isNamed) return `no agent on this node (${socket})${elsewhere}`;
-  return `no agent at ${socket}: ${refusal === 'ECONNREFUSED' ? 'nobody listens there' : 'there is no such socket'}`;
+  return `no agent at ${socket}: ${refusal === 'ECONNREFUSED' ? 'no process listens there' : 'there is no such socket'}`;
 }
 
 // Whom a command asks that no manifest can answer: the agent of this node, or the cluster of a kubeconfig.

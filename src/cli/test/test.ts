@@ -53,7 +53,7 @@ async function runFile(test: TestFile, options: TestOptions): Promise<TestResult
 
 /** Drops the verdicts: a policy that could not be read might decide otherwise. */
 function withoutVerdicts(result: TestResult): TestResult {
-  const failure = 'not all policies could be read, so nobody can say';
+  const failure = 'not all policies could be read, so there is no verdict';
   return { ...result, cases: result.cases.map(each => ({ ...each, failure, isError: true })) };
 }
 

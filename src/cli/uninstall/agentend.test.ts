@@ -7,7 +7,7 @@ async function waited(agent: { readonly markMs?: number; readonly leavesMs?: num
   const { markMs = Infinity, leavesMs = 0 } = agent;
   let nowMs = 0;
   await agentHasEnded(16_000, {
-    owner: async (): Promise<Owner> => (nowMs < leavesMs ? 'another' : 'nobody'),
+    owner: async (): Promise<Owner> => (nowMs < leavesMs ? 'another' : 'none'),
     isMarked: async () => nowMs >= markMs,
     sleep: async ms => {
       nowMs += ms;

@@ -51,6 +51,9 @@ function removalLines({ cleaned, missing }: Removal, { namespace }: UninstallOpt
       `not clean yet: ${missing.join(', ')}`,
       `DaemonSet sluice-cleaner stays in namespace ${namespace} and cleans them when they return; run this again to finish`,
     );
-  else lines.push(`the ServiceAccount, ClusterRole and namespace ${namespace} are left to whoever made them`);
+  else
+    lines.push(
+      `the ServiceAccount, ClusterRole and namespace ${namespace} are not removed: what installed them removes them`,
+    );
   return lines;
 }

@@ -68,7 +68,7 @@ export class Collector {
       const { owner, addresses = [] } = admitted.of(device) ?? {};
       const missing = addresses.filter(address => !attachment.addresses.includes(address));
       if (owner === undefined || missing.length === 0 || busy().has(device)) continue;
-      const lost = `somebody took its route to ${missing.join(' and ')}`;
+      const lost = `its route to ${missing.join(' and ')} was gone`;
       await repair(attachment, owner, addresses).then(
         () => log.warn({ device, missing }, `mended ${device} of ${owner.pod}: ${lost}`),
         (error: Error) => log.warn({}, `${device} of ${owner.pod} is not mended: ${error.message}`),
@@ -93,7 +93,7 @@ export class Collector {
     for (const { hostPort, protocol, owner } of dead)
       this.#options.log.info(
         {},
-        `collected host port ${hostPort}/${protocol} of ${owner}: nobody has its address`,
+        `collected host port ${hostPort}/${protocol} of ${owner}: no pod has its address`,
       );
   }
 }

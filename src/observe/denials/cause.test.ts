@@ -98,7 +98,7 @@ function unreachable(from: string, other: Partial<DeniedPacket> = {}): DeniedPac
   return { head, hook: 'forward', iif: POD_LINK, ...other };
 }
 
-const EVERYBODY = { kind: 'link', reason: expect.stringContaining('to everybody') };
+const EVERYBODY = { kind: 'link', reason: expect.stringContaining('to a multicast or broadcast address') };
 
 function piece(iif: number): DeniedPacket {
   const head = { from: at('fd00:7::1'), to: at('fd00:8::1'), protocol: 'UDP', fragment: 'later' } as const;
@@ -119,7 +119,7 @@ test.each([
   [
     'what has more headers than anybody read',
     { ...denied(VISITOR!, DB!), head: { from: at(VISITOR!), to: at(DB!), protocol: 60, cut: true } },
-    { kind: 'unexplained', reason: expect.stringContaining('nobody knows its protocol and port') },
+    { kind: 'unexplained', reason: expect.stringContaining('its protocol and port are not known') },
   ],
   ['egress before ingress', denied(CAT!, DB!), { kind: 'policy', direction: 'egress' }],
   [

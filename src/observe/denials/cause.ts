@@ -55,8 +55,7 @@ const UNEXPLAINED: Cause = {
 /** The rules know what is behind the headers; policy asked without that could name another than they did. */
 function cutCause({ head }: DeniedPacket): Cause | undefined {
   if (!head.cut) return undefined;
-  const reason =
-    'its headers are longer than what is handed over, so that nobody knows its protocol and port';
+  const reason = 'its headers are longer than what is handed over, so its protocol and port are not known';
   return { kind: 'unexplained', reason };
 }
 
@@ -141,7 +140,7 @@ function linkCause({ head: { from, to }, hook }: DeniedPacket): Cause | undefine
   return undefined;
 }
 
-const TO_EVERYBODY = 'from a pod to everybody: policy could not judge who is meant';
+const TO_EVERYBODY = 'from a pod to a multicast or broadcast address: policy could not judge who is meant';
 
 /** N71, of the networks of this node's pods and bridges. */
 function broadcastCause({ head: { to }, hook, iif }: DeniedPacket, view: ModelView): Cause | undefined {
@@ -159,7 +158,7 @@ function isFromElsewhere(iif: number | undefined, { cluster, node }: ModelView):
 function pieceCause({ head, hook, iif }: DeniedPacket, view: ModelView): Cause | undefined {
   if (head.fragment === undefined || familyOf(head.from) === 'ip') return undefined;
   if ((hook !== 'forward' && hook !== 'input') || isFromElsewhere(iif, view)) return undefined;
-  return link('a piece of a packet that nobody put together: policy could not judge what it carries');
+  return link('a fragment of a packet that was not reassembled: policy could not judge what it carries');
 }
 
 function isError({ icmp, from }: PacketHead): boolean {

@@ -38,7 +38,7 @@ const RIGHTS: readonly (readonly [group: string, plural: string, hides: boolean,
   ['', 'replicationcontrollers', false, 'cannot be asked about by name'],
   ['batch', 'jobs', false, 'cannot be asked about by name'],
   ['batch', 'cronjobs', false, 'cannot be asked about by name'],
-  ['', 'services', false, 'an address may be that of a Service, which nobody could follow'],
+  ['', 'services', false, 'an address may be that of a Service, which could not be looked up'],
   ['discovery.k8s.io', 'endpointslices', false, "a Service's endpoints are taken from its selector"],
 ];
 

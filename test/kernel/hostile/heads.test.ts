@@ -109,6 +109,6 @@ const EXPECTED = {
 
 /** Of what nobody can explain the reason is that its headers are too long; all else is of the policy, or of the link. */
 function textOf({ from, cause: { kind, policy, reason } }: Denial): string {
-  if (kind === 'unexplained' && !reason.includes('nobody knows its protocol and port')) return reason;
+  if (kind === 'unexplained' && !reason.includes('its protocol and port are not known')) return reason;
   return `${from.pod} ${kind} ${policy ?? ''}`;
 }

@@ -24,7 +24,7 @@ function asked(...words: string[]) {
 
 const byAgent = () => ['--socket', join(ground.folder, 'sluice.sock')];
 const byManifests = () => ['--manifests', join(ground.folder, 'm'), '--node', 'n1'];
-const HELD = / to shop\/web: 10\.1\.0\.53 told it \d+ s ago, and it holds for /;
+const HELD = / to shop\/web: 10\.1\.0\.53 answered so \d+ s ago, and it holds for /;
 const line = (text: string) => text.replaceAll(/\s+/g, ' ');
 
 test('explain of a name says who told it, and of an address under which name it is allowed', () => {
@@ -42,7 +42,7 @@ test('explain of a name says who told it, and of an address under which name it 
   expect(line(address.text)).toContain('policy would allow it'); // Of all Services the agent knows none.
   const other = asked('explain', 'shop/web', '10.98.0.8:80', ...byAgent());
   expect(other.status).not.toBe(0);
-  expect(other.text).toContain('DNS had told shop/web 10.98.0.8 as *.t.example');
+  expect(other.text).toContain('shop/web had received a DNS answer that *.t.example is 10.98.0.8');
 });
 
 test('trace agrees with policy about an address that a name allows, and takes the name', () => {
@@ -58,7 +58,7 @@ test('trace agrees with policy about an address that a name allows, and takes th
     text: expect.stringContaining('n7.t.example is 10.98.0.7 to shop/web'),
   });
   expect(asked('trace', 'shop/web', 'n9.t.example:80', ...byAgent()).text).toContain(
-    'shop/web was told no address of n9.t.example that holds now',
+    'shop/web has received no DNS answer for n9.t.example that holds now',
   );
   expect(asked('trace', 'shop/web', 'n7.t.example:80', ...byManifests()).text).toContain(
     'rules know addresses',
@@ -77,7 +77,7 @@ test('inspect shows what each pod was told, and finds no difference', () => {
 test('status says what was heard, and a dump answers later', () => {
   const { text } = asked('status', ...byAgent());
   expect(text).toMatch(
-    /ok +names +\d pods have rules by name; of answers by \S+, 10\.96\.0\.10, fd00:96::10 \d+ were heard/,
+    /ok +names +\d pods have rules by name; of the answers of \S+, 10\.96\.0\.10, fd00:96::10, \d+ were read/,
   );
   const dump = asked('inspect', 'dump', ...byAgent());
   ground.write('../dump.json', dump.text);

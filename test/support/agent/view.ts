@@ -25,7 +25,7 @@ export function testView({
   const node = nodeView(agent, {
     identity,
     readHost,
-    readPodRoutes: readPodRoutes ?? (async () => ({ unreadable: 'nobody has looked yet' })),
+    readPodRoutes: readPodRoutes ?? (async () => ({ unreadable: 'not read yet' })),
     openConntrack: openConntrack ?? (() => ({ read: async () => undefined, close: () => undefined })),
     memoryLimits: memoryLimits ?? (() => ({ heapLimit: 384 * 2 ** 20 })),
   });

@@ -47,7 +47,7 @@ export class VirtualTime implements Timing {
       if (woken > MOST_WOKEN) throw new Error(`no rest in ${MOST_WOKEN} turns`);
       await turn();
       for (let turns = 0; this.#sleepers.size === 0 && !isOver(); turns++) {
-        if (turns > MOST_WOKEN) throw new Error(`nobody waits for anything after ${MOST_WOKEN} turns`);
+        if (turns > MOST_WOKEN) throw new Error(`no timer is set any more after ${MOST_WOKEN} turns`);
         await turn();
       }
       const next = [...this.#sleepers].sort((a, b) => a.atMs - b.atMs)[0];

@@ -37,7 +37,7 @@ function checkRule({ exprs, comment }: NftRule): void {
   checkComment(comment);
   for (const expr of exprs)
     if (expr.kind === 'unknown')
-      throw new Refusal('EINVAL', `expression "${expr.name}" was read back from somebody else's rule`);
+      throw new Refusal('EINVAL', `expression "${expr.name}" was read back from a foreign rule`);
 }
 
 function checkElement(set: SetSpec, key: ElementKey, { data, comment }: ElementValue): void {

@@ -71,8 +71,8 @@ export class FakeKernel implements Kernel {
   async owner(): Promise<Owner> {
     this.#refuseIfClosed();
     const { owner, owners, tables } = this.#state;
-    if (!owners) return 'everybody';
-    if (owner === undefined || tables.size < FAMILIES.length) return 'nobody';
+    if (!owners) return 'shared';
+    if (owner === undefined || tables.size < FAMILIES.length) return 'none';
     return owner === this ? 'us' : 'another';
   }
 
@@ -213,7 +213,7 @@ function tryTo<T>(op: Op | undefined, ops: readonly Op[], work: () => T): T {
 }
 
 function stale(ops: readonly Op[]): KernelError {
-  const message = `ERESTART: a batch of ${ops.length} changes: somebody else changed the rules meanwhile`;
+  const message = `ERESTART: a batch of ${ops.length} changes: another process changed the rules meanwhile`;
   return new KernelError('ERESTART', message);
 }
 

@@ -100,7 +100,7 @@ describe('decodeNetworkPolicy() of bad input says what and where, and never open
     [
       'N18: a network beside a selector',
       from({ ipBlock: { cidr: '10.0.0.0/8' }, podSelector: {} }),
-      `from[0].ipBlock stands beside a selector, and a peer is one or the other; ${PEER}`,
+      `from[0].ipBlock is set beside a selector, and a peer is one or the other; ${PEER}`,
       'in[:*]',
     ],
     [

@@ -171,7 +171,7 @@ function readPeer(peer: Field, namespace: string): Peer {
   const [pods, namespaces] = [peer.get('podSelector'), peer.get('namespaceSelector')];
   const block = peer.get('ipBlock');
   if (block.isPresent && (pods.isPresent || namespaces.isPresent))
-    block.error('stands beside a selector, and a peer is one or the other'); // N18
+    block.error('is set beside a selector, and a peer is one or the other'); // N18
   if (block.isPresent) return readIpBlock(block);
   if (isClean && !pods.isPresent && !namespaces.isPresent) peer.error('names no peer'); // N17
   return { kind: 'pods', selector: readPeerSelector(pods, namespaces, namespace) };

@@ -77,7 +77,7 @@ test.each([
   ['replicationcontrollers', false, /cannot be asked about by name/],
   ['jobs', false, /cannot be asked about by name/],
   ['cronjobs', false, /cannot be asked about by name/],
-  ['services', false, /an address may be that of a Service, which nobody could follow$/],
+  ['services', false, /an address may be that of a Service, which could not be looked up$/],
   ['endpointslices', false, /a Service's endpoints are taken from its selector$/],
 ])(
   'listOnce() without the right to list %s reads all else, and says what it lacks',

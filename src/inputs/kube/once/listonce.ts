@@ -271,14 +271,14 @@ function lackOf(resource: Resource, only: readonly string[], reason: string): La
   return { resource: pluralOf(resource), only, reason, effect, hidesPolicies };
 }
 
-const HIDDEN_POLICY = 'a policy that nobody could look at may decide otherwise: what follows is no verdict';
+const HIDDEN_POLICY = 'a policy that could not be read may decide otherwise: what follows is no verdict';
 
 const EFFECTS: Readonly<Record<string, string>> = {
   Pod: 'the others are not known: their addresses are judged as those of no pod',
   Namespace:
     'their labels are not known: a rule that selects namespaces by label allows nothing, and may deny',
-  Node: 'they are not known: their addresses are judged as those of anybody outside, and rules about nodes match nothing',
-  Service: 'an address may be that of a Service, which nobody could follow',
+  Node: 'they are not known: their addresses are judged like any outside the cluster, and rules about nodes match nothing',
+  Service: 'an address may be that of a Service, which could not be looked up',
   EndpointSlice: "a Service's endpoints are taken from its selector",
 };
 

@@ -141,7 +141,10 @@ export class Committer {
   #unchanged(expected: Generation | undefined): Generation {
     const generation = this.#writers.look();
     if (expected === undefined || expected === generation) return generation;
-    throw new KernelError('ERESTART', 'ERESTART: an empty batch: somebody else changed the rules meanwhile');
+    throw new KernelError(
+      'ERESTART',
+      'ERESTART: an empty batch: another process changed the rules meanwhile',
+    );
   }
 
   #made(generation: Generation): Generation {

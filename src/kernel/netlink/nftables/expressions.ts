@@ -156,7 +156,7 @@ function writeData(to: AttributeWriter, expr: Expr): void {
       break;
     case 'unknown':
       throw new TypeError(
-        `expression "${expr.name}" was read back from somebody else's rule: it cannot be written`,
+        `expression "${expr.name}" was read back from a foreign rule: it cannot be written`,
       );
     default:
       assertNever(expr);

@@ -160,16 +160,16 @@ function readOwner(
   tableFlags: number,
   existing: readonly { readonly family: TableFamily }[],
 ): Owner {
-  if (tableFlags !== OWNED) return 'everybody';
+  if (tableFlags !== OWNED) return 'shared';
   // Policy needs the two of IP; the one of bridges is there where pods are on bridges.
   const families = new Set([...FAMILIES, ...existing.map(({ family }) => family)]);
   const owners = Array.from(families, family => ownerOf(getTable(exchange, family)));
   if (owners.includes('another')) return 'another';
-  return owners.includes('nobody') ? 'nobody' : 'us';
+  return owners.includes('none') ? 'none' : 'us';
 }
 
-function ownerOf(table: Message | undefined): 'us' | 'another' | 'nobody' {
+function ownerOf(table: Message | undefined): 'us' | 'another' | 'none' {
   const owner = table && readAttributes(table.attributes).get(TABLE.OWNER);
-  if (table === undefined || owner === undefined) return 'nobody';
+  if (table === undefined || owner === undefined) return 'none';
   return readU32(owner) === table.port ? 'us' : 'another';
 }

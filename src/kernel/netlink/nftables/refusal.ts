@@ -62,7 +62,7 @@ function reason(code: string, op: Op | undefined): string {
     case 'EPERM':
       return 'another process owns the table';
     case 'ERESTART':
-      return 'somebody else changed the rules meanwhile';
+      return 'another process changed the rules meanwhile';
     case 'ELOOP':
       return 'chains jump in a circle';
     case 'EMLINK':
