@@ -10,7 +10,7 @@
 import { nextTurn } from '../lib/async/eventloopyield.ts';
 import { realTiming, type Timing } from '../lib/async/timing.ts';
 import type { Cluster, ClusterEvent, Pod, PodKey } from '../model/cluster.ts';
-import { isQuarantined, isWaiting } from '../model/policystatus.ts';
+import type { LastingStatus } from '../model/policystatus.ts';
 import { type Kernel, KernelError } from '../nft/kernel.ts';
 import type { Op } from '../nft/plan/op.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
@@ -64,7 +64,8 @@ export class Agent {
   #engineUnproven = false;
   /** Another process changed our tables since the last commit. */
   #drifted = false;
-  #quarantineText = '[]';
+  /** As observers have it. */
+  #statuses: readonly LastingStatus[] = [];
 
   constructor({ observers = [], timing = realTiming, ...options }: AgentOptions) {
     this.#options = options;
@@ -149,7 +150,7 @@ export class Agent {
       this.#scheduler.retry(cause, this.#recover(error, cause));
     }
     this.#scheduler.defer(this.#desired.waiting);
-    this.#reportQuarantine();
+    this.#reportStatuses();
   }
 
   async #reconcile(cause: RoundCause, batch: BatchScope): Promise<Committed> {
@@ -177,7 +178,7 @@ export class Agent {
     const flushing = this.#desired.flush(actual, batch);
     // Events applied from here on belong to the next batch.
     this.#scheduler.taken();
-    this.#observer.committing(this.#desired.policies.filter(isWaiting));
+    this.#observer.committing(this.#desired.waitingStatuses);
     return flushing;
   }
 
@@ -240,12 +241,11 @@ export class Agent {
     this.#options.log.error({ retryMs }, `commit failed, the rules in force stay: ${message}`);
   }
 
-  #reportQuarantine(): void {
-    const quarantined = this.#desired.policies.filter(isQuarantined);
-    const text = JSON.stringify(quarantined);
-    if (text === this.#quarantineText) return;
-    this.#quarantineText = text;
-    this.#observer.quarantined(quarantined);
+  #reportStatuses(): void {
+    const { lastingStatuses } = this.#desired;
+    if (lastingStatuses === this.#statuses) return;
+    this.#statuses = lastingStatuses;
+    this.#observer.policyStatuses(lastingStatuses);
   }
 
   #drift(repair: readonly Op[]): void {

@@ -1,16 +1,22 @@
 import { expect, test } from 'vitest';
 import { ClusterState } from '../model/cluster.ts';
+import type { LastingStatus } from '../model/policystatus.ts';
 import type { Op } from '../nft/plan/op.ts';
 import { commitLog } from './commitlog.ts';
 import type { Committed } from './committed.ts';
 
 const SETS: readonly Op[] = [{ op: 'addTable', family: 'ip' }];
 
-/** The log lines of a commit, each with its level first. */
-function lines(committed: Partial<Committed>): string[] {
+/** A log, and what is written to it, level first. */
+function logged() {
   const said: string[] = [];
   const at = (level: string) => (_: object, message: string) => void said.push(`${level} ${message}`);
-  const log = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+  return { said, log: { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') } };
+}
+
+/** The log lines of a commit, each with its level first. */
+function lines(committed: Partial<Committed>): string[] {
+  const { said, log } = logged();
   commitLog(log).committed!({
     cause: 'change',
     names: [],
@@ -41,3 +47,18 @@ test.each<[string, Partial<Committed>, string[]]>([
   ['what a failure left', { ops: SETS, unknownBefore: true }, ['info rules repaired']],
   ['the first round', { cause: 'start' }, ['info rules in force: those in the kernel were right']],
 ])('commitLog() of %s', (_, committed, said) => expect(lines(committed)).toEqual(said));
+
+test('commitLog() has one line for all policies that are not in force as written, whenever they are others', () => {
+  const { said, log } = logged();
+  const { policyStatuses } = commitLog(log);
+  const held = (n: number): LastingStatus => ({ id: `NetworkPolicy a/${n}`, kind: 'held', reason: 'x' });
+  const closed: LastingStatus = { id: 'ClusterNetworkPolicy all', kind: 'closed', reason: 'x' };
+  policyStatuses!([closed, held(1), held(2), held(3), held(4)]);
+  policyStatuses!([held(1), held(2), held(3), held(4), closed]);
+  policyStatuses!([]);
+  policyStatuses!([]);
+  expect(said).toEqual([
+    'info policies that are not in force as written: 4 held (NetworkPolicy a/1, NetworkPolicy a/2, NetworkPolicy a/3 and 1 more), 1 closed (ClusterNetworkPolicy all)',
+    'info no policy is over-budget, held, closed, uncertain or audited any more',
+  ]);
+});

@@ -1,7 +1,13 @@
 /** The agent's rounds in the log: one line for each that changed something, or was the first. */
 import { layoutChange } from '../compiler/layout.ts';
 import type { Cluster, ClusterEvent } from '../model/cluster.ts';
-import { type QuarantinedPolicy, quarantineProblem } from '../model/policystatus.ts';
+import {
+  isQuarantined,
+  type LastingStatus,
+  type QuarantinedPolicy,
+  quarantineProblem,
+  statusCounts,
+} from '../model/policystatus.ts';
 import { problemText } from '../model/problem.ts';
 import type { Op } from '../nft/plan/op.ts';
 import { planText } from '../nft/plan/plantext.ts';
@@ -12,13 +18,16 @@ import type { Observer } from './observer.ts';
 
 const MOST_NAMES_IN_A_LINE = 5;
 
-export function commitLog(log: Log): Pick<Observer, 'committed' | 'drifted' | 'quarantined'> {
+export function commitLog(log: Log): Pick<Observer, 'committed' | 'drifted' | 'policyStatuses'> {
   let inQuarantine: readonly QuarantinedPolicy[] = [];
+  let others = '';
   let inForce: Cluster['policies'] = new Map();
   return {
-    quarantined: policies => {
-      logQuarantine(log, inQuarantine, policies, inForce);
-      inQuarantine = policies;
+    policyStatuses: statuses => {
+      const quarantined = statuses.filter(isQuarantined);
+      logQuarantine(log, inQuarantine, quarantined, inForce);
+      inQuarantine = quarantined;
+      others = logOthers(log, others, statuses);
     },
     committed: committed => {
       inForce = committed.cluster.policies;
@@ -48,6 +57,17 @@ function logQuarantine(
         { policy: id },
         `quarantine: ${id} ${inForce.has(id) ? 'has left it, its rules are in force' : 'is gone'}`,
       );
+}
+
+/** One line for all of them, since a tenant may have thousands; answers what it says. */
+function logOthers(log: Log, before: string, statuses: readonly LastingStatus[]): string {
+  const others = statuses.filter(({ kind }) => kind !== 'quarantined' && kind !== 'suspected');
+  const now = statusCounts(others).join(', ');
+  if (now === '' && before !== '')
+    log.info({}, 'no policy is over-budget, held, closed, uncertain or audited any more');
+  else if (now !== before)
+    log.info({ policies: others.length }, `policies that are not in force as written: ${now}`);
+  return now;
 }
 
 function logCommit(log: Log, { cause, names, ops, tookMs, cluster, unknownBefore }: Committed): void {

@@ -24,7 +24,7 @@ import type { Engine } from './engine.ts';
 import { BatchScope } from './scheduler.ts';
 
 const NODE = 'n1';
-const quarantinedOf = ({ policies }: DesiredState) => policies.filter(isQuarantined);
+const quarantinedOf = ({ lastingStatuses }: DesiredState) => lastingStatuses.filter(isQuarantined);
 const EMPTY: Ruleset = { tables: new Map([['ip', { chains: new Map(), sets: new Map() }]]) };
 
 /** An engine to whose flushes something happens as soon as they have begun. */

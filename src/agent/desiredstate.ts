@@ -11,7 +11,7 @@ import type { Cluster, ClusterEvent, Pod, PodKey } from '../model/cluster.ts';
 import { clusterEvents } from '../model/clusterevents.ts';
 import type { PolicyId } from '../model/policy.ts';
 import type { PolicyChange } from '../model/policychange.ts';
-import type { PolicyStatus } from '../model/policystatus.ts';
+import type { LastingStatus, WaitingPolicy } from '../model/policystatus.ts';
 import { KernelError } from '../nft/kernel.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
 import { Admission } from './admission/admission.ts';
@@ -72,9 +72,14 @@ export class DesiredState {
     return this.#engine.cluster;
   }
 
-  /** Policies that are not in force as they were asked for. */
-  get policies(): readonly PolicyStatus[] {
-    return this.#admission.statuses();
+  /** Policies whose changes wait for their turn, in order. */
+  get waitingStatuses(): readonly WaitingPolicy[] {
+    return this.#admission.waitingStatuses();
+  }
+
+  /** What else has become of policies: the same list until something of it is different. */
+  get lastingStatuses(): readonly LastingStatus[] {
+    return this.#admission.lastingStatuses();
   }
 
   /** Names of what has changed with the last flush. */

@@ -3,7 +3,7 @@
  * throw.
  */
 import type { ClusterEvent } from '../model/cluster.ts';
-import type { QuarantinedPolicy, WaitingPolicy } from '../model/policystatus.ts';
+import type { LastingStatus, WaitingPolicy } from '../model/policystatus.ts';
 import type { Op } from '../nft/plan/op.ts';
 import type { Committed } from './committed.ts';
 
@@ -19,8 +19,8 @@ export interface Observer {
   failed(error: unknown): void;
   /** Another process changed our tables; `repair` puts them right. */
   drifted(repair: readonly Op[]): void;
-  /** All policies in quarantine, whenever there are others than before. */
-  quarantined(policies: readonly QuarantinedPolicy[]): void;
+  /** Of all policies that are not in force as they were written, but for those that wait; whenever that is news. */
+  policyStatuses(statuses: readonly LastingStatus[]): void;
 }
 
 /** One observer that calls all of them, in their order. */
@@ -41,8 +41,8 @@ export function every(observers: readonly Partial<Observer>[]): Observer {
     drifted: repair => {
       for (const observer of observers) observer.drifted?.(repair);
     },
-    quarantined: policies => {
-      for (const observer of observers) observer.quarantined?.(policies);
+    policyStatuses: statuses => {
+      for (const observer of observers) observer.policyStatuses?.(statuses);
     },
   };
 }

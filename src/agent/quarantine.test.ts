@@ -14,7 +14,7 @@ import { Incremental } from '../compiler/live/incremental.ts';
 import type { Limits } from '../compiler/live/limits.ts';
 import { type ClusterEvent, ClusterState } from '../model/cluster.ts';
 import type { Policy, PolicyId } from '../model/policy.ts';
-import type { QuarantinedPolicy } from '../model/policystatus.ts';
+import { isQuarantined, type LastingStatus } from '../model/policystatus.ts';
 import type { PodSelector } from '../model/selector.ts';
 import { type Kernel, KernelError } from '../nft/kernel.ts';
 import { type Op, opText } from '../nft/plan/op.ts';
@@ -74,8 +74,8 @@ class Site {
       log: { debug: line, info: line, warn: line, error: line },
       observers: [
         {
-          quarantined: (list: readonly QuarantinedPolicy[]) => {
-            this.quarantined = list.map(({ id }) => id);
+          policyStatuses: (list: readonly LastingStatus[]) => {
+            this.quarantined = list.filter(isQuarantined).map(({ id }) => id);
           },
         },
       ],

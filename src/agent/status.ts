@@ -11,7 +11,14 @@ import {
   type PodKey,
 } from '../model/cluster.ts';
 import type { PolicyId } from '../model/policy.ts';
-import { type QuarantinedPolicy, quarantineProblem, type WaitingPolicy } from '../model/policystatus.ts';
+import {
+  isQuarantined,
+  type LastingStatus,
+  type PolicyStatus,
+  type QuarantinedPolicy,
+  quarantineProblem,
+  type WaitingPolicy,
+} from '../model/policystatus.ts';
 import type { Problem } from '../model/problem.ts';
 import type { Committed } from './committed.ts';
 import { type Age, Backlog } from './latency.ts';
@@ -53,7 +60,9 @@ export interface AgentStatus extends PodsWaiting, PoliciesWaiting {
   /** The age of the oldest change of a pod that waits. */
   readonly waitingMs: number;
   readonly problems: readonly Problem[];
-  /** Policies that the kernel refuses, or for which there is no room. */
+  /** What has become of each policy that is not in force as it was written; those whose changes wait come first. */
+  readonly policies: readonly PolicyStatus[];
+  /** Those of them that the kernel refuses, or for which there is no room. */
   readonly quarantined: readonly QuarantinedPolicy[];
   /** Sources that cannot be read at present. */
   readonly lostSources: readonly string[];
@@ -137,7 +146,7 @@ export class StatusKeeper implements Observer {
   #waitingPods: Committed['waitingPods'] = new Set();
   #waitingPolicies: readonly WaitingPolicy[] = [];
   #problems: readonly Problem[] = [];
-  #quarantined: readonly QuarantinedPolicy[] = [];
+  #lastingStatuses: readonly LastingStatus[] = [];
   readonly #lost = new Map<string, string>();
   /** How often a source could be read again after it could not. */
   watchRestarts = 0;
@@ -156,6 +165,7 @@ export class StatusKeeper implements Observer {
 
   status(): AgentStatus {
     const { namespaces, nodes, pods, policies, audited } = this.#cluster;
+    const quarantined = this.#lastingStatuses.filter(isQuarantined);
     return {
       node: this.#node,
       startedAtMs: this.#startedAtMs,
@@ -172,8 +182,9 @@ export class StatusKeeper implements Observer {
       waitingMs: this.#backlog.waitingMs(this.#clocks.now()),
       ...waitingPods(this.#waitingPods),
       ...waitingPolicies(this.#waitingPolicies, this.#clocks.now()),
-      problems: [...this.#problems, ...this.#quarantined.map(quarantineProblem)],
-      quarantined: this.#quarantined,
+      problems: [...this.#problems, ...quarantined.map(quarantineProblem)],
+      policies: [...this.#waitingPolicies, ...this.#lastingStatuses],
+      quarantined,
       lostSources: [...this.#lost.keys()],
       objects: {
         namespaces: namespaces.size,
@@ -268,8 +279,8 @@ export class StatusKeeper implements Observer {
     this.#lastDriftAtMs = this.#clocks.date();
   }
 
-  quarantined(policies: readonly QuarantinedPolicy[]): void {
-    this.#quarantined = policies;
+  policyStatuses(statuses: readonly LastingStatus[]): void {
+    this.#lastingStatuses = statuses;
   }
 
   #programmed(key: PodKey, atMs: number): void {

@@ -8,6 +8,7 @@ import { type Cluster, knowsNode } from '../model/cluster.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import type { DnsSnapshot } from '../names/dnscache.ts';
 import { CommandError } from '../terminal/commanderror.ts';
+import { type PolicyStatuses, statusesOf } from './policylines.ts';
 import { addInterfaces, clusterInForce, knownOf, unknownPodsOf, withKnown } from './sources/agent.ts';
 import { askAgent, waitingOf } from './sources/askagent.ts';
 import { readFiles } from './sources/files.ts';
@@ -41,6 +42,8 @@ export interface Expected {
   readonly unknownPods?: UnknownPods;
   /** Answers of DNS to pods, if the agent reports them. */
   readonly known?: DnsSnapshot;
+  /** What has become of policies that are not in force as they were written. */
+  readonly statuses: PolicyStatuses;
   /** The origin of the cluster: `the manifests`, `the agent's cluster`. */
   readonly source: string;
   /** The progress of the agent, if one was asked. */
@@ -73,7 +76,8 @@ async function expectedOf(manifests: readonly string[], node: string): Promise<E
     throw new CommandError(`there is no node ${node} in ${manifests.join(', ')} (nodes: ${others})`);
   }
   addInterfaces(cluster, node);
-  return { cluster: { ...cluster, seenBy: node }, guarded: true, source: 'the manifests', node };
+  const statuses = statusesOf(cluster);
+  return { cluster: { ...cluster, seenBy: node }, guarded: true, source: 'the manifests', node, statuses };
 }
 
 async function expectedOfAgent(agent: AgentClient): Promise<Expected> {
@@ -85,7 +89,7 @@ async function expectedOfAgent(agent: AgentClient): Promise<Expected> {
   addInterfaces(read, node);
   const found = withKnown(read, { ...(await knownOf(agent)), node });
   const unknownPods = unknownPodsOf(denies_unknown_pods);
-  const agents = { source: "the agent's cluster", progress: progressOf(status) };
+  const agents = { source: "the agent's cluster", progress: progressOf(status), statuses: status };
   return { ...found, node, guarded: cuts_connections, unknownPods, ...agents };
 }
 

@@ -112,6 +112,8 @@ test('sluice status shows what an agent has read as it is', () => {
       waiting_policies: 1,
       waiting_policies_ms: 1,
       waiting_policy_names: [`NetworkPolicy shop/${BAD}`],
+      policies: [{ policy: `NetworkPolicy shop/${BAD}`, status: BAD, reason: BAD }],
+      policies_in_all: 2,
       lag_ms: 0,
       started_at_ms: 0,
       checks: [{ name: 'manifests', state: 'fail', reason: BAD, remedy: BAD }],

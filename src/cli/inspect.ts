@@ -10,6 +10,7 @@ import {
 } from '../answers/readback/inspect.ts';
 import { versioned } from '../answers/schema.ts';
 import { ageText, waitingTexts } from '../api/health/agentchecks.ts';
+import type { PolicyStatusMessage } from '../api/rpc/messages.ts';
 import { withoutGuard } from '../compiler/midstreamguard.ts';
 import { ruleCountersIn } from '../compiler/rulecounters.ts';
 import { RuleCountReader } from '../kernel/netlink/nftables/rulecounts.ts';
@@ -23,6 +24,7 @@ import { FAMILY_NAME } from '../model/address.ts';
 import { auditedNote } from '../model/audited.ts';
 import type { PodKey } from '../model/cluster.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
+import { namespaceOfPolicy, type PolicyId } from '../model/policy.ts';
 import { labelOf } from '../model/policyname.ts';
 import { type Op, opText } from '../nft/plan/op.ts';
 import { plan } from '../nft/plan/plan.ts';
@@ -40,6 +42,7 @@ import {
   type NodeOptions,
   readProgress,
 } from './findexpected.ts';
+import { type PolicyStatuses, policyLines } from './policylines.ts';
 import { lookAtKernel } from './readkernel.ts';
 
 /** `what` is a pod, a namespace or a policy; without it everything is shown. */
@@ -49,7 +52,7 @@ interface Look {
   readonly actual: Ruleset;
   readonly comparison: Comparison;
   /** The cluster that it is compared with, and which of its nodes this is. */
-  readonly known?: Pick<Expected, 'cluster' | 'node'>;
+  readonly known?: Pick<Expected, 'cluster' | 'node' | 'statuses'>;
   /** The agent has committed something since its cluster was read: the two may be of different moments. */
   readonly isMoving?: boolean;
 }
@@ -62,10 +65,11 @@ const MOST_LOOKS = 3;
 export async function inspectCommand(options: InspectOptions): Promise<void> {
   const { actual, comparison, known } = await settledLook(options);
   const inspection = onlyAbout(await counted(actual), options.what, known);
+  const statuses = statusesAbout(inspection, known?.statuses, options.what);
   const { output } = options;
-  if (isData(output)) await writeData(output, [inspectionObject(inspection, comparison)]);
+  if (isData(output)) await writeData(output, [inspectionObject(inspection, comparison, statuses.policies)]);
   else if (output === 'name') writeLines(inspection.pods.map(({ pod }) => pod));
-  else writeLines(inspectionLines(inspection, comparison, output === 'wide'));
+  else writeLines(inspectionLines(inspection, comparison, output === 'wide', statuses));
   if (isDifferent(comparison)) process.exitCode = 1;
 }
 
@@ -153,11 +157,34 @@ function whyNothing(
   return `no pod of this node is ${what}, is in it, or is judged by it: ${hint}`;
 }
 
-function isMeant({ pod, ingress, egress }: PodInspection, what: string): boolean {
-  if (pod === what || pod.startsWith(`${what}/`)) return true;
+const NO_STATUSES: PolicyStatuses = { policies: [], policies_in_all: 0 };
+
+/** Those of the policies that judge one of these pods, are of the namespace, or are what is meant. */
+export function statusesAbout(
+  { pods }: Inspection,
+  all = NO_STATUSES,
+  what: string | undefined,
+): PolicyStatuses {
+  if (what === undefined) return all;
+  const judges = new Set(pods.flatMap(pod => [...sourcesOf(pod)]));
+  const isAbout = ({ policy }: PolicyStatusMessage) =>
+    judges.has(labelOf(policy)) ||
+    policy === what ||
+    labelOf(policy) === what ||
+    namespaceOfPolicy(policy as PolicyId) === what;
+  const policies = all.policies.filter(isAbout);
+  return { policies, policies_in_all: policies.length };
+}
+
+/** The labels of all policies that its rules name. */
+function sourcesOf({ ingress, egress }: PodInspection): ReadonlySet<string> {
   const rules = [...(ingress?.rules ?? []), ...(egress?.rules ?? [])];
-  const label = labelOf(what);
-  return rules.some(({ source = '' }) => source.split(/[ ,]+/).includes(label));
+  return new Set(rules.flatMap(({ source = '' }) => source.split(/[ ,]+/)));
+}
+
+function isMeant(inspected: PodInspection, what: string): boolean {
+  const { pod } = inspected;
+  return pod === what || pod.startsWith(`${what}/`) || sourcesOf(inspected).has(labelOf(what));
 }
 
 // What `sluice inspect` found, for people as lines and for programs as an object.
@@ -167,7 +194,11 @@ export type Comparison =
   | { readonly source: string; readonly difference: readonly Op[]; readonly progress?: AgentProgress }
   | { readonly missing: string };
 
-export function inspectionObject(inspection: Inspection, comparison: Comparison): object {
+export function inspectionObject(
+  inspection: Inspection,
+  comparison: Comparison,
+  policies: readonly PolicyStatusMessage[] = [],
+): object {
   const equal = 'missing' in comparison ? null : comparison.difference.length === 0;
   const difference = 'missing' in comparison ? [] : comparison.difference.map(opText);
   const pods = inspection.pods.map(({ ingress, egress, ...pod }) => ({
@@ -176,7 +207,7 @@ export function inspectionObject(inspection: Inspection, comparison: Comparison)
     ...(egress && { egress: directionObject(egress) }),
   }));
   const waitingPods = 'missing' in comparison ? 0 : (comparison.progress?.waitingPods ?? 0);
-  return versioned('Inspection', { ...inspection, pods, equal, difference, waitingPods });
+  return versioned('Inspection', { ...inspection, pods, equal, difference, waitingPods, policies });
 }
 
 function directionObject({ chain, rules }: DirectionInspection): object {
@@ -188,9 +219,15 @@ function directionObject({ chain, rules }: DirectionInspection): object {
 }
 
 /** Long lists whole where it is wide, else their first items. */
-export function inspectionLines(inspection: Inspection, comparison: Comparison, isWide = false): string[] {
+export function inspectionLines(
+  inspection: Inspection,
+  comparison: Comparison,
+  isWide = false,
+  statuses = NO_STATUSES,
+): string[] {
   return [
     ...programmedLines(inspection, isWide ? Number.POSITIVE_INFINITY : MOST_ITEMS),
+    ...policyLines(statuses, isWide),
     ...comparisonLines(comparison),
   ];
 }

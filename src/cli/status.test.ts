@@ -20,6 +20,8 @@ const STATUS: StatusResponse = {
   waiting_policies: 0,
   waiting_policies_ms: 0,
   waiting_policy_names: [],
+  policies: [],
+  policies_in_all: 0,
   checks: [
     { name: 'last-commit', state: 'ok', reason: '3 operations', remedy: '' },
     { name: 'ip-forward', state: 'fail', reason: 'it is 0', remedy: 'sysctl -w' },

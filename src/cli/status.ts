@@ -7,6 +7,7 @@ import pc from '../terminal/colours.ts';
 import { isData, writeData } from '../terminal/data.ts';
 import { HANG } from '../terminal/hang.ts';
 import { type OutputOptions, writeLines } from '../terminal/output.ts';
+import { policyLines } from './policylines.ts';
 import { askAgent, waitingOf } from './sources/askagent.ts';
 
 export interface StatusOptions extends OutputOptions {
@@ -53,8 +54,13 @@ export function statusLines(status: StatusResponse, nowMs: number, isWide = fals
     `${plural(objects.policies, 'policy')}${auditedText(objects)}, ${plural(objects.pods, 'pod')}, ${plural(objects.namespaces, 'namespace')}, ${plural(objects.nodes, 'node')}; ${lagText(status)}`,
     `${plural(totals.commits, 'commit')}, ${totals.failures} failed, ${plural(totals.drifts, 'repair')} of foreign changes`,
     ...status.commits.slice(0, isWide ? undefined : SHOWN_COMMITS).map(commit => commitLine(commit, nowMs)),
-    ...(status.problems.length > 0 ? ['', ...status.problems.map(problemLine)] : []),
+    ...section(policyLines(status, isWide)),
+    ...section(status.problems.map(problemLine)),
   ];
+}
+
+function section(lines: readonly string[]): readonly string[] {
+  return lines.length > 0 ? ['', ...lines] : [];
 }
 
 function lagText(status: StatusResponse): string {

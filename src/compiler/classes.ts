@@ -73,8 +73,8 @@ export function isolates(policy: Policy): boolean {
 }
 
 /** Whether the policy only isolates until its rules are prepared. */
-export function awaitsRules({ isolateOnly }: Policy): boolean {
-  return isolateOnly === 'rules follow';
+export function awaitsRules({ closed }: Policy): boolean {
+  return closed === 'rules follow';
 }
 
 export function subjectSelects({ subject }: Policy, pod: Pod, namespace: Namespace): Match {

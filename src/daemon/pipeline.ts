@@ -8,7 +8,7 @@
  *       │                       │                   │ look() before a pod starts
  *       │                     PodGate, PodNetwork ──┴── CommitBarrier.programmed()
  *       │                       │ late pods, Node condition
- *       └── report ─────────────┴── Audits, quarantineReporter
+ *       └── report ─────────────┴── Audits, statusReporter
  */
 import type { Logger } from 'pino';
 import { memoryLimits } from '../kernel/host/memory.ts';
@@ -29,8 +29,8 @@ import {
 import { InterfaceWatcher } from './pods/interfacewatcher.ts';
 import type { PodNetworkNeeds, PodNetworkParts } from './pods/podnetwork.ts';
 import { lateStartSpec, PodGate, type StartGateConfig, startGateConfig } from './pods/startgate.ts';
-import { quarantineReporter } from './source/quarantinereporter.ts';
 import { loadAgentSource, networkCondition } from './source/source.ts';
+import { statusReporter } from './source/statusreporter.ts';
 
 export type Pipeline = Awaited<ReturnType<typeof openPipeline>>;
 
@@ -53,7 +53,7 @@ export async function openPipeline(options: AgentCommandOptions, log: Logger) {
     log,
   });
   enforcement.audits.reportTo(spec => source.report(spec));
-  enforcement.agent.observe(quarantineReporter(spec => source.report(spec)));
+  enforcement.agent.observe(statusReporter(spec => source.report(spec)));
   const needs = startNeeds(localPods, interfaces, enforcement, log);
   const gate = new PodGate(gateConfig, { ...needs, onLate: late => source.report(lateStartSpec(late)) });
   const podNetwork = await openPods(options, {

@@ -32,10 +32,16 @@ export function namespaceOfPolicy(id: PolicyId): string {
   return id.slice(from, Math.max(from, id.indexOf('/')));
 }
 
-/** Why a policy isolates what it selects and allows nothing, instead of what its author wrote (policystatus.ts). */
-export type IsolateOnly =
-  /** Temporary: if another policy isolates the pod already, this one has no effect. */
-  'rules follow' | 'policy too large' | 'namespace too large' | 'no room' | 'refused' | 'deleted';
+/** Why what is in force of a policy is less than its author wrote (policystatus.ts). */
+export type Closed =
+  /** Temporary: it isolates and allows nothing. If another policy isolates the pod already, this one has no effect. */
+  | 'rules follow'
+  /** It isolates what it selects and allows nothing. */
+  | IsolateOnly
+  /** What it denies or passes nodes it denies everybody. */
+  | 'nodes unread';
+
+export type IsolateOnly = 'policy too large' | 'namespace too large' | 'no room' | 'refused' | 'deleted';
 
 export interface Policy {
   readonly id: PolicyId;
@@ -49,7 +55,7 @@ export interface Policy {
   /** Set in what `effectIfUncertain` leaves of a policy for pods of which it is not known whether the subject selects them. */
   readonly uncertain?: true;
   /** Absent if its rules are those that its author wrote. */
-  readonly isolateOnly?: IsolateOnly;
+  readonly closed?: Closed;
   /**
    * Its author only wants to see what it would do: it is never in force (`ClusterState` keeps it in a map of its own).
    */
@@ -119,8 +125,14 @@ export function rulesOf({ ingress = [], egress = [] }: Pick<Policy, 'ingress' | 
 }
 
 /** The policy without its rules: it isolates the pods that it selects, and allows nothing. */
-export function withoutRules({ ingress, egress, ...policy }: Policy, isolateOnly: IsolateOnly): Policy {
-  return { ...policy, isolateOnly, ...(ingress && { ingress: [] }), ...(egress && { egress: [] }) };
+export function withoutRules({ ingress, egress, ...policy }: Policy, closed: IsolateOnly): Policy {
+  return { ...policy, closed, ...(ingress && { ingress: [] }), ...(egress && { egress: [] }) };
+}
+
+/** Whether nothing was left out of it when it was read, and its author wants it in force. */
+export function isAsWritten({ closed, audited, subject: { namespaces, pods } }: Policy): boolean {
+  const isReadable = !pods.unreadable && (namespaces.kind === 'name' || !namespaces.selector.unreadable);
+  return closed === undefined && !audited && isReadable;
 }
 
 /** Short name for comments in the kernel and tables on a terminal: `shop/web`, `cnp:platform`. */

@@ -74,6 +74,11 @@ test('walk() shows that Baseline has no say where a NetworkPolicy isolates', () 
   ]);
 });
 
+function closedByNodes(policy: Policy): Policy {
+  const closed = policy.ingress!.map(rule => ({ ...rule, peers: 'any' as const }));
+  return { ...policy, closed: 'nodes unread', ingress: closed };
+}
+
 test('walk() stops nowhere where policy has no say', () => {
   const cluster = clusterOf(networkPolicy('allow', 80));
   expect(walk(cluster, parseFlow(cluster, TO_WEB)).egress.stops).toEqual([]);
@@ -118,7 +123,7 @@ test.each([
     'two of three have none yet',
     ['a', 'b', 'c'].map((name, at) => ({
       ...networkPolicy(name, 443),
-      ...(at > 0 && { isolateOnly: 'rules follow' as const }),
+      ...(at > 0 && { closed: 'rules follow' as const }),
     })),
     'NetworkPolicies shop/a, shop/b and shop/c select shop/web, and none allows ingress from shop/client on TCP 80; shop/b and 1 more of them allow nothing: what it allows is on its way',
   ],
@@ -126,6 +131,11 @@ test.each([
     'a cluster policy denies',
     [clusterPolicy('admin', 1, 'platform', ['deny', 80])],
     'ClusterNetworkPolicy platform ingress[0] denies all pods in namespace shop on TCP 80',
+  ],
+  [
+    'a cluster policy denies nodes, which are not read yet',
+    [closedByNodes(clusterPolicy('admin', 1, 'platform', ['deny', 80]))],
+    'ClusterNetworkPolicy platform ingress[0] denies any peer on TCP 80; nodes are not read yet, and any address may be one: what it denies or passes nodes it denies everybody',
   ],
   [
     'a cluster policy has nothing to say',

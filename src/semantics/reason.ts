@@ -6,7 +6,7 @@ import { type Address, type Cidr, cidrText } from '../model/address.ts';
 import type { Cluster, Node, Pod } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
 import type { Action, Direction, Peer, Policy, PortMatch, Rule } from '../model/policy.ts';
-import { whyNothingIsAllowed } from '../model/policystatus.ts';
+import { whyClosed, whyNothingIsAllowed } from '../model/policystatus.ts';
 import { podSelectorText, selectorText } from '../model/selector.ts';
 import { matchingPeer, matchingPort, matchRule, type Packet } from './match.ts';
 import { firstMatch, type View } from './view.ts';
@@ -53,6 +53,8 @@ function doubt(cluster: Cluster, policy: Policy, rule: Rule, packet: Packet): st
   const { subject, peerPod } = packet;
   if (policy.uncertain && subject.isolateOnly) return `; what it allows to ${subject.key} is on its way`;
   if (policy.uncertain) return `; it is not known whether the policy selects ${subject.key}`;
+  if (policy.closed === 'nodes unread' && rule.action === 'deny' && rule.peers === 'any')
+    return `; ${whyClosed(policy.closed)}`;
   if (peerPod === undefined || matchRule(cluster, rule, packet) !== 'unknown') return '';
   return `; it is not known whether that means ${peerPod.key}`;
 }

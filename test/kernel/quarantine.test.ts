@@ -11,6 +11,7 @@ import { parseAddress, parseCidr } from '../../src/model/address.ts';
 import { type ClusterEvent, ClusterState } from '../../src/model/cluster.ts';
 import type { Policy, PolicyId } from '../../src/model/policy.ts';
 import type { PolicyChange } from '../../src/model/policychange.ts';
+import { isQuarantined, type LastingStatus } from '../../src/model/policystatus.ts';
 import { KernelError } from '../../src/nft/kernel.ts';
 import { addressInNetwork, verdict } from '../../src/nft/match.ts';
 import { plan } from '../../src/nft/plan/plan.ts';
@@ -135,8 +136,8 @@ class Site {
       patienceMs: 30_000,
       observers: [
         {
-          quarantined: list => {
-            this.quarantined = list.map(({ id }) => id);
+          policyStatuses: (list: readonly LastingStatus[]) => {
+            this.quarantined = list.filter(isQuarantined).map(({ id }) => id);
           },
         },
       ],

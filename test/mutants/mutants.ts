@@ -2136,6 +2136,78 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'commitbudget.test.ts',
   },
   {
+    name: 'status of a policy: one that comes mended is still called what it was',
+    find: 'if (status === undefined) this.#asRead.delete(id);',
+    replace: 'if (status === undefined) return;',
+    test: 'admission.test.ts',
+  },
+  {
+    name: 'status of a policy: what its source knows is no news',
+    find: 'this.#isAsReadNews = true;',
+    replace: '',
+    test: 'admission.test.ts',
+  },
+  {
+    name: 'status of a policy: nobody hears of one that is suspected',
+    find: "? { id, kind: 'suspected', keepsLastVersion }",
+    replace: "? { id, kind: 'quarantined', reason: 'refused', detail: '', keepsLastVersion }",
+    test: 'policystatuses.test.ts',
+  },
+  {
+    name: 'status of a policy: one that is held with its namespace has none',
+    find: "  deleted: 'held',",
+    replace: '',
+    test: 'policystatuses.test.ts',
+  },
+  {
+    name: 'status of a policy: a rule that nodes close does not say so',
+    find: "value: { ...event.value, closed: 'nodes unread', egress",
+    replace: 'value: { ...event.value, egress',
+    test: 'policystatuses.test.ts',
+  },
+  {
+    name: 'status of a policy: a subject that cannot be read is none',
+    find: 'const isReadable = !pods.unreadable && (',
+    replace: 'const isReadable = (',
+    test: 'policystatuses.test.ts',
+  },
+  {
+    name: 'status of a policy: inspect shows none',
+    find: '    ...policyLines(statuses, isWide),',
+    replace: '',
+    test: 'policystatuses.test.ts',
+  },
+  {
+    name: 'status of a policy: sluice status shows none',
+    find: '    ...section(policyLines(status, isWide)),',
+    replace: '',
+    test: 'policystatuses.test.ts',
+  },
+  {
+    name: 'status of a policy: the metric keeps a status that no policy has any more',
+    find: 'for (const kind of POLICY_STATUSES) this.set({ status: kind }, 0);',
+    replace: '',
+    test: 'policystatuses.test.ts',
+  },
+  {
+    name: 'status of a policy: the log is silent about those that are held',
+    find: "kind !== 'quarantined' && kind !== 'suspected'",
+    replace: "kind === 'audited'",
+    test: 'commitlog.test.ts',
+  },
+  {
+    name: 'status of a policy: explain does not say that nodes are not read',
+    find: "policy.closed === 'nodes unread' && rule.action",
+    replace: "policy.closed === 'deleted' && rule.action",
+    test: 'explain.test.ts',
+  },
+  {
+    name: 'status of a policy: nobody gets an Event of nodes that are not read',
+    find: "return status.kind === 'closed' ?",
+    replace: "return status.kind === 'uncertain' ?",
+    test: 'statusreporter.test.ts',
+  },
+  {
     name: 'quarantine: the base waits for policies',
     find: 'this.isBase = this.isFirst && actual.tables.size === 0 && !noneWait;',
     replace: '',
@@ -2350,8 +2422,8 @@ export const MUTANTS: readonly Mutant[] = [
   // What people ask
   {
     name: 'a namespace is meant by the beginning of its name',
-    find: 'what}/`)) return true;',
-    replace: 'what}`)) return true;',
+    find: 'what}/`) ||',
+    replace: 'what}`) ||',
     test: 'inspectfilter.test.ts',
   },
   {

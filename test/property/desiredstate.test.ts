@@ -99,13 +99,13 @@ class Play {
   }
 
   #check(flushed: Ruleset): void {
-    const { cluster, waitingPods, isolating, policies } = this.#state;
+    const { cluster, waitingPods, isolating, lastingStatuses } = this.#state;
     assertInForce(flushed, cluster, waitingPods, this.#how);
     count.flushes++;
     if (this.#engine!.isStaged()) count.ahead++;
     count.isolating += isolating.size;
     count.waiting += waitingPods.size;
-    count.withoutRoom += policies.filter(
+    count.withoutRoom += lastingStatuses.filter(
       status => isQuarantined(status) && status.reason === 'no room',
     ).length;
   }
@@ -129,8 +129,8 @@ async function play(steps: readonly Step[], fates: readonly Fate[], how: Enforce
     if (flush) await played.flush(fates[flushes++ % fates.length]!);
   }
   await played.rest();
-  const { cluster, policies } = played.state;
-  const held = new Set(policies.filter(isQuarantined).map(({ id }) => id));
+  const { cluster, lastingStatuses } = played.state;
+  const held = new Set(lastingStatuses.filter(isQuarantined).map(({ id }) => id));
   expect(new Set(cluster.policies.keys())).toEqual(new Set(latest.policies.keys()));
   for (const [id, value] of latest.policies)
     expect(cluster.policies.get(id)).toEqual(held.has(id) ? withoutRules(value, 'no room') : value);

@@ -1,7 +1,7 @@
 /** Policies that wait for their turn beside the quarantine: each is in one place. */
 import { expect, test } from 'vitest';
 import { allowPort, ingressPolicy } from '../../../test/support/agent/tenants.ts';
-import type { Policy } from '../../model/policy.ts';
+import { type Policy, withoutRules } from '../../model/policy.ts';
 import { Admission } from './admission.ts';
 
 const policy = (ports: number) =>
@@ -31,14 +31,31 @@ test('the fallback of a new policy is what isolates, and it is not called its la
   const admission = new Admission();
   admission.enqueue(change(value), undefined, 0);
   const [isolating] = admission.take(policies, 0, false, NOBODY_READY);
-  expect(isolating).toEqual(change({ ...value, ingress: [], isolateOnly: 'rules follow' }));
+  expect(isolating).toEqual(change({ ...value, ingress: [], closed: 'rules follow' }));
   policies.set(value.id, isolating!.value!);
   admission.committed(policies, 0, 0);
   expect(admission.take(policies, 1, false, () => true)).toEqual([change(value)]);
-  const fallback = { ...isolating!.value!, isolateOnly: 'refused' as const };
+  const fallback = { ...isolating!.value!, closed: 'refused' as const };
   expect(admission.refused({ reason: 'EINVAL', named: [value.id] }, policies, 1)).toEqual([change(fallback)]);
   admission.committed(policies, 0, 1);
-  expect(admission.statuses()).toEqual([
+  expect(admission.lastingStatuses()).toEqual([
     { id: value.id, kind: 'quarantined', reason: 'refused', detail: 'EINVAL', keepsLastVersion: false },
   ]);
+});
+
+test('what the source knows of a policy is its status from when it comes until it comes mended, and the list is the same between', () => {
+  const admission = new Admission();
+  const tooLarge = withoutRules(policy(3), 'policy too large');
+  admission.enqueue(change(tooLarge), undefined, 0);
+  const statuses = admission.lastingStatuses();
+  const reason = 'it is larger than a policy may be';
+  expect(statuses).toEqual([{ id: tooLarge.id, kind: 'over-budget', reason }]);
+  admission.enqueue(change({ ...tooLarge, order: 1 }), tooLarge, 1);
+  expect(admission.lastingStatuses()).toBe(statuses);
+  admission.enqueue(change(policy(3)), tooLarge, 2);
+  expect(admission.lastingStatuses()).toEqual([]);
+  admission.enqueue(change(tooLarge), policy(3), 3);
+  expect(admission.lastingStatuses()).toEqual(statuses);
+  admission.enqueue({ id: tooLarge.id, value: undefined }, tooLarge, 4);
+  expect(admission.lastingStatuses()).toEqual([]);
 });

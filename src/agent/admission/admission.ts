@@ -8,9 +8,14 @@
  *                quarantine ◀─────┴──────────┘
  *                 └─▶ fallbacks ─▶ next batch
  */
-import type { Policy, PolicyId } from '../../model/policy.ts';
+import { isAsWritten, type Policy, type PolicyId } from '../../model/policy.ts';
 import type { PolicyChange } from '../../model/policychange.ts';
-import type { PolicyStatus } from '../../model/policystatus.ts';
+import {
+  type LastingStatus,
+  type StatusAsRead,
+  statusAsRead,
+  type WaitingPolicy,
+} from '../../model/policystatus.ts';
 import type { WaitingChange } from '../scheduler.ts';
 import { Quarantine } from './quarantine.ts';
 import { AdmissionQueue, type CostEstimate, type IsReady, NO_ESTIMATE } from './queue.ts';
@@ -28,6 +33,11 @@ export class Admission {
   readonly #quarantine = new Quarantine();
   /** The last version in force of each policy that is in the current batch, or in batches refused before it. */
   readonly #lastGood = new Map<PolicyId, Policy | undefined>();
+  /** Policies that are not as their authors wrote them already when they come here. */
+  readonly #asRead = new Map<PolicyId, StatusAsRead>();
+  #lasting: readonly LastingStatus[] = [];
+  #lastingText = '[]';
+  #isAsReadNews = false;
   /** The quarantine had the last turn. */
   #triedLast = false;
 
@@ -36,9 +46,20 @@ export class Admission {
     this.#queue = new AdmissionQueue(estimate);
   }
 
-  /** The policies that are not in force as they were asked for; those that wait come in order. */
-  statuses(): PolicyStatus[] {
-    return [...this.#queue.statuses(), ...this.#quarantine.statuses()];
+  /** The policies whose changes wait for their turn, in order. */
+  waitingStatuses(): readonly WaitingPolicy[] {
+    return this.#queue.statuses();
+  }
+
+  /** What else has become of policies: the same list until something of it is different. */
+  lastingStatuses(): readonly LastingStatus[] {
+    const held = this.#quarantine.statuses();
+    const text = JSON.stringify(held);
+    if (!this.#isAsReadNews && text === this.#lastingText) return this.#lasting;
+    this.#isAsReadNews = false;
+    this.#lastingText = text;
+    this.#lasting = [...held, ...this.#asRead.values()];
+    return this.#lasting;
   }
 
   /** Nothing waits for a batch. */
@@ -56,10 +77,20 @@ export class Admission {
    * the next batch, apart from the preparation that it needs.
    */
   enqueue(change: PolicyChange, programmed: Policy | undefined, nowMs: number): boolean {
+    this.#readStatus(change);
     if (!this.#quarantine.takesChangesOf(change.id))
       return this.#queue.enqueue(change, programmed, nowMs, this.#estimate.countLookedAt(change));
     this.#quarantine.change(change);
     return false;
+  }
+
+  #readStatus({ id, value }: PolicyChange): void {
+    const status = value === undefined || isAsWritten(value) ? undefined : statusAsRead(value);
+    if (status?.kind === this.#asRead.get(id)?.kind && status?.reason === this.#asRead.get(id)?.reason)
+      return;
+    if (status === undefined) this.#asRead.delete(id);
+    else this.#asRead.set(id, status);
+    this.#isAsReadNews = true;
   }
 
   /** A pod has started in that namespace: new policies must not come after it. */

@@ -89,7 +89,7 @@ export function isIsolating({ isNew, before }: Pending): boolean {
 
 /** The part of a change that may be committed before the rest. It always counts as one entry. */
 export function isolating(pending: Pending): Pending & { readonly value: Policy } {
-  const value: Policy = { ...isolated(pending.value!), isolateOnly: 'rules follow' };
+  const value: Policy = { ...isolated(pending.value!), closed: 'rules follow' };
   return { ...pending, value, weight: weightOf(value) };
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { allowPort, ingressPolicy } from '../../../test/support/agent/tenants.ts';
-import { quarantineProblem } from '../../model/policystatus.ts';
+import { isQuarantined, quarantineProblem } from '../../model/policystatus.ts';
 import { Quarantine } from './quarantine.ts';
 
 const [web, api] = [
@@ -12,7 +12,7 @@ const change = { id: web.id, value: web };
 test('a policy without room is named with what is missing and what happens now', () => {
   const quarantine = new Quarantine();
   quarantine.flushed([change], [web], 0);
-  const [problem] = quarantine.statuses().map(quarantineProblem);
+  const [problem] = quarantine.statuses().filter(isQuarantined).map(quarantineProblem);
   expect(problem).toMatchObject({
     object: 'NetworkPolicy tenant/web',
     message: expect.stringContaining(

@@ -18,7 +18,7 @@ import { type Backoff, backoffMs } from '../../lib/async/backoff.ts';
 import { thousands } from '../../lib/text/thousands.ts';
 import { namespaceOfPolicy, type Policy, type PolicyId, withoutRules } from '../../model/policy.ts';
 import type { PolicyChange } from '../../model/policychange.ts';
-import type { QuarantinedPolicy } from '../../model/policystatus.ts';
+import type { QuarantinedPolicy, SuspectedPolicy } from '../../model/policystatus.ts';
 import { isolated } from './change.ts';
 
 type Reason = QuarantinedPolicy['reason'];
@@ -66,9 +66,11 @@ export class Quarantine {
   /** The kernel's message when it refused the suspects. */
   #refusal = '';
 
-  statuses(): QuarantinedPolicy[] {
-    return [...this.#held].flatMap(([id, { blame, keepsLastVersion }]) =>
-      blame === undefined ? [] : [{ id, kind: 'quarantined' as const, ...blame, keepsLastVersion }],
+  statuses(): (QuarantinedPolicy | SuspectedPolicy)[] {
+    return [...this.#held].map(([id, { blame, keepsLastVersion }]) =>
+      blame === undefined
+        ? { id, kind: 'suspected', keepsLastVersion }
+        : { id, kind: 'quarantined', ...blame, keepsLastVersion },
     );
   }
 
@@ -258,7 +260,7 @@ export class Quarantine {
 }
 
 function refused(policy: Policy): Policy {
-  return { ...isolated(policy), isolateOnly: 'refused' };
+  return { ...isolated(policy), closed: 'refused' };
 }
 
 /** Suspects wait for their group. */

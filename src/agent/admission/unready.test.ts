@@ -11,7 +11,7 @@ const MANY_PODS = 20_000;
 
 const rules = (count: number) => rulesOfPods('a', count, n => isIn('app', `x${n}`));
 const policy = (name: `${string}/${string}`, count = 2) => ingressPolicy(name, rules(count));
-const isolating = (value: Policy) => change({ ...value, ingress: [], isolateOnly: 'rules follow' });
+const isolating = (value: Policy) => change({ ...value, ingress: [], closed: 'rules follow' });
 const ids = (changes: readonly { id: PolicyId }[]) => changes.map(({ id }) => id);
 
 test('a small policy that looks at very many pods is applied when it is ready, and one that looks at few at once', () => {
@@ -90,7 +90,7 @@ test('another version of a policy that only isolates yet isolates whom that sele
   const [before] = queue.takeShare(0, NOBODY_READY);
   queue.enqueue(change(edited), before!.value, 7, MANY_PODS);
   expect(queue.takeShare(7, NOBODY_READY)).toEqual([
-    { id: edited.id, value: { ...edited, ingress: [], egress: [], isolateOnly: 'rules follow' } },
+    { id: edited.id, value: { ...edited, ingress: [], egress: [], closed: 'rules follow' } },
   ]);
   expect(queue.statuses().map(({ sinceMs }) => sinceMs)).toEqual([0]);
   queue.podStarted('a');

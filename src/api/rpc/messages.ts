@@ -32,6 +32,15 @@ export interface StatusResponse {
   readonly waiting_policies: number;
   readonly waiting_policies_ms: number;
   readonly waiting_policy_names: readonly string[];
+  readonly policies: readonly PolicyStatusMessage[];
+  readonly policies_in_all: number;
+}
+
+/** What has become of a policy that is not in force as it was written. */
+export interface PolicyStatusMessage {
+  readonly policy: string;
+  readonly status: string;
+  readonly reason: string;
 }
 
 export interface ToldName {

@@ -1,6 +1,7 @@
 /** The metrics for Prometheus, in base units; counters end in _total. */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { AgentStatus } from '../../agent/status.ts';
+import { POLICY_STATUSES } from '../../model/policystatus.ts';
 import type { DenialsFacts } from '../health/agentchecks.ts';
 import { CHECK_NAMES } from '../health/check.ts';
 import { addNames } from './namesmetrics.ts';
@@ -137,6 +138,16 @@ function addGauges(registry: Registry, status: () => AgentStatus): void {
     registers: [registry],
     collect() {
       this.set(status().quarantined.length);
+    },
+  });
+  new Gauge({
+    name: 'sluice_policies',
+    help: 'Policies that are not in force as they were written, by what has become of them.',
+    labelNames: ['status'],
+    registers: [registry],
+    collect() {
+      for (const kind of POLICY_STATUSES) this.set({ status: kind }, 0);
+      for (const { kind } of status().policies) this.inc({ status: kind });
     },
   });
   new Gauge({

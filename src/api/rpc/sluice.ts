@@ -1,9 +1,12 @@
 /** sluice.v1.Sluice: status and state of the agent, for the command. */
 import type { ServerWritableStream, UntypedServiceImplementation } from '@grpc/grpc-js';
 import { getOrMake } from '../../lib/collections/getormake.ts';
+import { firstOfEach } from '../../lib/fairness/firstofeach.ts';
 import type { ClusterEvent, Namespace, Pod, PodKey } from '../../model/cluster.ts';
 import { clusterEvents } from '../../model/clusterevents.ts';
 import type { CountedFlow } from '../../model/countedflows.ts';
+import { namespaceOfPolicy } from '../../model/policy.ts';
+import { type PolicyStatus, statusReason } from '../../model/policystatus.ts';
 import { problemText } from '../../model/problem.ts';
 import type { DnsCache } from '../../names/dnscache.ts';
 import { encodeRecord } from './dnsrecord.ts';
@@ -27,7 +30,7 @@ interface NamesRequest {
 
 export function sluiceService(view: AgentView): UntypedServiceImplementation {
   return {
-    Status: unary(() => statusOf(view)),
+    Status: unary(() => statusMessage(view)),
     State: (call: ServerWritableStream<object, StateObject>) => void send(call, stateObjects(view)),
     Names: (call: ServerWritableStream<NamesRequest, ToldName>) => void sendNames(call, view),
     Drops: (call: ServerWritableStream<DropsRequest, DropsResponse>) => void sendDrops(call, view),
@@ -36,7 +39,8 @@ export function sluiceService(view: AgentView): UntypedServiceImplementation {
   };
 }
 
-async function statusOf(view: AgentView): Promise<StatusResponse> {
+/** What `sluice status` is told. */
+export async function statusMessage(view: AgentView): Promise<StatusResponse> {
   const { ready, checks } = await view.health();
   const state = view.status.status();
   return {
@@ -54,6 +58,12 @@ async function statusOf(view: AgentView): Promise<StatusResponse> {
     waiting_policies: state.waitingPolicies,
     waiting_policies_ms: state.waitingPoliciesMs,
     waiting_policy_names: state.waitingPolicyNames,
+    policies: firstStatuses(state.policies).map(status => ({
+      policy: status.id,
+      status: status.kind,
+      reason: statusReason(status),
+    })),
+    policies_in_all: state.policies.length,
     checks: [...checks],
     commits: state.commits.map(({ atMs, operations, tookMs, names, repairs }) => ({
       at_ms: atMs,
@@ -73,6 +83,16 @@ async function statusOf(view: AgentView): Promise<StatusResponse> {
     cuts_connections: view.identity.cutsConnections,
     denies_unknown_pods: view.gate.status().unknownPods === 'deny',
   };
+}
+
+const MOST_POLICIES = 500;
+
+/** A tenant may have thousands of policies; each kind, and each namespace in it, is seen. */
+function firstStatuses(statuses: readonly PolicyStatus[]): readonly PolicyStatus[] {
+  if (statuses.length <= MOST_POLICIES) return statuses;
+  const groups = Map.groupBy(statuses, ({ kind, id }) => `${kind} ${namespaceOfPolicy(id)}`);
+  const chosen = new Set(firstOfEach([...groups.values()], MOST_POLICIES));
+  return statuses.filter(status => chosen.has(status));
 }
 
 async function sendConnections(

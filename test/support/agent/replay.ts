@@ -49,7 +49,7 @@ function isolatingFirst(step: Step, at: number): Step[] {
 
 /** As a new policy is in force while what it allows is on its way. */
 export function awaitingAllowances(policy: Policy): Policy {
-  return { ...isolated(policy), isolateOnly: 'rules follow' };
+  return { ...isolated(policy), closed: 'rules follow' };
 }
 
 export interface Count {

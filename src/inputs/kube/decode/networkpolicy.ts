@@ -78,7 +78,7 @@ function withinBudget(policy: Policy, spec: Field, namespace: string): Policy {
   const excess = tooLarge ?? excessOf(whole);
   if (excess === undefined) return whole;
   spec.withEffect(TOO_LARGE).error(excess);
-  return { ...policy, isolateOnly: 'policy too large', ...directionsOf(types, [], []) };
+  return { ...policy, closed: 'policy too large', ...directionsOf(types, [], []) };
 }
 
 /** Rules are read, and their problems reported, in both directions. */

@@ -146,7 +146,10 @@ export class NodesNotSynced {
     this.#policies.delete(event.key);
     if (event.value === undefined || !deniesNodes(event.value)) return event;
     this.#policies.set(event.key, event);
-    return { ...event, value: { ...event.value, egress: event.value.egress!.map(closed) } };
+    return {
+      ...event,
+      value: { ...event.value, closed: 'nodes unread', egress: event.value.egress!.map(closed) },
+    };
   }
 }
 

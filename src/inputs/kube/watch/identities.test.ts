@@ -1,7 +1,7 @@
 /** Events that are about a policy by its name alone are about the very object of the server. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { FakeApiServer } from '../../../../bench/fakeapiserver.ts';
-import { quarantineReporter } from '../../../daemon/source/quarantinereporter.ts';
+import { statusReporter } from '../../../daemon/source/statusreporter.ts';
 import { realTiming } from '../../../lib/async/timing.ts';
 import type { ClusterEvent } from '../../../model/cluster.ts';
 import { ClusterFeed } from './clusterfeed.ts';
@@ -45,7 +45,7 @@ function refuse(detail: string): void {
   const quarantined = [
     { id: 'NetworkPolicy shop/web', kind: 'quarantined', reason: 'refused', detail, keepsLastVersion: false },
   ] as const;
-  quarantineReporter(spec => watch.report(spec)).quarantined?.(quarantined);
+  statusReporter(spec => watch.report(spec)).policyStatuses?.(quarantined);
 }
 
 async function events(count: number): Promise<readonly unknown[]> {

@@ -15,7 +15,11 @@ function policy(name: string, action: Action, peers: Policy['egress'] = undefine
 function closedOf(event: ClusterEvent): unknown {
   return {
     ...event,
-    value: { ...event.value, egress: [{ path: 'egress[0]', action: 'deny', peers: 'any', ports: 'any' }] },
+    value: {
+      ...event.value,
+      closed: 'nodes unread',
+      egress: [{ path: 'egress[0]', action: 'deny', peers: 'any', ports: 'any' }],
+    },
   };
 }
 

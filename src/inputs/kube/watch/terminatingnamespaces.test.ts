@@ -111,7 +111,7 @@ test.each(['nobody answers', 'the namespace is ending'])(
   why => {
     const rules: Policy['ingress'] = [{ path: 'ingress[0]', action: 'accept', peers: 'any', ports: 'any' }];
     const policy = { name: 'shop/web', ingress: rules } as Policy;
-    const isolated = { ...GONE, value: { ...policy, isolateOnly: 'deleted', ingress: [] } };
+    const isolated = { ...GONE, value: { ...policy, closed: 'deleted', ingress: [] } };
     const it = hold(pod('a'));
     it.pass([{ ...GONE, value: policy } as ClusterEvent]);
     expect(it.pass([GONE])).toEqual([]);

@@ -204,6 +204,7 @@ function isolationFound(namespace: string, directions: ReadonlySet<Direction>): 
     tier: 'networkpolicy',
     order: 0,
     subject: { namespaces: { kind: 'name', name: namespace }, pods: EVERYTHING },
+    closed: 'deleted',
     ...(directions.has('ingress') && { ingress: [] }),
     ...(directions.has('egress') && { egress: [] }),
   };
