@@ -64,7 +64,7 @@ const DESIGNS = {
   },
   'denied, plain drop': { port: CLOSED_PORT, rules: withPlainDrop },
   'denied, counted': { port: CLOSED_PORT, rules: ruleset => ruleset },
-  'denied, nobody reads': { port: CLOSED_PORT, rules: named(EVERY) },
+  'denied, without a reader': { port: CLOSED_PORT, rules: named(EVERY) },
   'denied, handed over': { port: CLOSED_PORT, rules: named(EVERY), reads: true },
   'denied, above the limit of a source': { port: CLOSED_PORT, rules: named(FEW_OF_EACH), reads: true },
   'denied, above the limit of all': { port: CLOSED_PORT, rules: named(FEW_IN_ALL), reads: true },

@@ -67,21 +67,27 @@ async function rows(lab: Lab, agent: BenchAgent, client: AgentClient): Promise<B
   const peer = conntrackEvents(lab);
   const asked = await load(lab, agent, PER_SECOND, peer);
   await setTimeout(500);
-  const [told, lost] = [reader.told, reader.lost];
+  const [reported, lost] = [reader.reported, reader.lost];
   const flood = await load(lab, agent, Number.POSITIVE_INFINITY);
   await reader.end();
   peer?.kill();
   // Waits until the agent has read what was reported: from here on no client follows.
   await setTimeout(2_000);
-  const nobody = await load(lab, agent, PER_SECOND);
+  const unfollowed = await load(lab, agent, PER_SECOND);
   const idle = await load(lab, agent, 1);
   client.close();
   const at = (load: Load) =>
     `${Math.round(load.sent / load.seconds).toLocaleString('en')} connections a second`;
   return [
     { ...absolute(`agent, ${at(asked)}`, '%', asked.agent, 15), ...(peer && { floor: asked.peer }) },
-    absolute('agent, connections lost', 'connections', lost + Math.max(0, asked.sent - told), 0),
-    beyondFloor(`agent, nobody asks, ${at(nobody)}, beside none`, '%', nobody.agent, idle.agent, 1),
+    absolute('agent, connections lost', 'connections', lost + Math.max(0, asked.sent - reported), 0),
+    beyondFloor(
+      `agent, unfollowed asks, ${at(unfollowed)}, beside none`,
+      '%',
+      unfollowed.agent,
+      idle.agent,
+      1,
+    ),
     absolute(`agent, a flood, ${at(flood)}`, '%', flood.agent, 30),
   ];
 }
@@ -151,7 +157,7 @@ function cpuUs(child: ChildProcess | undefined): number {
 }
 
 class Reader {
-  told = 0;
+  reported = 0;
   lost = 0;
   readonly started: Promise<void>;
   readonly #ended = new AbortController();
@@ -171,7 +177,7 @@ class Reader {
   async #read(client: AgentClient, started: () => void): Promise<void> {
     for await (const { facts, flows, lost, skipped } of client.flows(this.#ended.signal)) {
       if (facts !== undefined) started();
-      this.told += flows.length;
+      this.reported += flows.length;
       this.lost += lost + skipped;
     }
   }

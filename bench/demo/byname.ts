@@ -54,19 +54,19 @@ export interface Tried {
 
 /** Answers how many flows there were, and how many did not do what policy says. */
 export async function showByName(stage: Stage, manifests: string): Promise<Tried> {
-  heading(`By name: pods app=api may send mail to ${NAME}, and to nobody else`);
+  heading(`By name: pods app=api may send mail to ${NAME} only`);
   for (const text of POLICY.split('\n').slice(6, -1)) diffLine(`+  ${text}`);
-  if (!stage.hearsDns) {
+  if (!stage.readsDns) {
     line('this kernel has no queue in which answers of DNS could wait: rules by name match nothing here');
     return { tried: 0, wrong: 0 };
   }
   const { pods } = await stage.cluster();
-  await step('from the file to both kernels, until answers are heard', async () => {
+  await step('from the file to both kernels, until DNS answers are read', async () => {
     const file = join(manifests, 'names.yaml');
     writeFileSync(`${file}.new`, POLICY);
     renameSync(`${file}.new`, file);
     await stage.settle();
-    for (const pod of ['shop/api', 'shop/jobs'] as const) await stage.hearing(pods.get(pod)!.node);
+    for (const pod of ['shop/api', 'shop/jobs'] as const) await stage.readingAnswers(pods.get(pod)!.node);
   });
   return tryByName(stage);
 }
@@ -84,18 +84,19 @@ async function tryByName(stage: Stage): Promise<Tried> {
     line(`${outcome === expected ? '✓' : 'WRONG'} ${who} -> ${to}:${PORT}  ${outcome?.padEnd(6)}  ${why}`);
   };
   const asks = async (title: string, answer: Address) => {
-    const told = await step(title, () => ask(stage, api, dns, answer));
-    if (told !== answer) throw new CommandError(`DNS told ${told ?? 'nothing'}, and not ${answer}`);
+    const answered = await step(title, () => ask(stage, api, dns, answer));
+    if (answered !== answer)
+      throw new CommandError(`DNS answered ${answered ?? 'nothing'}, and not ${answer}`);
   };
-  await attempt(api, MAIL, 'closed', 'nobody was told a name yet');
+  await attempt(api, MAIL, 'closed', 'no pod has an answer yet');
   await asks(`shop/api asks ${NAME}; the answer waits until its address is allowed`, MAIL);
-  await attempt(api, MAIL, 'open', 'told, and its first packet passes');
+  await attempt(api, MAIL, 'open', 'it has the answer, and its first packet passes');
   await attempt(api, OTHER, 'closed', 'another address');
-  await attempt(jobs, MAIL, 'closed', 'the same rule, and it was not told');
+  await attempt(jobs, MAIL, 'closed', 'the same rule, but it has no answer');
   await asks('the name has another address now, and shop/api asks again', OTHER);
-  await attempt(api, OTHER, 'open', 'told');
+  await attempt(api, OTHER, 'open', 'it has the answer');
   await attempt(api, MAIL, 'open', 'its time has not ended');
-  await attempt(jobs, OTHER, 'closed', 'not told');
+  await attempt(jobs, OTHER, 'closed', 'it has no answer');
   return { tried: tries.length, wrong: tries.filter(fits => !fits).length };
 }
 

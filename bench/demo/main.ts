@@ -13,9 +13,7 @@ Exit code 0: everything was as expected; 2: it was not, or there was an error.
 
 await run(
   new Command('demo')
-    .description(
-      'two nodes, a shop and a stranger as network namespaces: policy on real packets (needs root)',
-    )
+    .description('two nodes, a shop and a visitor as network namespaces: policy on real packets (needs root)')
     .option('--keep', 'leave the demo running and show what to try')
     .addOption(
       new Option(

@@ -93,16 +93,16 @@ export class Stage {
   }
 
   /** Whether DNS answers can be read here. */
-  get hearsDns(): boolean {
+  get readsDns(): boolean {
     return [...this.#kernels.values()].every(({ queue }) => queue !== undefined);
   }
 
   /** Until a node's agent has answers wait. */
-  async hearing(node: string): Promise<void> {
+  async readingAnswers(node: string): Promise<void> {
     const kernel = this.#kernels.get(node)!;
     for (const deadline = Date.now() + SETTLE_MS; !queuesAnswers((await kernel.dump()).ruleset); )
       if (Date.now() > deadline)
-        throw new CommandError(`${node}: answers are not heard; see ${HOME}/${node}.log`);
+        throw new CommandError(`${node}: DNS answers are not read; see ${HOME}/${node}.log`);
       else await new Promise(resolve => setTimeout(resolve, 20));
   }
 

@@ -107,13 +107,13 @@ export class NamesSite {
     const options = ['--node', NAMES_NODE, '--manifests', join(this.#folder, 'm'), '--dns-servers', SERVICE];
     this.#agent = new BenchAgent(dist, { run: work => this.inNode(work) }, options);
     await this.#agent.programmed();
-    await this.#hearing();
+    await this.#readingAnswers();
   }
 
   /** Waits until the queue has a listener, and a heartbeat or two more. */
-  async #hearing(): Promise<void> {
+  async #readingAnswers(): Promise<void> {
     for (const deadline = Date.now() + PATIENCE_MS; this.#queueLine() === ''; await setTimeout(20))
-      if (Date.now() > deadline) throw new Error(`answers are not heard: ${this.agent.output}`);
+      if (Date.now() > deadline) throw new Error(`DNS answers are not read: ${this.agent.output}`);
     await setTimeout(1_000);
   }
 

@@ -612,7 +612,7 @@ describe('the agent', () => {
     });
     await start('cut', dbIngress('web'), closed);
     const call = phones.asked({ from: web, to: db, port: 53 });
-    expect(await until(() => call.server.heard() !== '' || undefined, 3000)).toBe(true);
+    expect(await until(() => call.server.received() !== '' || undefined, 3000)).toBe(true);
     await agent.change(dbIngress('api'));
     expect(await tracked(web, db)).toEqual([]);
     expect(await reaches(call.server, call.client)).toBe(false);

@@ -8,7 +8,7 @@ import { probe } from '../../bench/lab/probe/probe.ts';
 import { AgentSite, siteObjects, sitePolicy } from '../support/packets/agentsite.ts';
 import { DENIED_PORT, HOSTS, NODE } from '../support/packets/site.ts';
 
-const AS_NOBODY = join(import.meta.dirname, '../support/agent/asnobody.ts');
+const UNPRIVILEGED = join(import.meta.dirname, '../support/agent/unprivileged.ts');
 const site = new AgentSite('readers');
 
 beforeAll(() => {
@@ -28,10 +28,10 @@ test('another user of the node is refused all that the agent tells, also where t
   };
   await expect.poll(mine, { timeout: 30_000 }).toEqual([DENIED_PORT]);
   const asked = inNamespace(site.lab.nodeNamespace(NODE), () =>
-    spawnSync(process.execPath, [AS_NOBODY, site.socket], { encoding: 'utf8' }),
+    spawnSync(process.execPath, [UNPRIVILEGED, site.socket], { encoding: 'utf8' }),
   );
-  const { told, refused } = JSON.parse(asked.stdout || '{}');
-  expect(told, asked.stderr).toEqual([]);
+  const { answers, refused } = JSON.parse(asked.stdout || '{}');
+  expect(answers, asked.stderr).toEqual([]);
   expect(Object.keys(refused).sort()).toEqual(['connections', 'drops', 'flows', 'names', 'state', 'status']);
   for (const message of Object.values(refused)) expect(message).toMatch(/EACCES|permission/i);
 });

@@ -274,7 +274,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'names: a packet is let go on before its addresses stand',
     find: 'const { changes, units } = this.#reader.learn(packet, nowMs);',
     replace: 'this.#queue.accept(id);\n      const { changes, units } = this.#reader.learn(packet, nowMs);',
-    test: 'names/hostile.test.ts',
+    test: 'hostilenameserver.test.ts',
   },
   {
     name: 'names: whoever has a pod’s name next has been told what it was told',
@@ -377,7 +377,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'links: an address that leads nowhere keeps the agent from all others',
     find: 'return ABSENT.has(code) || absent?.has(code) === true;',
     replace: 'return ABSENT.has(code) || absent?.size === 0;',
-    test: 'noway.test.ts',
+    test: 'policyrouting.test.ts',
   },
 
   // The reference semantics
@@ -1047,31 +1047,31 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'fair queue: an edit that is never ready is never in force',
     find: 'nowMs - change.sinceMs > FAIRNESS.overdueMs || ',
     replace: '',
-    test: 'unready.test.ts',
+    test: 'waitforpreparation.test.ts',
   },
   {
     name: 'fair queue: all that waits for long goes as it is, whatever it asks',
     find: 'return !change.looksAtMany && !isMany(this.#estimate.countLookedAt(change));',
     replace: 'return true;',
-    test: 'unready.test.ts',
+    test: 'waitforpreparation.test.ts',
   },
   {
     name: 'fair queue: a large text waits for its rules although it is never ready',
     find: 'isReady(change) || this.#mayGoUnready(change, nowMs)',
     replace: 'isReady(change)',
-    test: 'unready.test.ts',
+    test: 'waitforpreparation.test.ts',
   },
   {
     name: 'fair queue: each version of a policy that waits isolates the same pods once more',
     find: 'waiting?.isIsolated === true && isolatesSame(before, value)',
     replace: 'false',
-    test: 'unready.test.ts',
+    test: 'waitforpreparation.test.ts',
   },
   {
     name: 'fair queue: another version of a policy that waits isolates no more than the first one',
     find: 'waiting?.isIsolated === true && isolatesSame(before, value)',
     replace: 'waiting?.isIsolated === true',
-    test: 'unready.test.ts',
+    test: 'waitforpreparation.test.ts',
   },
   {
     name: 'preparations: what a policy is merged with costs nothing',
@@ -1168,7 +1168,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'fair queue: what a policy weighs is its text alone, however many pods its peers ask',
     find: 'Math.floor(pods / PODS_PER_ENTRY)',
     replace: '0 * pods',
-    test: 'unready.test.ts',
+    test: 'waitforpreparation.test.ts',
   },
   {
     name: 'fair queue: the agent does not ask how many pods a policy asks',
@@ -1180,13 +1180,13 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'fair queue: a new policy isolates nobody until its allowances are ready',
     find: 'return isNew && !isIsolated',
     replace: 'return !isNew && !isIsolated',
-    test: 'unready.test.ts',
+    test: 'waitforpreparation.test.ts',
   },
   {
     name: 'fair queue: to isolate waits for the pause that large changes make',
     find: 'this.#isSmall(change) || mayIsolate(change) || this',
     replace: 'this.#isSmall(change) || this',
-    test: 'unready.test.ts',
+    test: 'waitforpreparation.test.ts',
   },
   {
     name: 'quarantine: what waits of a suspect is taken beside it, and undone when that is released',
@@ -1210,13 +1210,13 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'fair queue: an edit that allows less waits until it is ready, however long that takes',
     find: 'overdue === undefined ? ready : [...ready, overdue]',
     replace: 'ready',
-    test: 'unready.test.ts',
+    test: 'waitforpreparation.test.ts',
   },
   {
     name: 'fair queue: every edit of a tenant that is overdue goes at once',
     find: 'this.#overdue.take(overdue.namespace, nowMs);',
     replace: '',
-    test: 'unready.test.ts',
+    test: 'waitforpreparation.test.ts',
   },
   {
     name: 'plan: what a dump says is compared in one turn of the loop',
@@ -1617,7 +1617,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: "if ('set' in op) touched.sets.add(",
     replace:
       "if ('set' in op && typeof op.set !== 'string' && op.op !== 'addSet' && op.op !== 'addElements') touched.sets.add(",
-    test: 'crowds.test.ts',
+    test: 'tighteningatsize.test.ts',
   },
   {
     name: 'open connections: a first packet that was on its way is not looked for',
@@ -1960,7 +1960,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'if (original === undefined || reply === undefined) return undefined;',
     replace:
       'const left = find(attributes, CTA.TIMEOUT);\n  if (original === undefined || reply === undefined || (left && Buffer.from(left.bytes).readUInt32BE(left.start) <= 10)) return undefined;',
-    test: 'reopened.test.ts',
+    test: 'resetconnections.test.ts',
   },
   {
     name: 'from pods: a piece that says no port passes a rule that denies one',
@@ -1972,13 +1972,13 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'own node: a bridge of pods is known by IPv4 alone',
     find: 'addresses.filter(({ address }) => isIn(podCidrs, address))',
     replace: "addresses.filter(({ address }) => address.includes('.') && isIn(podCidrs, address))",
-    test: 'v6only.test.ts',
+    test: 'ipv6only.test.ts',
   },
   {
     name: 'own node: until it is read the others have no addresses',
     find: '...(node.lastKnownTunnelEnds ?? []),',
     replace: '',
-    test: 'unread.test.ts',
+    test: 'unreadableatstart.test.ts',
   },
   {
     name: 'own node: until it is read it has no pod networks',
@@ -2962,7 +2962,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'identities: a policy that cannot be read is remembered for good',
     find: ' && this.#objects.has(change.name))',
     replace: ')',
-    test: 'identities.test.ts',
+    test: 'policyuids.test.ts',
   },
   {
     name: 'flows: a connection through a Service is one without',

@@ -38,9 +38,9 @@ function converse(round: Round, address: Address, dialogue: Dialogue, waiting: M
   const fd = round.socket(address, SOCK_RAW, dialogue.protocol, fd => bind(fd, socketAddress(address)));
   round.watch(fd, POLLIN, () => {
     for (let got = receive(fd); got !== undefined; got = receive(fd)) {
-      const heard = dialogue.read(payloadOf(address, got.data));
-      if (heard?.kind === 'question') send(fd, heard.answer, withoutPort(got.from));
-      if (heard?.kind === 'answer') settle(waiting, heard.id);
+      const message = dialogue.read(payloadOf(address, got.data));
+      if (message?.kind === 'question') send(fd, message.answer, withoutPort(got.from));
+      if (message?.kind === 'answer') settle(waiting, message.id);
     }
   });
   return fd;

@@ -40,8 +40,8 @@ export function names(facts: DnsFacts): Check {
   const { pods, isNaming, canWait, counts } = facts;
   if (!canWait) return finding[isNaming ? 'fail' : 'warn'](NAME, ...NO_QUEUE);
   if (pods === 0) return finding.ok(NAME, 'no pod of this node has a rule by domain name');
-  const wrong = cannotHear(facts) ?? doesNotHear(facts);
-  return wrong === undefined ? heard(facts, counts!) : finding.warn(NAME, ...wrong);
+  const wrong = lacksResolver(facts) ?? isNotReading(facts);
+  return wrong === undefined ? working(facts, counts!) : finding.warn(NAME, ...wrong);
 }
 
 type Wrong = readonly [reason: string, remedy: string];
@@ -51,7 +51,7 @@ const NO_QUEUE: Wrong = [
   'load nft_queue, or use a kernel that has it, where policies name domains',
 ];
 
-function cannotHear({ resolvers }: DnsFacts): Wrong | undefined {
+function lacksResolver({ resolvers }: DnsFacts): Wrong | undefined {
   if (resolvers.length === 0)
     return [
       `no resolver is known that pods ask: ${NOTHING}`,
@@ -60,7 +60,7 @@ function cannotHear({ resolvers }: DnsFacts): Wrong | undefined {
   return undefined;
 }
 
-function doesNotHear({ error, counts, silentMs = 0 }: DnsFacts): Wrong | undefined {
+function isNotReading({ error, counts, silentMs = 0 }: DnsFacts): Wrong | undefined {
   if (error !== undefined)
     return [`DNS answers are not read (${error}): ${NOTHING} that is not known already`, remedyOf(error)];
   if (counts === undefined || !counts.isQueueing)
@@ -74,7 +74,7 @@ function doesNotHear({ error, counts, silentMs = 0 }: DnsFacts): Wrong | undefin
 }
 
 /** It works; what went beside it is said. */
-function heard({ pods, resolvers, most }: DnsFacts, counts: NonNullable<DnsFacts['counts']>): Check {
+function working({ pods, resolvers, most }: DnsFacts, counts: NonNullable<DnsFacts['counts']>): Check {
   const { seen, learnt, addresses, overBudget, untaken, evicted, overruns } = counts;
   const text = `${pods} ${pods === 1 ? 'pod has' : 'pods have'} rules by name; of the answers of ${resolvers.join(', ')}, ${seen} were read and ${learnt} learnt; ${addresses} addresses are allowed`;
   const beside = [

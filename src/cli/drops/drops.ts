@@ -84,9 +84,9 @@ export async function unknownTo(agents: Agents, words: readonly string[]): Promi
   const running = (await agents.list()).filter(({ phase }) => phase === 'Running');
   for (const pod of running.slice(0, MOST_ASKED)) {
     const lines: string[] = [];
-    const heard = { line: (text: string) => void lines.push(text), note: () => undefined };
+    const sink = { line: (text: string) => void lines.push(text), note: () => undefined };
     const end = AbortSignal.timeout(WAIT_MS);
-    const failed = await agents.run(pod, words, heard, { end }).catch((error: Error) => error.message);
+    const failed = await agents.run(pod, words, sink, { end }).catch((error: Error) => error.message);
     const said = lines.flatMap(line => SAID.exec(line)?.[1] ?? [])[0];
     if (said !== undefined || (failed === undefined && !end.aborted)) return said;
   }

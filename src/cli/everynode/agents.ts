@@ -29,7 +29,7 @@ export interface Agents {
    * Runs until the command, the connection or the signal ends. Answers why it ended, and nothing where it ended well.
    * Throws MissingRight, and Error where it could not be run.
    */
-  run(pod: AgentPod, words: readonly string[], heard: AgentOutput, until: Until): Promise<string | undefined>;
+  run(pod: AgentPod, words: readonly string[], sink: AgentOutput, until: Until): Promise<string | undefined>;
 }
 
 /** The right that the caller lacks, as a sentence. */

@@ -47,9 +47,9 @@ export async function clusterAgents(options: AgentsOptions): Promise<Agents> {
   };
   return {
     list: () => listOf(options),
-    run: async (pod, words, heard, until) => {
+    run: async (pod, words, sink, until) => {
       try {
-        return await runIn(new client.Exec(config), namespace, pod, words, heard, until);
+        return await runIn(new client.Exec(config), namespace, pod, words, sink, until);
       } catch (error) {
         const { message } = error as Error;
         if (!/\b403\b/.test(message)) throw error;
@@ -103,7 +103,7 @@ async function runIn(
   namespace: string,
   pod: AgentPod,
   words: readonly string[],
-  heard: AgentOutput,
+  sink: AgentOutput,
   { end, finish }: Until,
 ): Promise<string | undefined> {
   const ended = Promise.withResolvers<string | undefined>();
@@ -115,9 +115,9 @@ async function runIn(
   const broken = () => ended.resolve('its output cannot be read');
   const stdout = linesTo(line => {
     soundHeard();
-    heard.line(line);
+    sink.line(line);
   }, broken);
-  const stderr = linesTo(line => heard.note(line), broken);
+  const stderr = linesTo(line => sink.note(line), broken);
   // Open for as long as we are: the command ends with it.
   const stdin = new PassThrough();
   const endSoon = () => void stdin.write(STOP);

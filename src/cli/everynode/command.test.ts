@@ -9,8 +9,8 @@ const GARBLED = JSON.stringify({
 });
 const agents: Agents = {
   list: async () => [{ name: 'sluice-1', node: 'n1', container: 'sluice', phase: 'Running' }],
-  run: async (_, __, heard) => {
-    for (let n = 0; n < 3; n++) heard.line(GARBLED);
+  run: async (_, __, sink) => {
+    for (let n = 0; n < 3; n++) sink.line(GARBLED);
     return 'the connection was lost';
   },
 };

@@ -6,7 +6,7 @@ import { askEveryNode } from './everynode.ts';
 /** Agents under control of a test: they come, go and send lines. */
 class Cluster implements Agents {
   readonly pods = new Map<string, AgentPod>();
-  readonly told = new Map<string, { heard: AgentOutput; end: (why?: string) => void }>();
+  readonly running = new Map<string, { sink: AgentOutput; end: (why?: string) => void }>();
   readonly down = new Set<string>();
   readonly ends = new Set<AbortSignal>();
   /** The node of each attempt to run something, in order. */
@@ -30,7 +30,7 @@ class Cluster implements Agents {
   run(
     { node }: AgentPod,
     _: readonly string[],
-    heard: AgentOutput,
+    sink: AgentOutput,
     { end }: Until,
   ): Promise<string | undefined> {
     this.attempts.push(node);
@@ -40,8 +40,8 @@ class Cluster implements Agents {
     return new Promise(resolve => {
       end.addEventListener('abort', () => resolve(undefined));
       this.ends.add(end);
-      this.told.set(node, { heard, end: resolve });
-      if (this.beats) heard.line('');
+      this.running.set(node, { sink, end: resolve });
+      if (this.beats) sink.line('');
     });
   }
 
@@ -53,7 +53,7 @@ class Cluster implements Agents {
   }
 
   tell(node: string, atMs: number, kind = 'Denial'): void {
-    this.told.get(node)!.heard.line(told(atMs, kind));
+    this.running.get(node)!.sink.line(told(atMs, kind));
   }
 }
 
@@ -88,7 +88,7 @@ test('what nodes tell is in one order of time, with the node', async () => {
   const cluster = new Cluster();
   for (const node of ['n1', 'n2']) cluster.add(node);
   const { shown, end, over } = asked(cluster);
-  await expect.poll(() => cluster.told.size).toBe(2);
+  await expect.poll(() => cluster.running.size).toBe(2);
   cluster.tell('n1', 3);
   cluster.tell('n2', 2);
   cluster.tell('n1', 4);
@@ -101,10 +101,10 @@ test('a node that is away is said once, comes back by itself, and tells nothing 
   const cluster = new Cluster();
   for (const node of ['n1', 'n2']) cluster.add(node);
   const { shown, notes, end, over } = asked(cluster);
-  await expect.poll(() => cluster.told.size).toBe(2);
+  await expect.poll(() => cluster.running.size).toBe(2);
   cluster.tell('n2', 1);
   cluster.down.add('n2');
-  cluster.told.get('n2')!.end('the connection was lost');
+  cluster.running.get('n2')!.end('the connection was lost');
   await expect.poll(() => notes).toEqual(['node n2 is away: the connection was lost']);
   await cluster.triedAgain('n2', 3);
   cluster.tell('n1', 2);
@@ -123,11 +123,12 @@ test('what comes while nobody reads what is printed is lost beyond a bound, and 
   cluster.add('n1');
   const { promise: printed, resolve: print } = Promise.withResolvers<void>();
   const { shown, notes, end, over } = asked(cluster, true, printed);
-  await expect.poll(() => cluster.told.size).toBe(1);
+  await expect.poll(() => cluster.running.size).toBe(1);
   cluster.tell('n1', 0);
   await expect.poll(() => shown).toEqual(['n1 0']);
   const padding = ' '.repeat(30 << 20);
-  for (const atMs of [1, 2, 3, 4, 5, 6]) cluster.told.get('n1')!.heard.line(told(atMs, 'SeenFlow') + padding);
+  for (const atMs of [1, 2, 3, 4, 5, 6])
+    cluster.running.get('n1')!.sink.line(told(atMs, 'SeenFlow') + padding);
   print();
   await expect.poll(() => shown).toEqual(['n1 0', 'n1 1', 'n1 2', 'n1 3', 'n1 4']);
   expect(notes).toEqual(['2 lines are lost: they came faster than they could be printed']);
@@ -139,7 +140,7 @@ test('new connections of one turn that look the same are as many', async () => {
   const cluster = new Cluster();
   cluster.add('n1');
   const { shown, end, over } = asked(cluster);
-  await expect.poll(() => cluster.told.size).toBe(1);
+  await expect.poll(() => cluster.running.size).toBe(1);
   for (let n = 0; n < 3; n++) cluster.tell('n1', 1, 'SeenFlow');
   await expect.poll(() => shown).toEqual(['n1 1', 'n1 1', 'n1 1']);
   end.abort();
@@ -150,10 +151,10 @@ test('a right that is missing for a while, of a node that was heard, ends nothin
   const cluster = new Cluster();
   cluster.add('n1');
   const { shown, notes, end, over } = asked(cluster);
-  await expect.poll(() => cluster.told.size).toBe(1);
+  await expect.poll(() => cluster.running.size).toBe(1);
   for (const why of ['the connection was lost', 'lost again']) {
     cluster.right = false;
-    cluster.told.get('n1')!.end(why);
+    cluster.running.get('n1')!.end(why);
     await expect.poll(() => notes.at(-1)).toBe(`node n1 is away: ${why}`);
     await cluster.triedAgain('n1', 2);
     cluster.right = true;
@@ -169,12 +170,12 @@ test('a node that comes later is asked too, also by a new pod, and an API server
   const cluster = new Cluster();
   cluster.add('n1');
   const { shown, notes, end, over } = asked(cluster);
-  await expect.poll(() => cluster.told.size).toBe(1);
+  await expect.poll(() => cluster.running.size).toBe(1);
   cluster.unreachable = true;
   await expect.poll(() => notes.at(-1)).toContain('the API server does not answer');
   cluster.unreachable = false;
   cluster.add('n3');
-  await expect.poll(() => cluster.told.has('n3')).toBe(true);
+  await expect.poll(() => cluster.running.has('n3')).toBe(true);
   expect(notes.at(-1)).toBe('the API server answers again');
   cluster.tell('n3', 5);
   await expect.poll(() => shown).toEqual(['n3 5']);
@@ -205,7 +206,7 @@ test.each([true, false])(
     const refused = 'node n1 is away: the right to create pods/exec is missing';
     await expect.poll(() => notes.at(-1)).toBe(refused);
     if (follow) end.abort();
-    else cluster.told.get('n3')!.end();
+    else cluster.running.get('n3')!.end();
     expect(await over).toBe(follow);
     expect(shown).toEqual(['n3 1']);
   },
@@ -224,11 +225,11 @@ test('without --follow all that was told is shown in order, and a node that is a
   for (const node of ['n1', 'n2', 'n3']) cluster.add(node);
   cluster.down.add('n3');
   const { shown, notes, over } = asked(cluster, false);
-  await expect.poll(() => cluster.told.size).toBe(2);
+  await expect.poll(() => cluster.running.size).toBe(2);
   cluster.tell('n1', 9);
-  cluster.told.get('n1')!.end();
+  cluster.running.get('n1')!.end();
   cluster.tell('n2', 8);
-  cluster.told.get('n2')!.end();
+  cluster.running.get('n2')!.end();
   expect(await over).toBe(false);
   expect(shown).toEqual(['n2 8', 'n1 9']);
   expect(notes).toEqual(['node n3 is away: no route']);
@@ -238,8 +239,8 @@ test('without --follow it says that all have told all', async () => {
   const cluster = new Cluster();
   cluster.add('n1');
   const { over } = asked(cluster, false);
-  await expect.poll(() => cluster.told.size).toBe(1);
-  cluster.told.get('n1')!.end();
+  await expect.poll(() => cluster.running.size).toBe(1);
+  cluster.running.get('n1')!.end();
   expect(await over).toBe(true);
 });
 
@@ -247,10 +248,10 @@ test('what an agent says that is no object is said once, and hostile notes stay 
   const cluster = new Cluster();
   cluster.add('n1');
   const { notes, end, over } = asked(cluster);
-  await expect.poll(() => cluster.told.size).toBe(1);
+  await expect.poll(() => cluster.running.size).toBe(1);
   for (const line of ['garbage', 'more', '{"kind":"Denial","time":{"toString":1,"valueOf":1}}'])
-    cluster.told.get('n1')!.heard.line(line);
-  cluster.told.get('n1')!.heard.note('3 new connections lost');
+    cluster.running.get('n1')!.sink.line(line);
+  cluster.running.get('n1')!.sink.note('3 new connections lost');
   expect(notes).toEqual([
     'node n1: said what is no denial and no new connection',
     'node n1: 3 new connections lost',
@@ -266,16 +267,16 @@ test('what nodes have recorded goes before what comes, whoever tells of it first
   cluster.beats = false;
   for (const node of ['n1', 'n2']) cluster.add(node);
   const { shown, end, over } = asked(cluster);
-  await expect.poll(() => cluster.told.size).toBe(2);
+  await expect.poll(() => cluster.running.size).toBe(2);
   cluster.tell('n1', 2);
-  cluster.told.get('n1')!.heard.line('');
+  cluster.running.get('n1')!.sink.line('');
   cluster.tell('n1', 9);
   cluster.tell('n2', 3);
   // Longer than lines are held back once all agents have sent their recorded ones.
   await vi.advanceTimersByTimeAsync(200);
   expect(shown).toEqual([]);
   cluster.tell('n2', 1);
-  cluster.told.get('n2')!.heard.line('');
+  cluster.running.get('n2')!.sink.line('');
   await expect.poll(() => shown).toEqual(['n2 1', 'n1 2', 'n2 3', 'n1 9']);
   end.abort();
   await over;
@@ -285,7 +286,7 @@ test('a node that comes later and lets nobody in is away, and ends nothing', asy
   const cluster = new Cluster();
   cluster.add('n1');
   const { shown, notes, end, over } = asked(cluster);
-  await expect.poll(() => cluster.told.size).toBe(1);
+  await expect.poll(() => cluster.running.size).toBe(1);
   cluster.forbidden.add('n2');
   cluster.add('n2');
   await vi.waitFor(() =>
@@ -303,7 +304,7 @@ test('however many nodes there are, no ten of them listen to one signal', async 
   const cluster = new Cluster();
   for (let n = 0; n < 20; n++) cluster.add(`n${n}`);
   const { end, over } = asked(cluster);
-  await expect.poll(() => cluster.told.size).toBe(20);
+  await expect.poll(() => cluster.running.size).toBe(20);
   for (const signal of cluster.ends) expect(getEventListeners(signal, 'abort').length).toBeLessThanOrEqual(1);
   expect(getEventListeners(end.signal, 'abort').length).toBeLessThanOrEqual(1);
   end.abort();

@@ -155,7 +155,7 @@ async function followNode(options: FollowOptions): Promise<boolean> {
   const isLast = () => !forever || finish?.aborted === true;
   for (let failures = 1; !end.aborted; failures++) {
     const why = await asking.once();
-    if (asking.wasHeard) failures = 1;
+    if (asking.hasAnswered) failures = 1;
     onFirst();
     if (end.aborted || (why === undefined && isLast())) return true;
     asking.away(why ?? 'its agent has ended');
@@ -172,7 +172,7 @@ class Asking {
   readonly #options: FollowOptions;
   readonly #notes: NodeNotes;
   /** In the latest try. */
-  wasHeard = false;
+  hasAnswered = false;
   #isAway = false;
   #isGarbled = false;
 
@@ -184,13 +184,13 @@ class Asking {
   /** Why it ended; undefined where it ended well. */
   async once(): Promise<string | undefined> {
     const { agents, node, pod, words, end, finish, access } = this.#options;
-    this.wasHeard = false;
+    this.hasAnswered = false;
     const asked = pod();
     if (asked === undefined) return 'it has no agent any more';
     if (asked.phase !== 'Running') return `its agent is ${asked.phase}`;
-    const heard = { line: (text: string) => this.#line(text), note: (text: string) => this.#note(text) };
+    const sink = { line: (text: string) => this.#line(text), note: (text: string) => this.#note(text) };
     try {
-      return await agents.run(asked, words, heard, { end, ...(finish && { finish }) });
+      return await agents.run(asked, words, sink, { end, ...(finish && { finish }) });
     } catch (error) {
       // A caller whom another node accepts has the right: an API server or node that starts may refuse for a while.
       if (error instanceof MissingRight) await access.refused(node, error);
@@ -208,7 +208,7 @@ class Asking {
 
   #line(text: string): void {
     const { node, take, note, onFirst } = this.#options;
-    this.#heard();
+    this.#answered();
     if (text === '') onFirst();
     const fault = text === '' ? undefined : take(text);
     if (fault !== undefined && !this.#isGarbled) note(`node ${node}: ${fault}`);
@@ -219,10 +219,10 @@ class Asking {
     if (text !== '') this.#notes.take(text, performance.now());
   }
 
-  #heard(): void {
+  #answered(): void {
     const { node, note, access } = this.#options;
-    this.wasHeard = true;
-    access.heard();
+    this.hasAnswered = true;
+    access.answered();
     if (this.#isAway) note(`node ${node} is back`);
     this.#isAway = false;
   }
@@ -277,7 +277,7 @@ class AccessCheck {
   }
 
   /** A node has answered. */
-  heard(): void {
+  answered(): void {
     this.#isIn = true;
     this.#answer.resolve();
   }

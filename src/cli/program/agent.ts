@@ -22,8 +22,8 @@ export function addAgent(sluice: Command, { agent }: NodeActions): void {
 }
 
 const HELP = `
-It runs until it is told to end (SIGTERM, SIGINT), and leaves its rules in force. Exit code 0: it was told to; 2: error,
-as where the kernel lacks what it needs.
+It runs until SIGTERM or SIGINT, and leaves its rules in force. Exit code 0: a signal ended it; 2: error, such as a
+kernel without a required feature.
 
   sluice agent --node worker-1 --kubeconfig agent.kubeconfig
   sluice agent --node n1 --manifests k8s/            a folder, and every change of it`;

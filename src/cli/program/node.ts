@@ -60,7 +60,7 @@ Exit code 1 where this kernel does not do what policy demands of it, 0 also wher
 
   sluice trace guest/visitor shop/db:5432
   sluice trace 10.244.1.66 [fd00::7]:53/UDP
-  sluice trace shop/web example.com:443      of the addresses that the pod was told the latest`;
+  sluice trace shop/web example.com:443      the latest address that a DNS answer gave the pod`;
 
 const INSPECT_HELP = `
 Exit code 1 where the actual state is not the desired one; 0 where it is, and also where no desired state could be read:

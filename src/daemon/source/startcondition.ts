@@ -73,7 +73,7 @@ export class StartCondition {
 
   async #lostEnough(stop: AbortSignal): Promise<void> {
     const { log, timing } = this.#options;
-    let told: string | undefined;
+    let loggedReason: string | undefined;
     for (let polls = 0; !stop.aborted; await timing.sleep(POLL_MS, stop)) {
       const missing = missingKinds(this.#states);
       polls = missing === undefined ? 0 : polls + 1;
@@ -87,8 +87,8 @@ export class StartCondition {
         );
         return;
       }
-      if (why !== told) log.error({ missing }, why);
-      told = why;
+      if (why !== loggedReason) log.error({ missing }, why);
+      loggedReason = why;
     }
     await aborted(stop);
   }

@@ -142,7 +142,7 @@ describe('with a resolver in a pod and one on the node', () => {
       process.kill(ground.agent!.pid, 'SIGCONT');
       expect([dropped, droppedInSocket]).toEqual(['0', '0']);
       for (const { unanswered } of heard) expect(unanswered).toBe(0);
-      await ground.hearing();
+      await ground.readingAnswers();
       await ground.read('n241.t.example'); // Until then what the pod may be told in a second is used up.
       expect(await ground.visit({ names: names(141) })).toMatchObject(WHOLE);
     },
@@ -164,7 +164,7 @@ describe('with a resolver in a pod and one on the node', () => {
       const started = ground.startAgent();
       for (const name of ['NODE_OPTIONS', 'HELD_MS']) delete process.env[name];
       await started;
-      await ground.hearing();
+      await ground.readingAnswers();
       process.kill(ground.agent!.pid, 'SIGUSR2');
       await ground.until(() => ground.agent!.output.includes('held'));
       for (let renewals = 0; renewals * HEARTBEAT_INTERVAL_MS <= SWITCH_MS; renewals++) await renewed();
@@ -202,7 +202,7 @@ describe('with a resolver that is asked at another port than its Service’s', (
   test('an agent that is not told of it learns nothing, and leaves DNS alone', async () => {
     await ground.agent!.kill('SIGTERM');
     await ground.startAgent();
-    await ground.hearing();
+    await ground.readingAnswers();
     const { unanswered, connected } = await ground.visit({ names: ['n51.t.example'], patienceMs: 300 });
     expect({ unanswered, connected }).toEqual({ unanswered: 0, connected: [] });
   });

@@ -18,7 +18,7 @@ export function hearingGround(options: HearingGroundOptions = {}): NamesGround {
     ground.writeManifests(...(options.names ?? ['*.t.example']));
     await options.beforeAgent?.(ground);
     await ground.startAgent(...(options.agent ?? []));
-    await ground.hearing();
+    await ground.readingAnswers();
   }, 180_000 * SLOW);
   afterAll(() => ground.remove());
   return ground;

@@ -53,7 +53,7 @@ test(
     await hung;
     process.kill(ground.agent!.pid, 'SIGCONT');
     await Promise.all(floods);
-    await ground.hearing();
+    await ground.readingAnswers();
     const fresh = Array.from({ length: 50 }, (_, i) => `n${400 + i}.t.example`);
     const after = await ground.visit({ names: fresh, rounds: 5 });
     expect(after).toMatchObject({ unanswered: 0, failed: [] });

@@ -26,7 +26,7 @@ test(
         failed: [`n${100 + kill}.t.example`],
       });
       await ground.startAgent();
-      await ground.hearing();
+      await ground.readingAnswers();
       // Told again: what was taken over ends with its ten minutes, and a slow machine may take longer for all rounds.
       const back = await ground.visit({ names: [`n${200 + kill}.t.example`, '10.98.0.1', 'n1.t.example'] });
       expect(back).toMatchObject({ unanswered: 0, failed: [], lost: 0 });
@@ -49,13 +49,13 @@ test(
     });
     expect(stopped.unanswered).toBe(0);
     process.kill(ground.agent!.pid, 'SIGCONT');
-    await ground.hearing();
+    await ground.readingAnswers();
     expect((await ground.visit({ names: ['n302.t.example'] })).connected).toHaveLength(1);
     await ground.agent!.kill('SIGTERM');
     const ended = await ground.visit({ names: ['n303.t.example'], patienceMs: 200 });
     expect(ended).toMatchObject({ unanswered: 0, failed: ['n303.t.example'] });
     await ground.startAgent();
-    await ground.hearing();
+    await ground.readingAnswers();
   },
   300_000 * SLOW,
 );

@@ -26,14 +26,14 @@ test(
     await ground.agent!.kill();
     rename('web-2', 'u2');
     await ground.startAgent();
-    await ground.hearing();
+    await ground.readingAnswers();
     await ground.until(() => !ground.isLearnt('10.98.0.1'));
     expect(await isOpen('10.98.0.1')).toBe(false);
     expect(await told('n2.t.example')).toBe(true);
     await ground.agent!.kill();
     rename('web-2', 'u3');
     await ground.startAgent();
-    await ground.hearing();
+    await ground.readingAnswers();
     await ground.until(() => !ground.isLearnt('10.98.0.2'));
     expect(await isOpen('10.98.0.2')).toBe(false);
   },
@@ -66,7 +66,7 @@ test(
     await ground.agent!.kill();
     rename('web', 'u4');
     await ground.startAgent();
-    await ground.hearing();
+    await ground.readingAnswers();
     const followers = [
       ['web', 'u5'],
       ['web', 'u6'],
@@ -88,7 +88,7 @@ test(
     await ground.agent!.kill();
     rename('web', 'u9');
     await ground.startAgent();
-    await ground.hearing();
+    await ground.readingAnswers();
     expect(await told('n20.t.example')).toBe(true);
     const ways = ['-4', '-6'].map((family, i) => [family, HOSTS.web[i]!] as const);
     const before = ways.map(([family, to]) =>

@@ -73,7 +73,7 @@ test.each(LAYOUTS)(
     });
     for (let round = 0; round < ROUNDS; round++) {
       await ground.startAgent();
-      await ground.hearing();
+      await ground.readingAnswers();
       const fresh = names(1 + 20 * round, 20);
       expect(await ground.visit({ names: fresh })).toMatchObject({ failed: [], lost: 0, unanswered: 0 });
       const before = ground.elements();
@@ -106,7 +106,7 @@ test(
     const kept = ground.keep('10.98.0.1');
     await kept.goesOn();
     await ground.startAgent();
-    await ground.hearing();
+    await ground.readingAnswers();
     await ground.scannedAtStart();
     await kept.goesOn();
     expect((await ground.visit({ names: ['10.98.0.1'] })).connected).toEqual(['10.98.0.1']);

@@ -29,7 +29,7 @@ export interface End {
   readonly fd: Fd;
   say(text: string): void;
   /** The text that arrived since the last call. */
-  heard(): string;
+  received(): string;
 }
 
 export interface LiveConnection {
@@ -119,7 +119,7 @@ export class Telephones {
 }
 
 function tcpEnd(fd: Fd): End {
-  return { fd, say: text => send(fd, Buffer.from(text)), heard: () => drain(fd).text };
+  return { fd, say: text => send(fd, Buffer.from(text)), received: () => drain(fd).text };
 }
 
 /** A server that answers the client that sent last. */
@@ -128,7 +128,7 @@ function udpServer(fd: Fd): End {
   return {
     fd,
     say: text => send(fd, Buffer.from(text), peer ?? null),
-    heard: () => {
+    received: () => {
       const { text, from } = drain(fd);
       peer = from ?? peer;
       return text;
@@ -162,11 +162,11 @@ export async function reaches(from: End, to: End, ms = 700): Promise<boolean> {
   const word = `<${said++}>`;
   from.say(word);
   let text = '';
-  const heard = await until(() => {
-    text += to.heard();
+  const isReceived = await until(() => {
+    text += to.received();
     return text.includes(word) || undefined;
   }, ms);
-  return heard === true;
+  return isReceived === true;
 }
 
 export async function until<T>(look: () => T | undefined, ms: number): Promise<T | undefined> {

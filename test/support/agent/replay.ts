@@ -117,7 +117,7 @@ export function replayInRoom(steps: readonly Step[], how: Enforced, room: SetQuo
     const refused = engine.takeRefused();
     count.refused += refused.length;
     for (const { id, kind } of refused) {
-      if (kind !== 'NetworkPolicy') throw new Error(`${id} is refused, and is nobody's`);
+      if (kind !== 'NetworkPolicy') throw new Error(`${id} is refused, and belongs to no policy`);
       state.apply({
         type: 'policy',
         key: id,

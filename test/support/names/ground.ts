@@ -263,7 +263,7 @@ export class NamesGround {
   }
 
   /** Until answers wait. */
-  hearing(): Promise<void> {
+  readingAnswers(): Promise<void> {
     // The switch of an agent that was killed stays on for two more seconds; its queue is gone at once.
     const isListening = () =>
       this.exec(this.nodePath, 'sh', '-c', 'cat /proc/net/netfilter/nfnetlink_queue 2>&1 || true')
@@ -284,7 +284,10 @@ export class NamesGround {
 
   /** Until the agent has read all answers that have come: one that comes behind them is learnt. */
   async read(name: string): Promise<void> {
-    await until('the agent is told', async () => (await this.visit({ names: [name] })).connected.length > 0);
+    await until(
+      'the agent has the answer',
+      async () => (await this.visit({ names: [name] })).connected.length > 0,
+    );
   }
 
   /** The line of the node's queue in /proc, in words. */

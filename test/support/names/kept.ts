@@ -12,7 +12,7 @@ export class KeptConnection {
   readonly #to: string;
   readonly #child: ChildProcess;
   #words = 0;
-  #heard = '';
+  #received = '';
 
   /** Connects from a pod, given by the path of its namespace, to port 80 of an address whose server echoes. */
   constructor(namespace: string, to: string) {
@@ -23,14 +23,14 @@ export class KeptConnection {
       spawn(process.execPath, [file, to], { stdio: ['pipe', 'pipe', 'inherit'] }),
     );
     this.#child.stdin!.on('error', () => undefined); // It may have ended.
-    this.#child.stdout!.on('data', text => (this.#heard += text));
+    this.#child.stdout!.on('data', text => (this.#received += text));
   }
 
   /** Until a word that is said now has come back. */
   async goesOn(): Promise<void> {
     const word = `<${this.#words++}>`;
     this.#child.stdin!.write(word);
-    await until(`${word} from ${this.#to}`, () => this.#heard.includes(word));
+    await until(`${word} from ${this.#to}`, () => this.#received.includes(word));
   }
 
   /** Waits until the kernel has retransmitted data several times without an acknowledgement. */

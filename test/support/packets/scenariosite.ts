@@ -17,14 +17,14 @@ export function scenarioTopology({ unknownPods }: Scenario, { cluster, expectati
 function withStrangers(topology: Topology, { nodes }: Cluster): Topology {
   const nodeOf = (address: Address) =>
     [...nodes.values()].find(node => podCidrsOf(node).some(cidr => cidrContains(cidr, address)));
-  const strangers = topology.outside.flatMap(address => {
+  const outsiders = topology.outside.flatMap(address => {
     const node = nodeOf(address)?.name;
     return node === undefined ? [] : [{ name: `stranger/${address}`, node, addresses: [address] }];
   });
-  const isStranger = new Set(strangers.flatMap(({ addresses }) => addresses));
+  const isOutsider = new Set(outsiders.flatMap(({ addresses }) => addresses));
   return {
     ...topology,
-    pods: [...topology.pods, ...strangers],
-    outside: topology.outside.filter(address => !isStranger.has(address)),
+    pods: [...topology.pods, ...outsiders],
+    outside: topology.outside.filter(address => !isOutsider.has(address)),
   };
 }

@@ -59,7 +59,7 @@ export class PodSite {
 
   namespaceOf = (address: Address): string => {
     const home = this.#homes.get(address);
-    if (home === undefined) throw new Error(`nobody has ${address}`);
+    if (home === undefined) throw new Error(`no pod has ${address}`);
     return home;
   };
 

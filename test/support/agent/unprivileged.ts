@@ -8,13 +8,13 @@ process.setgroups!([]);
 process.setgid!(NOBODY);
 process.setuid!(NOBODY);
 
-const told: string[] = [];
+const answers: string[] = [];
 const refused: Record<string, string> = {};
 
 async function ask(what: string, answer: AsyncIterable<unknown> | Promise<unknown>): Promise<void> {
   try {
-    if (Symbol.asyncIterator in answer) for await (const each of answer) told.push(JSON.stringify(each));
-    else told.push(JSON.stringify(await answer));
+    if (Symbol.asyncIterator in answer) for await (const each of answer) answers.push(JSON.stringify(each));
+    else answers.push(JSON.stringify(await answer));
   } catch (error) {
     refused[what] = (error as Error).message;
   }
@@ -27,4 +27,4 @@ await ask('state', agent.state());
 await ask('connections', agent.connections());
 await ask('names', agent.names());
 agent.close();
-console.log(JSON.stringify({ told, refused }));
+console.log(JSON.stringify({ answers, refused }));

@@ -48,7 +48,7 @@ test(
       ground.exec(ground.nodePath, 'nft', 'delete', 'element', 'ip', 'sluice', set, `{ ${element} }`);
     expect(ground.elements()).toEqual([]);
     await ground.startAgent('--dns-floor', `${FLOOR}`);
-    await ground.hearing();
+    await ground.readingAnswers();
     await ground.scannedAtStart();
     await kept.goesOn();
     expect(await connects('10.98.0.3')).toBe(false);
@@ -72,14 +72,14 @@ test(
   async () => {
     ground.write('policy.yaml', policyText(['*.t.example']));
     await ground.agent!.inForce(5);
-    await ground.hearing();
+    await ground.readingAnswers();
     expect((await ground.visit({ names: ['n4.t.example'], rounds: 20 })).connected).toHaveLength(1);
     const kept = ground.keep('10.98.0.4');
     await kept.goesOn();
     await ground.agent!.kill();
     ground.write('policy.yaml', policyText(['*.other.example']));
     await ground.startAgent('--dns-floor', `${FLOOR}`);
-    await ground.hearing();
+    await ground.readingAnswers();
     await kept.hangs();
   },
   300_000 * SLOW,

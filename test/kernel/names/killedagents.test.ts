@@ -26,7 +26,7 @@ test(
       const fromMs = Date.now();
       await ground.agent!.kill();
       await ground.startAgent();
-      await ground.hearing();
+      await ground.readingAnswers();
       away.push({ fromMs, toMs: Date.now() });
     }
     for (const { asked, unanswered, repeated, connected, failed, misses } of await visits) {
