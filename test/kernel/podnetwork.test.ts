@@ -1,6 +1,7 @@
 /** What others do to attached pods behind the agent's back, and what runtimes do in an order that nobody expects. */
 import { setTimeout } from 'node:timers/promises';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { RtnetlinkSocket } from '../../src/kernel/netlink/route/rtnetlink-socket.ts';
 import { familyOf } from '../../src/model/address.ts';
 import type { Node } from '../../src/model/cluster.ts';
 import type { PodNetworkOptions } from '../../src/network/attach/podnetwork.ts';
@@ -22,6 +23,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
+  vi.restoreAllMocks();
   await opened?.close();
   await site.close();
 });
@@ -135,4 +137,27 @@ test('a sandbox has one interface', async () => {
   await attach('web');
   await opened.network.detach({ sandbox: 'web', interface: 'eth0' });
   await attach('web', [], 'web', 'net1');
+});
+
+test('an attach sends 14 changes in three sends, four questions, and lists addresses and routes once', async () => {
+  await open();
+  await attach('first');
+  const changes = vi.spyOn(RtnetlinkSocket.prototype, 'change');
+  const questions = vi.spyOn(RtnetlinkSocket.prototype, 'getEach');
+  const dumps = vi.spyOn(RtnetlinkSocket.prototype, 'dump');
+  opened.rules.committed.length = 0;
+  await attach('second');
+  // A pair of veths; the node's end with a route and a neighbour for each family; the pod's end, likewise, and its loopback.
+  expect(changes.mock.calls.map(([steps]) => steps.length)).toEqual([1, 5, 8]);
+  expect(dumps.mock.calls.map(([{ what }]) => what)).toEqual([
+    'list addresses',
+    'list routes',
+    'list routes',
+  ]);
+  const asked = questions.mock.calls.map(([steps]) => steps.length);
+  // Until the link carries packets both ends are asked again, the pod's about its addresses too.
+  const untilReady = asked.filter(count => count > 1).length;
+  expect(untilReady).toBeGreaterThan(0);
+  expect(asked.length - 2 * untilReady).toBe(4);
+  expect(opened.rules.committed).toEqual([]); // no port of the node leads to it
 });

@@ -701,6 +701,19 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'memorylimits.test.ts',
   },
   {
+    name: 'heartbeats: all of a node is hashed each time',
+    find: "hash('sha1', readPart(object, this.#resource.kind), 'base64')",
+    replace: "hash('sha1', JSON.stringify(object), 'base64')",
+    test: 'objects.test.ts',
+  },
+  {
+    name: 'attach: the pod’s loopback is raised by a send of its own',
+    find: 'await socket.change(podSteps({ index: pod.index, nodeMac: node.mac, addresses }));',
+    replace:
+      'for (const step of podSteps({ index: pod.index, nodeMac: node.mac, addresses })) await socket.change([step]);',
+    test: 'kernel/podnetwork.test.ts',
+  },
+  {
     name: 'relabelled namespaces: pods wait without end for others of their namespace that come and go',
     find: 'KINDS[this.#turns++ % KINDS.length]!',
     replace: 'KINDS.find(kind => this.pods[kind].size > 0)!',

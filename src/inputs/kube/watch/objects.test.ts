@@ -1,11 +1,14 @@
+import { hash } from 'node:crypto';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { apiClusterPolicy } from '../../../../test/support/api/objects.ts';
 import { runs } from '../../../../test/support/seed.ts';
+import { jsonLines } from '../client/jsonlines.ts';
 import { decodeDelivered } from '../decode/decode.ts';
 import { Objects } from './objects.ts';
 import { CUSTOM_POLICIES, customResource, NODES, PODS } from './resource.ts';
 
+vi.mock(import('node:crypto'), { spy: true });
 vi.mock(import('../decode/decode.ts'), { spy: true });
 beforeEach(() => {
   vi.clearAllMocks();
@@ -57,6 +60,15 @@ function node(revision: number, said: { readonly address?: string; readonly beat
   };
 }
 
+/** What policy reads of that Node, as it is hashed. */
+const HASHED = JSON.stringify({
+  apiVersion: 'v1',
+  kind: 'Node',
+  metadata: { name: 'n1' },
+  spec: { podCIDR: '10.1.0.0/24', podCIDRs: ['10.1.0.0/24'] },
+  status: { addresses: [{ type: 'InternalIP', address: '10.0.0.1' }] },
+});
+
 describe('what is read of an object', () => {
   test('is decoded once more when it comes again, and no more for a hundred heartbeats', () => {
     const objects = new Objects(NODES);
@@ -66,6 +78,27 @@ describe('what is read of an object', () => {
     expect(objects.upsert('n1', node(103, { address: '10.0.0.2' }))).toHaveLength(1);
     expect(objects.upsert('n1', node(104, { address: '10.0.0.1' }))).toHaveLength(1);
     expect(decodeDelivered).toHaveBeenCalledTimes(4);
+  });
+
+  test('is parsed once at each heartbeat, and hashed without the images, conditions and times of the node', async () => {
+    const objects = new Objects(NODES);
+    for (const revision of [1, 2]) objects.upsert('n1', node(revision, {}));
+    vi.clearAllMocks();
+    const parse = vi.spyOn(JSON, 'parse');
+    const lines = Array.from(
+      { length: 100 },
+      (_, i) => `${JSON.stringify(node(i + 3, { beat: 10 ** i }))}\n`,
+    );
+    const body = async function* () {
+      for (const line of lines) yield Buffer.from(line);
+    };
+    for await (const values of jsonLines(body(), NODES.shape ?? 'all'))
+      for (const value of values) expect(objects.upsert('n1', value)).toEqual([]);
+    expect(parse.mock.calls.map(([text]) => text)).toEqual(lines.map(line => line.trimEnd()));
+    const hashed = vi.mocked(hash).mock.calls.map(([, data]) => String(data));
+    expect(hashed).toHaveLength(lines.length);
+    expect(new Set(hashed)).toEqual(new Set([HASHED]));
+    expect(decodeDelivered).not.toHaveBeenCalled();
   });
 
   test('is decoded again as another resource, and when it comes back', () => {
