@@ -202,7 +202,7 @@ export class LiveClasses {
 
   /**
    * Allows the class's objects to be in the tables before pods join it (preparedclasses.ts). Returns how many objects
-   * that adds, measured by `elementsWorth`; 0 if its names are in use.
+   * that adds, measured by `weightInElements`; 0 if its names are in use.
    */
   stage(podClass: PodClass): number {
     const sent = this.#prepared.stage(className(podClass), podClass);
