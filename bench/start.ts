@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { desiredAsProgrammed } from '../src/answers/readback/desired.ts';
-import { watchManifests } from '../src/inputs/files/source.ts';
+import { watchManifests } from '../src/inputs/folder/source.ts';
 import { openNftKernel } from '../src/kernel/netlink/nftables/nft-kernel.ts';
 import { ClusterState } from '../src/model/cluster.ts';
 import type { Kernel } from '../src/nft/kernel.ts';

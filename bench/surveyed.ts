@@ -2,7 +2,7 @@
 
 import { diffOf } from '../src/answers/reach/diff/diffview.ts';
 import { matrixViewOf } from '../src/answers/reach/view.ts';
-import { loadManifests } from '../src/inputs/files/load.ts';
+import { loadManifests } from '../src/cli/sources/manifests.ts';
 
 const [old, now] = process.argv.slice(2);
 const before = await loadManifests(old!);

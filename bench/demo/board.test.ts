@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { loadManifests } from '../../src/inputs/files/load.ts';
+import { loadManifests } from '../../src/cli/sources/manifests.ts';
 import { boardOf, type Try } from './board.ts';
 import { readServices } from './service.ts';
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { loadManifests } from '../../src/inputs/files/load.ts';
+import { loadManifests } from '../../src/cli/sources/manifests.ts';
 import { EDITS } from './edits.ts';
 
 const example = fileURLToPath(new URL('../../examples/shop', import.meta.url));

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { loadManifests } from '../../src/inputs/files/load.ts';
+import { loadManifests } from '../../src/cli/sources/manifests.ts';
 import { topologyOf } from '../lab/topology.ts';
 import { demoSocket } from './agents.ts';
 import { hintsFor, showHints } from './hints.ts';

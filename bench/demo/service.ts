@@ -1,7 +1,7 @@
 /** Services are none of policy's business (it sees packets after their translation), but people use them. */
 import { readFile } from 'node:fs/promises';
 import { parseAllDocuments } from 'yaml';
-import { listManifests } from '../../src/inputs/files/folder.ts';
+import { listManifests } from '../../src/inputs/folder/folder.ts';
 import { type Address, familyOf } from '../../src/model/address.ts';
 import type { Cluster, Pod } from '../../src/model/cluster.ts';
 import type { LabService } from '../lab/services.ts';

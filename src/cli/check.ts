@@ -1,6 +1,5 @@
 import { lintNames } from '../answers/questions/lintnames.ts';
 import { versioned } from '../answers/schema.ts';
-import { checkManifests } from '../inputs/files/load.ts';
 import { plural } from '../lib/text/plural.ts';
 import { type Problem, problemText, WARNING_CODES } from '../model/problem.ts';
 import pc from '../terminal/colours.ts';
@@ -9,6 +8,7 @@ import { isData, writeData } from '../terminal/data.ts';
 import { HANG } from '../terminal/hang.ts';
 import { type OutputOptions, writeLine } from '../terminal/output.ts';
 import { holdsNothing, nothingIn, requireReadable } from './sources/files.ts';
+import { checkManifests } from './sources/manifests.ts';
 
 export interface CheckOptions extends OutputOptions {
   readonly strict?: boolean;

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { EDITS } from '../../bench/demo/edits.ts';
 import { buildLab, type Lab } from '../../bench/lab/lab.ts';
 import { address, topologyOf } from '../../bench/lab/topology.ts';
-import { loadManifests } from '../../src/inputs/files/load.ts';
+import { loadManifests } from '../../src/cli/sources/manifests.ts';
 import { type Address, familyOf } from '../../src/model/address.ts';
 import type { Cluster } from '../../src/model/cluster.ts';
 import type { Flow } from '../../src/model/flow.ts';

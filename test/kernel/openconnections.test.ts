@@ -7,7 +7,7 @@ import { buildLab, type Lab } from '../../bench/lab/lab.ts';
 import { inNamespace } from '../../bench/lab/netns.ts';
 import { installServices } from '../../bench/lab/services.ts';
 import { address, topologyOf } from '../../bench/lab/topology.ts';
-import { loadManifests } from '../../src/inputs/files/load.ts';
+import { loadManifests } from '../../src/cli/sources/manifests.ts';
 import { clientOf } from '../support/agent/agentclient.ts';
 import { AgentProcess } from '../support/agent/agentprocess.ts';
 import { answers, type LiveConnection, Telephones, until } from '../support/agent/live.ts';

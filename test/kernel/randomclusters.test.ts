@@ -9,7 +9,7 @@ import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { buildLab, type Lab } from '../../bench/lab/lab.ts';
 import { writeRecording } from '../../src/cli/recording/record.ts';
-import { loadManifests } from '../../src/inputs/files/load.ts';
+import { loadManifests } from '../../src/cli/sources/manifests.ts';
 import { type Address, familyOf } from '../../src/model/address.ts';
 import type { Cluster } from '../../src/model/cluster.ts';
 import type { Flow } from '../../src/model/flow.ts';

@@ -2221,6 +2221,24 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'statusreporter.test.ts',
   },
   {
+    name: 'reading manifests: what reads their texts opens files itself',
+    find: "import { ManifestStore } from './store.ts';",
+    replace: "import 'node:fs/promises';\nimport { ManifestStore } from './store.ts';",
+    test: 'imports.test.ts',
+  },
+  {
+    name: 'reading manifests: what reads their texts loads what opens files',
+    find: "import { lintCluster } from './lint.ts';",
+    replace: "import '../folder/folder.ts';\nimport { lintCluster } from './lint.ts';",
+    test: 'imports.test.ts',
+  },
+  {
+    name: 'reading manifests: a text that cannot be parsed hides no policy',
+    find: 'manifest.objects?.some(isLostPolicy) ?? true;',
+    replace: 'manifest.objects?.some(isLostPolicy) ?? false;',
+    test: 'load.test.ts',
+  },
+  {
     name: 'quarantine: the base waits for policies',
     find: 'this.isBase = this.isFirst && actual.tables.size === 0 && !noneWait;',
     replace: '',

@@ -65,6 +65,8 @@ const PURE_MAY_USE: Record<string, readonly string[]> = {
   compiler: ['node:crypto'],
   observe: [],
   answers: [],
+  'inputs/files': ['js-yaml', 'yaml'],
+  'inputs/kube/decode': [],
   'api/health': [],
 };
 
@@ -75,6 +77,8 @@ const READS_THE_WORLD = /\b(?:process|console|setTimeout|performance)\b[.(]|\bDa
 function pureFolderOf(file: string): string | undefined {
   return Object.keys(PURE_MAY_USE).find(folder => file.startsWith(`${folder}/`));
 }
+
+const isPure = (file: string) => pureFolderOf(file) !== undefined;
 
 test('the test reads the imports of every file', () => {
   expect(files.length).toBeGreaterThan(40);
@@ -116,6 +120,16 @@ test('a browser can load what answers questions of manifests', () => {
   );
   const beyond = imports.filter(({ from, to, loads }) => loads && all.has(from) && /^node:/.test(to));
   expect(beyond).toEqual([]);
+});
+
+test('reading manifests is pure: text in, objects and problems out, in a browser too', () => {
+  const all = loadedBy('inputs/files/load.ts');
+  // The one file of its folder that is about texts alone.
+  expect(all.filter(file => !isPure(file))).toEqual(['inputs/kube/report/identity.ts']);
+  const packages = imports.filter(
+    ({ from, to, loads }) => loads && all.includes(from) && !to.endsWith('.ts'),
+  );
+  expect([...new Set(packages.map(({ to }) => to))].sort()).toEqual(['ipaddr.js', 'js-yaml', 'yaml']);
 });
 
 test('the agent reaches the world only through what it is given', () => {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { loadManifests } from '../../src/inputs/files/load.ts';
+import { loadManifests } from '../../src/cli/sources/manifests.ts';
 import { recordingLines } from '../../src/observe/recording/write.ts';
 import { parseFlow } from '../../src/semantics/flowtext.ts';
 import { SCHEMA, wrongWith } from '../support/questions/schema.ts';

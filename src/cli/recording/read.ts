@@ -2,7 +2,7 @@
 
 import { createReadStream } from 'node:fs';
 import { StringDecoder } from 'node:string_decoder';
-import { readFailure } from '../../inputs/files/folder.ts';
+import { readFailure } from '../../inputs/folder/folder.ts';
 import { plural } from '../../lib/text/plural.ts';
 import type { Address } from '../../model/address.ts';
 import { addressOwners } from '../../model/addressowners.ts';

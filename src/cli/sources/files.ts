@@ -1,11 +1,12 @@
 import type { Stats } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
-import { readFailure } from '../../inputs/files/folder.ts';
-import { type LoadedCluster, loadManifests } from '../../inputs/files/load.ts';
+import type { LoadedCluster } from '../../inputs/files/load.ts';
+import { readFailure } from '../../inputs/folder/folder.ts';
 import { plural } from '../../lib/text/plural.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { startProgress } from '../../terminal/progress.ts';
+import { loadManifests } from './manifests.ts';
 
 /**
  * Folders, files, and `-` for standard input, as one cluster; `namespace` is that of objects that name none. Throws

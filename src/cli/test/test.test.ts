@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { listManifests } from '../../inputs/files/folder.ts';
+import { listManifests } from '../../inputs/folder/folder.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { readManifests } from '../sources/readstate.ts';
 import { clusterViewOf } from '../sources/state.ts';

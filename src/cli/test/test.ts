@@ -1,7 +1,7 @@
 /** `sluice test FILE…`: whether connections are allowed and denied as the files expect. */
 
 import { versioned } from '../../answers/schema.ts';
-import { listManifests } from '../../inputs/files/folder.ts';
+import { listManifests } from '../../inputs/folder/folder.ts';
 import { plural } from '../../lib/text/plural.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import pc from '../../terminal/colours.ts';

@@ -1,10 +1,10 @@
 /** The agents' DaemonSet from the manifests that it was made of, for a cluster that has it no more. */
 import { readFile } from 'node:fs/promises';
 import type { V1DaemonSet } from '@kubernetes/client-node';
-import { readFailure } from '../../inputs/files/folder.ts';
+import { flattenLists } from '../../inputs/files/lists.ts';
 import { parseManifest } from '../../inputs/files/parse.ts';
+import { readFailure } from '../../inputs/folder/folder.ts';
 import { asMap, typeOf } from '../../inputs/kube/report/identity.ts';
-import { flattenLists } from '../../inputs/kube/watch/listpage.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 
 /** Reads YAML or JSON; other documents in it are ignored. Throws CommandError. */

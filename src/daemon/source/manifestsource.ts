@@ -1,8 +1,8 @@
 /** The state of a folder of manifests. */
 import { access } from 'node:fs/promises';
 import type { Logger } from 'pino';
-import { readFailure } from '../../inputs/files/folder.ts';
-import { type ManifestWatch, watchManifests } from '../../inputs/files/source.ts';
+import { readFailure } from '../../inputs/folder/folder.ts';
+import { type ManifestWatch, watchManifests } from '../../inputs/folder/source.ts';
 import { aborted } from '../../lib/async/aborted.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { type AgentSource, reportToBoth, type SourceNeeds } from './agentsource.ts';

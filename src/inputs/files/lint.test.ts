@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { tenantPod } from '../../../test/support/agent/tenants.ts';
 import { shopPolicy } from '../../../test/support/scenarios/shop.ts';
+import { checkManifests, loadManifests } from '../../cli/sources/manifests.ts';
 import { ClusterState } from '../../model/cluster.ts';
 import { problemText } from '../../model/problem.ts';
 import { lintCluster } from './lint.ts';
-import { checkManifests, loadManifests } from './load.ts';
 
 let folder: string;
 

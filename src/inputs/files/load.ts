@@ -1,4 +1,7 @@
-import { text } from 'node:stream/consumers';
+/**
+ * Manifests as a cluster: text in, objects and problems out. Whoever has the texts adds them one by one: `sluice` reads
+ * files (src/cli/sources/manifests.ts), and a page in a browser has them already.
+ */
 import { withEnforced } from '../../model/audited.ts';
 import { type Cluster, ClusterState } from '../../model/cluster.ts';
 import { type Inventory, inventoryOf } from '../../model/inventory.ts';
@@ -6,7 +9,6 @@ import { POLICY_KINDS } from '../../model/policy.ts';
 import { type Problem, problemText } from '../../model/problem.ts';
 import { topWorkloads } from '../../model/workloadof.ts';
 import type { ObjectType } from '../kube/report/identity.ts';
-import { listManifests, readManifestFile } from './folder.ts';
 import { lintCluster } from './lint.ts';
 import { type FiledObject, isError, type Manifest, readAllDocuments, readManifest } from './manifest.ts';
 import { ManifestStore } from './store.ts';
@@ -19,81 +21,81 @@ export interface LoadedCluster {
   readonly hidesPolicies: boolean;
 }
 
-/** Paths of folders and files, `-` for standard input; all of them are one cluster. */
-type Paths = string | readonly string[];
+/** Finds problems of a cluster in addition to those that `lintCluster` finds. */
+export type MoreChecks = (cluster: Cluster, inventory: Inventory) => readonly Problem[];
 
-/** Called with the number of files that were read so far. */
-type Progress = (files: number) => void;
-
-/** Reads manifests once; `namespace` is that of objects that name none. Throws where a path itself cannot be read. */
-export async function loadManifests(
-  paths: Paths,
-  progress?: Progress,
-  namespace?: string,
-): Promise<LoadedCluster> {
-  const read: Reader = (text, file) => readManifest(text, file, namespace);
-  const { objects: _, ...loaded } = await readAll(paths, read, progress);
-  return loaded;
+export interface ManifestOptions {
+  /** The namespace of objects that name none. */
+  readonly namespace?: string | undefined;
+  /** Reads the documents of a file also if one of them cannot be parsed, for their problems. */
+  readonly allDocuments?: boolean;
 }
 
-/** The same, and all that is wrong: with every document, and with the cluster as a whole. */
-export async function checkManifests(
-  paths: Paths,
-  more: (cluster: Cluster, inventory: Inventory) => readonly Problem[] = () => [],
-  namespace?: string,
-): Promise<LoadedCluster> {
-  const { objects, ...loaded } = await readAll(paths, (text, file) =>
-    readAllDocuments(text, file, namespace),
-  );
-  const { cluster, inventory, problems } = loaded;
-  const services = objects.flatMap(({ serviceNetworks }) => serviceNetworks);
-  const places = new Map(objects.toReversed().map(({ object, placeOf }) => [object, placeOf]));
-  const lint = (each: Cluster) => [
-    ...lintCluster(each, services, topWorkloads(inventory)),
-    ...more(each, inventory),
-  ];
-  const now = lint(cluster);
-  // The author of an audited policy wants to know beforehand what is wrong with it, and it may not hide what is wrong now.
-  const then = (cluster.audited?.size ?? 0) === 0 ? [] : lint(withEnforced(cluster));
-  const known = new Set(now.map(problemText));
-  const found = [...now, ...then.filter(problem => !known.has(problemText(problem)))];
-  const warnings = found.map(problem => ({
-    ...places.get(problem.object)?.(problem.field),
-    ...problem,
-  }));
-  const others = objects.flatMap(({ type, name, placeOf }) => {
-    const found = otherEngine(type, name);
-    return found === undefined ? [] : [{ ...placeOf(found.field), ...found }];
-  });
-  return { ...loaded, problems: [...problems, ...warnings, ...others] };
-}
+/** Collects what the manifests of several files say, as one cluster. Each file is read once: nothing was known before. */
+export class ManifestCollector {
+  readonly #read: (text: string, file: string, namespace?: string) => Manifest;
+  readonly #namespace: string | undefined;
+  readonly #store = new ManifestStore();
+  readonly #cluster = new ClusterState();
+  readonly #objects: FiledObject[] = [];
+  #hidesPolicies = false;
 
-async function readAll(
-  paths: Paths,
-  read: Reader,
-  progress: Progress = () => {},
-): Promise<LoadedCluster & { readonly objects: readonly FiledObject[] }> {
-  const store = new ManifestStore();
-  const objects: FiledObject[] = [];
-  let files = 0;
-  let hidesPolicies = false;
-  for await (const [file, manifest] of manifestsOf([paths].flat(), read)) {
-    store.put(file, manifest);
-    for (const object of manifest.objects ?? []) objects.push(object);
-    hidesPolicies ||= manifest.objects?.some(isLostPolicy) ?? true;
-    progress(++files);
+  constructor({ namespace, allDocuments = false }: ManifestOptions = {}) {
+    this.#read = allDocuments ? readAllDocuments : readManifest;
+    this.#namespace = namespace;
   }
-  const cluster = new ClusterState();
-  for (const event of store.flush()) cluster.apply(event);
-  const items = objects.map(({ inventory }) => inventory());
-  const problems = [...store.problems(), ...items.flatMap(({ problems }) => problems)];
-  return {
-    cluster,
-    inventory: inventoryOf(items.flatMap(({ item }) => item ?? [])),
-    problems: problems.map(readOnce),
-    objects,
-    hidesPolicies,
-  };
+
+  /** Reads the text of a file, without adding it. */
+  readonly read = (text: string, file: string): Manifest => this.#read(text, file, this.#namespace);
+
+  /** Adds what a file says, or why it could not be read. */
+  put(file: string, manifest: Manifest): void {
+    this.#store.put(file, manifest);
+    for (const object of manifest.objects ?? []) this.#objects.push(object);
+    this.#hidesPolicies ||= manifest.objects?.some(isLostPolicy) ?? true;
+  }
+
+  loaded(): LoadedCluster {
+    const cluster = this.#cluster;
+    for (const event of this.#store.flush()) cluster.apply(event);
+    const items = this.#objects.map(({ inventory }) => inventory());
+    const problems = [...this.#store.problems(), ...items.flatMap(({ problems }) => problems)];
+    return {
+      cluster,
+      inventory: inventoryOf(items.flatMap(({ item }) => item ?? [])),
+      problems: problems.map(readOnce),
+      hidesPolicies: this.#hidesPolicies,
+    };
+  }
+
+  /** The same, with the problems of the cluster as a whole. */
+  checked(more: MoreChecks = () => []): LoadedCluster {
+    const loaded = this.loaded();
+    const problems = [...loaded.problems, ...this.#lint(loaded, more), ...this.#otherEngines()];
+    return { ...loaded, problems };
+  }
+
+  #lint({ cluster, inventory }: LoadedCluster, more: MoreChecks): readonly Problem[] {
+    const services = this.#objects.flatMap(({ serviceNetworks }) => serviceNetworks);
+    const places = new Map(this.#objects.toReversed().map(({ object, placeOf }) => [object, placeOf]));
+    const lint = (each: Cluster) => [
+      ...lintCluster(each, services, topWorkloads(inventory)),
+      ...more(each, inventory),
+    ];
+    const now = lint(cluster);
+    // The author of an audited policy wants to know beforehand what is wrong with it, and it may not hide what is wrong now.
+    const then = (cluster.audited?.size ?? 0) === 0 ? [] : lint(withEnforced(cluster));
+    const known = new Set(now.map(problemText));
+    const found = [...now, ...then.filter(problem => !known.has(problemText(problem)))];
+    return found.map(problem => ({ ...places.get(problem.object)?.(problem.field), ...problem }));
+  }
+
+  #otherEngines(): readonly Problem[] {
+    return this.#objects.flatMap(({ type, name, placeOf }) => {
+      const found = otherEngine(type, name);
+      return found === undefined ? [] : [{ ...placeOf(found.field), ...found }];
+    });
+  }
 }
 
 /** Whether the object is a policy whose problems left nothing to judge by. */
@@ -110,29 +112,6 @@ function readOnce(problem: Problem): Problem {
     .replace(/^the (\w+) stays as it was last known$/, 'the $1 is not known');
   return { ...problem, effect };
 }
-
-type Reader = (text: string, file: string) => Manifest;
-
-/** One after another, a file once: the memory that reading takes is that of one file. */
-async function* manifestsOf(
-  paths: readonly string[],
-  read: Reader,
-): AsyncGenerator<readonly [string, Manifest]> {
-  const seen = new Set<string>();
-  for (const path of paths)
-    for (const file of path === '-' ? [path] : await listManifests(path)) {
-      if (seen.has(file)) continue;
-      seen.add(file);
-      yield path === '-'
-        ? [STDIN, read(await text(process.stdin), STDIN)]
-        : [file, await readManifestFile(file, read, LARGEST_READ_ONCE, file === path)];
-    }
-}
-
-const STDIN = 'standard input';
-
-/** Enough for kubectl's output of all pods of a large cluster, which is read only once. */
-const LARGEST_READ_ONCE = 256 * 1024 * 1024;
 
 /**
  * Policies of other engines. Sluice does not read them, but their author believes that they are in force, so a warning

@@ -5,7 +5,7 @@ import { type Decoded, decodeObject } from '../kube/decode/decode.ts';
 import { type DecodedItem, decodeInventory } from '../kube/decode/inventory.ts';
 import { serviceNetworks } from '../kube/decode/service.ts';
 import { asMap, type ObjectType, objectKey, typeOf } from '../kube/report/identity.ts';
-import { flattenLists } from '../kube/watch/listpage.ts';
+import { flattenLists } from './lists.ts';
 import { parseDocuments, parseManifest } from './parse.ts';
 import { type ParsedDocument, ParseError } from './yaml.ts';
 

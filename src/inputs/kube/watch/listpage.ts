@@ -1,7 +1,7 @@
 import { type Api, ApiError, type Query } from '../client/api.ts';
 import { Skimmer } from '../client/skim.ts';
 import { shapeOf } from '../decode/shapes.ts';
-import { asMap, objectKey, revisionOf, typeOf } from '../report/identity.ts';
+import { asMap, objectKey, revisionOf } from '../report/identity.ts';
 import { type Resource, selection } from './resource.ts';
 
 export interface ListedObject {
@@ -96,34 +96,4 @@ export async function listPages(
 export function nextLimit(limit: number, bytes: number): number {
   const fitting = Math.floor((limit * MOST.bytes) / Math.max(bytes, 1));
   return Math.max(1, Math.min(MOST.objects, limit * 2, fitting));
-}
-
-/** One object of a document, and its path there: `` or `items[3]`. */
-interface Listed {
-  readonly object: unknown;
-  readonly path: string;
-}
-
-/** The objects of a `List`, `PodList` and so on, also of lists within lists; any other object is itself. */
-export function flattenLists(document: unknown, path = ''): readonly Listed[] {
-  const { apiVersion, kind } = typeOf(document);
-  const { items } = asMap(document);
-  if (!kind?.endsWith('List') || !Array.isArray(items) || path.length > DEEPEST_PATH)
-    return [{ object: document, path }];
-  // The items of a typed list need not repeat what its name says.
-  const itemType = kind === 'List' ? {} : { apiVersion, kind: kind.slice(0, -'List'.length) };
-  return items.flatMap((item, index) =>
-    flattenLists(isMap(item) ? { ...itemType, ...item } : item, join(path, `items[${index}]`)),
-  );
-}
-
-/** Lists are written by programs and not nested deeply, but a YAML alias can make a list contain itself. */
-const DEEPEST_PATH = 80;
-
-function join(path: string, step: string): string {
-  return path === '' ? step : `${path}.${step}`;
-}
-
-function isMap(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

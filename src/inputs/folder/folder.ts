@@ -1,6 +1,6 @@
 import { lstat, readdir, readFile, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { type Manifest, readManifest, unreadable } from './manifest.ts';
+import { type Manifest, readManifest, unreadable } from '../files/manifest.ts';
 
 const MEBIBYTE = 1024 * 1024;
 

@@ -3,9 +3,9 @@ import { watch } from 'chokidar';
 import { sleep } from '../../lib/async/sleep.ts';
 import type { ClusterEvent } from '../../model/cluster.ts';
 import type { Problem } from '../../model/problem.ts';
+import { isWhole, type Manifest } from '../files/manifest.ts';
+import { ManifestStore } from '../files/store.ts';
 import { listManifests, readFailure, readManifestFile } from './folder.ts';
-import { isWhole, type Manifest } from './manifest.ts';
-import { ManifestStore } from './store.ts';
 
 export interface ManifestListener {
   /** All events of one change at once; never empty. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { flattenLists } from './listpage.ts';
+import { flattenLists } from './lists.ts';
 
 const POD = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'a' } };
 

@@ -3,9 +3,9 @@ import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { readManifest } from '../files/manifest.ts';
+import { ManifestStore } from '../files/store.ts';
 import { listManifests, readManifestFile } from './folder.ts';
-import { readManifest } from './manifest.ts';
-import { ManifestStore } from './store.ts';
 
 const DENY = `apiVersion: networking.k8s.io/v1
 kind: NetworkPolicy
