@@ -24,7 +24,7 @@ const BURST = 10;
 /** The agent commits at most ten times a second for long: a node starts fewer pods than that. */
 const APART_MS = 150;
 const BUDGET = 0.5;
-/** Without the plugins there is nothing to compare with. */
+/** An absolute budget, for a machine without the plugins to compare with. */
 const BUDGET_MS = 100;
 const PREFIX = `/run/netns/sluice-lab-${process.pid}-attach`;
 
@@ -205,7 +205,7 @@ function plugins(folder: string, node: string): Way[] {
   return [{ name: 'ptp + host-local + portmap', attach }];
 }
 
-/** Where the CNI project's plugins are looked for. */
+/** Folders in which the CNI project's plugins may be. */
 function folders(): string[] {
   const cache = '/var/cache/sluice';
   const built = existsSync(cache) ? readdirSync(cache).map(name => join(cache, name, 'bin')) : [];

@@ -47,7 +47,7 @@ function nodeEvents(count: number): ClusterEvent[] {
   });
 }
 
-/** In this process, which does nothing else meanwhile: the loop, the engine and the kernel. */
+/** Measures the loop, the engine and the kernel in this process, which does nothing else. */
 async function idle(events: readonly ClusterEvent[]): Promise<{ commits: number; cpu: number }> {
   const netns = new Netns();
   const stop = new AbortController();
@@ -63,7 +63,7 @@ async function idle(events: readonly ClusterEvent[]): Promise<{ commits: number;
     agent.apply(events);
     await setTimeout(5000);
     const [before, cpu] = [await watcher.generation(), process.cpuUsage()];
-    // As nodes report themselves all day, and as the pipeline hands it on.
+    // Node heartbeats, in the form in which the pipeline passes them on.
     for (let waited = 0; waited < WATCHED_MS; waited += 1000) {
       agent.apply(withoutRepeats(structuredClone(events.slice(0, events.length / 300)), agent.cluster));
       await setTimeout(1000);

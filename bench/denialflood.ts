@@ -42,9 +42,9 @@ interface Site extends Place {
 }
 
 interface Floods {
-  /** From one pod. */
+  /** A flood from one pod. */
   readonly one: Load;
-  /** From many addresses. */
+  /** A flood from many addresses. */
   readonly crowd: Load;
   /** How late the lines of another pod came while one flooded, in ms; infinite if a line did not come. */
   readonly delays: readonly number[];

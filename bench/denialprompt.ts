@@ -14,7 +14,7 @@ import { probe } from './lab/probe/probe.ts';
 import { absolute, type BenchRow, median } from './row.ts';
 
 const PACKETS = 40;
-/** Not in step with the agent's turns. */
+/** Pauses that are out of step with the agent's turns. */
 const PAUSE_MS = { least: 550, more: 45 };
 const LATE_MS = 5_000;
 const FIRST_PORT = 3_000;
@@ -64,7 +64,7 @@ class Prompt {
     });
   }
 
-  /** When it came. Throws where it does not. */
+  /** When the line for a port came. Throws if it does not come. */
   async lineOf(port: number): Promise<number> {
     for (const deadline = performance.now() + LATE_MS; performance.now() < deadline; await setTimeout(5)) {
       const cameMs = this.#cameMs.get(port);

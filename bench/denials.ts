@@ -117,7 +117,7 @@ async function programmed(name: string, { port, rules }: Design, testbed: Testbe
   return made;
 }
 
-// As in packets/newconnection.ts: behind every filter, before conntrack confirms it.
+// Drops the packet after every filter and before conntrack confirms it, as in packets/newconnection.ts.
 const THROW_AWAY = `table ip benchmark {
   chain accepted {
     type filter hook postrouting priority 200; policy accept;

@@ -55,7 +55,7 @@ export async function inDenialPlace<T>(work: (place: DenialPlace) => Promise<T>)
 /** Time for the remaining work of the start. */
 const SETTLE_MS = 10_000;
 
-/** With an agent whose rules are in force, and that rests. */
+/** Runs with an agent whose rules are in force, and that is idle. */
 export async function withDenialAgent<T>(
   { dist, lab, folder, socket }: DenialPlace,
   options: readonly string[],

@@ -72,7 +72,7 @@ export class FakeApiServer {
     await new Promise(resolve => (server === undefined ? resolve(undefined) : server.close(resolve)));
   }
 
-  /** As a kubeconfig says it; the token is read anew each time. */
+  /** The access as a kubeconfig gives it; the token is read anew each time. */
   readonly access = async (): Promise<Access> => ({
     server: `http://127.0.0.1:${this.#port}`,
     headers: { authorization: `Bearer ${this.token}` },

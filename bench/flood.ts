@@ -27,7 +27,7 @@ export function compileFlood(folder: string): string {
   return program;
 }
 
-/** In the network namespace of the calling thread; each packet is an attempt of its own. */
+/** Sends in the network namespace of the calling thread; each packet is an attempt of its own. */
 export async function sendFlood(program: string, options: FloodOptions): Promise<SentFlood> {
   const { from, sources = 1, to, perSecond, seconds } = options;
   const words = [from, sources, to, perSecond, seconds].map(String);

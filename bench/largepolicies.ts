@@ -9,7 +9,7 @@ interface Ports {
 
 type Spec = Record<string, unknown>;
 
-/** By what is repeated: the spec of a policy that repeats it `n` times. */
+/** For each thing that may be repeated: the spec of a policy that repeats it `n` times. */
 export const LARGE_POLICIES: Readonly<Record<string, (n: number) => Spec>> = {
   'exceptions of a network': n => egress({ to: [block('10.0.0.0/8', times(n, v4))] }),
   'exceptions of a network of IPv6': n => egress({ to: [block('fd00::/16', times(n, v6))] }),

@@ -24,7 +24,7 @@ const WARM_ROUNDS = 3;
 const ADDRESSES = 32_768;
 const FEW = 256;
 const COMPILED_ROUNDS = 60;
-/** So slow that every answer waits: of one pod a thousand a second do. */
+/** Questions a second; few enough that every answer waits for the agent. The limit of one pod is a thousand. */
 const LEARN_RATE = 8_000;
 const LIST_RATE = 5_000;
 const LISTINGS = 10;

@@ -14,9 +14,9 @@ import { onTestbed, type Testbed } from './packets/testbed.ts';
 import type { BenchRow } from './row.ts';
 
 export interface PacketOptions {
-  /** Says on standard error what every design took, and how much it varied. */
+  /** Print on standard error what every design took, and how much it varied. */
   readonly verbose?: boolean;
-  /** Says of each part whether it is measured. */
+  /** Decides for each part whether it is measured. */
   readonly isWanted?: (part: string) => boolean;
 }
 

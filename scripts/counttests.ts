@@ -18,10 +18,10 @@ interface TestFile {
   readonly assertionResults: readonly {
     readonly fullName: string;
     readonly status: string;
-    /** In milliseconds; of no test that was skipped. */
+    /** Milliseconds; absent for a skipped test. */
     readonly duration?: number;
     readonly failureMessages?: readonly string[];
-    /** As annotate.ts writes it. */
+    /** The annotations that annotate.ts writes. */
     readonly meta?: { readonly project?: string; readonly skipped?: string };
   }[];
 }

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 
 export interface Dependency {
-  /** Where it is installed: `node_modules/koffi`. */
+  /** The path where it is installed: `node_modules/koffi`. */
   readonly path: string;
   readonly name: string;
   readonly version: string;

@@ -53,6 +53,6 @@ export function stopAgent(pid: number, manifests: string): void {
     const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
     if (command.includes('agent') && command.includes(manifests)) process.kill(pid, 'SIGTERM');
   } catch {
-    // It has ended by itself.
+    // The process has ended by itself.
   }
 }

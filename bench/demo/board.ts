@@ -112,7 +112,7 @@ function probesOf(cluster: Cluster, row: Party, column: Column): Probe[] {
   );
 }
 
-/** Only pods use cluster addresses here, and a Service has its own protocol. */
+/** Only pods dial cluster IPs here, and a Service has its own protocol. */
 function serviceProbes(row: Party, column: Column, { front, protocol, port }: KubeService): Probe[] {
   return families(row, column).flatMap(([from, to]) => {
     const via = front.find(address => familyOf(address) === familyOf(to));

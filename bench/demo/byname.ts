@@ -71,7 +71,7 @@ export async function showByName(stage: Stage, manifests: string): Promise<Tried
   return tryByName(stage);
 }
 
-/** Before any answer, after one, and after one with another address. */
+/** Tries before any answer, after one, and after one with another address. */
 async function tryByName(stage: Stage): Promise<Tried> {
   const { pods } = await stage.cluster();
   const addressOf = (pod: `${string}/${string}`) => pods.get(pod)!.addresses[0]!;

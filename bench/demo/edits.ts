@@ -46,7 +46,7 @@ function edit(file: string, kind: string, name: string, change: (object: Documen
   );
   if (found === undefined) throw new RangeError(`${file} has no ${kind} ${name}`);
   change(found);
-  const aside = `${file}.new`; // Not a manifest by its name: the agents do not read it.
+  const aside = `${file}.new`; // its name is not that of a manifest, so the agents do not read it
   writeFileSync(aside, documents.map(String).join(''));
   renameSync(aside, file);
 }

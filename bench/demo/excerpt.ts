@@ -37,7 +37,7 @@ function onlyElement(block: readonly string[], mark: string): string[] {
   });
 }
 
-/** In the order in which a packet comes to them. */
+/** The chains in the order in which a packet reaches them. */
 function reachable(
   blocks: ReadonlyMap<string, readonly string[]>,
   names: readonly string[],

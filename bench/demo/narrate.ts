@@ -11,7 +11,7 @@ export function line(text = ''): void {
   writeLine(text === '' ? '' : `  ${text}`);
 }
 
-/** Says what is being done, then how long it took. */
+/** Prints what is being done, then how long it took. */
 export async function step<T>(text: string, work: () => Promise<T> | T): Promise<T> {
   const tty = process.stdout.isTTY;
   if (tty) process.stdout.write(toTerminal(pc.dim(`  … ${text}`)));

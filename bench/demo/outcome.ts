@@ -8,7 +8,7 @@ import type { Board, Try } from './board.ts';
 
 export interface Outcomes {
   readonly board: Board;
-  /** In the order of the board's tries. */
+  /** The outcomes, in the order of the board's tries. */
   readonly observed: readonly ProbeOutcome[];
 }
 
@@ -49,7 +49,7 @@ export interface Wrong {
   readonly observed: ProbeOutcome;
 }
 
-/** Where packets did not do what policy says. */
+/** The tries whose packets did not do what policy demands. */
 export function wrongOnes({ board, observed }: Outcomes): Wrong[] {
   return board.tries.flatMap((one, index) =>
     isRight(one, observed[index]!) ? [] : [{ try: one, observed: observed[index]! }],

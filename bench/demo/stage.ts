@@ -97,7 +97,7 @@ export class Stage {
     return [...this.#kernels.values()].every(({ queue }) => queue !== undefined);
   }
 
-  /** Until a node's agent has answers wait. */
+  /** Waits until a node's agent reads DNS answers. */
   async readingAnswers(node: string): Promise<void> {
     const kernel = this.#kernels.get(node)!;
     for (const deadline = Date.now() + SETTLE_MS; !queuesAnswers((await kernel.dump()).ruleset); )
@@ -120,7 +120,7 @@ export class Stage {
     return boardOf(await this.cluster(), this.#services);
   }
 
-  /** Until every node's kernel holds what the manifests say, which is not asked of the agents. */
+  /** Waits until every node's kernel has the rules of the manifests, without asking the agents. */
   async settle(): Promise<void> {
     const cluster = await this.cluster();
     const deadline = Date.now() + SETTLE_MS;

@@ -18,7 +18,7 @@ export function ipBatchForced(commands: readonly string[]): void {
       stdio: ['pipe', 'ignore', 'pipe'],
     });
   } catch {
-    // It has done what could be done, and said what could not.
+    // `ip` has done what it could, and printed its errors.
   }
 }
 

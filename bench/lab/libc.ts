@@ -99,7 +99,7 @@ export function resetOnClose(fd: Fd): void {
   check('setsockopt', raw.setsockopt(fd, SOL_SOCKET, SO_LINGER, linger, linger.length));
 }
 
-/** Has a socket use one network interface only. */
+/** Binds a socket to one network interface. */
 export function bindToDevice(fd: Fd, device: string): void {
   const name = Buffer.from(`${device}\0`);
   check('setsockopt', raw.setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, name, name.length));

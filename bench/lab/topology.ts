@@ -62,7 +62,7 @@ function podHosts(cluster: Cluster, taken: ReadonlySet<Address>): PodHost[] {
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** For addresses written down in code. */
+/** Parses an address that is written in code. */
 export function address(text: string): Address {
   const parsed = parseAddress(text);
   if (parsed === undefined) throw new SyntaxError(`"${text}" is not an IP address`);

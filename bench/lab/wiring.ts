@@ -75,7 +75,7 @@ interface Link {
   readonly lower: string;
   /** The lower end's own. */
   readonly addresses: readonly Address[];
-  /** All that is reached over this link. */
+  /** All addresses that are reached over this link. */
   readonly reaches: readonly Address[];
 }
 

@@ -6,7 +6,7 @@ export interface Visited {
   readonly answered: number;
   /** First packets that were not answered. */
   readonly lost: number;
-  /** From a question to its answer, in µs. */
+  /** Time from each question to its answer, in µs. */
   readonly tookUs: readonly number[];
 }
 

@@ -3,7 +3,7 @@ import type { Address } from '../../src/model/address.ts';
 
 export const NAMES_NODE = 'n1';
 export const NAMES_NODE_ADDRESSES = ['172.18.0.11', 'fd00:18::11'] as Address[];
-/** As pods ask it, and as it is. */
+/** The resolver's address for pods, and its own one. */
 export const SERVICE = '10.96.0.10' as Address;
 export const RESOLVER = '10.1.1.53' as Address;
 export const WEB = ['10.1.1.80', 'fd00:1::1:80'] as Address[];

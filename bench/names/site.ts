@@ -134,7 +134,7 @@ export class NamesSite {
     return child;
   }
 
-  /** Until it has said that it is ready. */
+  /** Starts a role, and waits until it has printed that it is ready. */
   async #start(host: HostName, role: string): Promise<void> {
     const child = this.#spawn(host, [role]);
     const ended = once(child, 'close').then(() => Promise.reject(new Error(`names ${role} ended`)));

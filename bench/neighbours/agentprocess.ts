@@ -9,7 +9,7 @@ import type { Netns } from '../lab/unnamed.ts';
 
 const START_PATIENCE_MS = 60_000;
 
-/** As the DaemonSet has them. */
+/** The options that the DaemonSet sets. */
 const NODE_OPTIONS = '--max-old-space-size=384 --max-semi-space-size=4';
 
 export class BenchAgent {

@@ -16,7 +16,7 @@ export type ApiCommand =
 /** `atNs` is read from a clock that all processes of the machine share. */
 export interface Done {
   readonly atNs: string;
-  /** Where the server listens. */
+  /** The address at which the server listens. */
   readonly server: string;
 }
 
@@ -49,7 +49,7 @@ function attackOf({ name }: { readonly name: string }): Attack {
 class Tenant {
   readonly #server: FakeApiServer;
   #timer: NodeJS.Timeout | undefined;
-  /** By name, those that it has. */
+  /** The names of the tenant's policies. */
   readonly #policies = new Set<string>();
   #edit = 0;
 

@@ -3,11 +3,11 @@ import type { KubeObject } from '../fakeapiserver.ts';
 import { roleOf } from './besides.ts';
 import { crowdHere, HOSTILE, TENANT } from './population.ts';
 
-/** As many selectors as a namespace may have, nearly. */
+/** Nearly as many selectors as a namespace may have. */
 export const RELABELS = { policies: 4, selectors: 240 };
-/** As many as are merged, of which an edit is small and goes at once. */
+/** As many policies as are merged; an edit of one is small and goes at once. */
 export const SMALL = { policies: 23, selectors: 20 };
-/** For each of two values of a label of a pod of the node. */
+/** Policies for each of two values of a label of a pod on the node. */
 export const LOCAL = { policies: 20, selectors: 49 };
 /** Nearly as many policies as a namespace may have, written with the first edits. */
 export const CLASSES = { policies: 1_900, edits: 5 };
@@ -25,7 +25,7 @@ function policy(spec: object, name = 'hostile'): KubeObject {
   return { apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', metadata, spec };
 }
 
-/** Each edit changes the last. */
+/** Each edit changes the last rule. */
 export function rules(count: number, edit: number): object[] {
   return Array.from({ length: count }, (_, i) => ({
     from: [{ podSelector: { matchLabels: { app: `peer-${i}`, tier: 'any' } } }],
@@ -61,12 +61,12 @@ export function selecting(name: string, edit: number): KubeObject {
   return ofSelectors(name, edit, RELABELS.selectors, i => tierNotIn(['red', `${name}-${i}-0`]));
 }
 
-/** Each selector is another one, and means all pods: none has a value of its own. */
+/** Each selector is a different one, and all select all pods: no pod has the excluded value. */
 export function meaningAll(name: string, edit: number): KubeObject {
   return ofSelectors(name, edit, RELABELS.selectors, i => tierIn(['any', `${name}-${i}`]));
 }
 
-/** Other selectors for each value of the label; all policies have the same ports. */
+/** Different selectors for each value of the label; all policies have the same ports. */
 export function selectingAnew(name: string, value: string): KubeObject {
   return ofSelectors(name, 0, SMALL.selectors, i => tierIn([value, `${name}-${i}`]));
 }
@@ -79,7 +79,7 @@ function tierNotIn(values: readonly string[]): object {
   return { podSelector: { matchExpressions: [{ key: 'tier', operator: 'NotIn', values }] } };
 }
 
-/** All of them have the same ports, and each selector means all pods. */
+/** All policies have the same ports, and each selector selects all pods. */
 export function ofRole(edit: number): KubeObject {
   const [name, labels] = [`role-${edit}`, { ...HOSTILE, role: roleOf(edit) }];
   return ofSelectors(name, 0, LOCAL.selectors, i => tierIn(['any', `${name}-${i}`]), labels);
@@ -114,7 +114,7 @@ export function manyClasses(edit: number): KubeObject[] {
   return edit > 0 ? policies : [...policies, ...crowdHere(({ app }) => small(app, 0, { app }))];
 }
 
-/** All of them mention one label of namespaces. */
+/** All policies mention one label of namespaces. */
 export function selectingTeams(name: string, edit: number): KubeObject {
   return ofSelectors(name, edit, RELABELS.selectors, i => {
     const values = ['red', `${name}-${i}`];

@@ -123,7 +123,7 @@ export const ATTACKS = [
     what: `${EDITS} of ${MOST.ranges} port ranges`,
     policy: edit => ingress([{ ports: Array.from({ length: MOST.ranges }, (_, i) => range(i, edit)) }]),
   },
-  // Not what a policy says, but what it is said of.
+  // Attacks that change the objects that a policy selects, not the policy.
   {
     name: 'relabels',
     what: `2,000 pods a second are relabelled beside ${RELABELS.policies * RELABELS.selectors} selectors that mention the label`,

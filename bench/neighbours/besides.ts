@@ -15,7 +15,7 @@ export function relabelledPods(edit: number): KubeObject[] {
   return podsOf(edit).map(i => farPod(i, { app: `peer-${i % 500}`, tier }));
 }
 
-/** As a kubelet may say of its own pods. */
+/** Pods with one address, as a kubelet may report its own pods. */
 export function podsOfOneAddress(edit: number): KubeObject[] {
   const status = { phase: 'Running', podIP: ADDRESS, podIPs: [{ ip: ADDRESS }] };
   return podsOf(edit).map(i => ({ ...farPod(i), status }));
@@ -51,7 +51,7 @@ export function changingNodes(edit: number): KubeObject[] {
   });
 }
 
-/** As much as an object's annotations may be. */
+/** Annotations of the largest size that an object may have. */
 export function annotatedPods(edit: number): KubeObject[] {
   const pod = farPod(edit % 10);
   const annotations = { blob: `${edit}`.padStart(250_000, 'x') };

@@ -3,7 +3,7 @@ import { parseAddress } from '../../src/model/address.ts';
 import type { TrackedConnection } from '../trackedconnection.ts';
 import { HOSTILE_ADDRESS, HOSTILE_ADDRESSES } from './population.ts';
 
-/** All of them lead there. */
+/** The network to which all these connections lead. */
 export const WORLD = '172.16.0.0/12';
 const SERVICE = { address: parseAddress('10.96.0.80')!, port: 80 };
 

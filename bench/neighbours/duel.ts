@@ -13,12 +13,12 @@ export interface Duel {
 
 const TURNS = 3;
 const PER_TURN = 8;
-/** Between two of the neighbour's edits: what it does itself must not put it into debt. */
+/** Pause between two of the neighbour's edits, so that its own edits do not use up its budget. */
 const PAUSE_MS = 250;
 /** No further sample of a turn begins after that time. */
 const TURN_MS = 15_000;
 const SETTLE_MS = 1000;
-/** So that the neighbour's changes come at other times of what an edit leads to. */
+/** Shifts the neighbour's changes against the work that an edit causes. */
 const PHASE_MS = 60;
 
 export async function duel(dist: string, attack: Attack): Promise<Duel> {

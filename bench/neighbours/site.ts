@@ -17,7 +17,7 @@ import { PodStartLoad } from './starts.ts';
 /** The time of one default deny of the neighbour, from the API server on. */
 export interface Sample {
   readonly toKernelMs: number;
-  /** Until a connection that it denies was cut. */
+  /** Time until a connection that it denies was cut. */
   readonly toCutMs: number;
 }
 

@@ -15,7 +15,7 @@ import { checkAccepted, throwAwayAccepted } from './throwaway.ts';
 
 const PLAN = { rounds: 101, packets: 16_384, seconds: 20 };
 const FLOWS = 16_384;
-/** Its pods may send what they like: all that differs is the bridge. */
+/** No policies select its pods, so that only the bridge differs. */
 const SHAPE: PolicyShape = { classes: 10, policies: 0 };
 const BUDGET_NS = 150;
 

@@ -14,7 +14,7 @@ import { NODE } from '../cluster.ts';
 
 export interface PolicyShape {
   readonly classes: number;
-  /** On each local pod, in both directions. */
+  /** Number of policies on each local pod, in both directions. */
   readonly policies: number;
   /** The number of ports over which the policies are spread; 8 by default. */
   readonly ports?: number;

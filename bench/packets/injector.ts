@@ -21,7 +21,7 @@ export function compileInjector(folder: string): string {
   return program;
 }
 
-/** Where flows enter: a device, and its turn of flows, a power of two of them. */
+/** Where flows enter: a device, and its flows; their number is a power of two. */
 export interface Entrance {
   readonly device: string;
   readonly flows: readonly UdpFlow[];

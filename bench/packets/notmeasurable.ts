@@ -1,4 +1,4 @@
-/** This machine does not let us run the benchmark. The message says why. */
+/** This machine does not allow the benchmark to run. The message says why. */
 export class NotMeasurable extends Error {
   override readonly name = 'NotMeasurable';
 }

@@ -38,7 +38,7 @@ export class Rounds {
 
 export interface Spread {
   readonly median: number;
-  /** Between the quartiles. */
+  /** The interquartile range. */
   readonly iqr: number;
 }
 

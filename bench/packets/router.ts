@@ -19,7 +19,7 @@ export interface RouterOptions {
   readonly program: string;
   /** Begins the names of files that the router may make. */
   readonly files: string;
-  /** From clients to pods; a power of two of them. */
+  /** Flows from clients to pods; their number is a power of two. */
   readonly flows: readonly UdpFlow[];
   /** The pods are behind a port of a bridge. */
   readonly bridged?: boolean;
@@ -95,7 +95,7 @@ export class Router {
     return kernel.queue;
   }
 
-  /** In the router's network namespace. */
+  /** Runs in the router's network namespace. */
   run<T>(work: () => T): T {
     return this.#netns.run(work);
   }

@@ -64,7 +64,7 @@ export class Agent {
   #engineUnproven = false;
   /** Another process changed our tables since the last commit. */
   #drifted = false;
-  /** As observers have it. */
+  /** The statuses of policies, as observers got them last. */
   #statuses: readonly LastingStatus[] = [];
 
   constructor({ observers = [], timing = realTiming, ...options }: AgentOptions) {

@@ -21,7 +21,10 @@ export interface Committed {
   readonly ops: readonly Op[];
   /** Names of the objects that have changed in this round. */
   readonly names: readonly string[];
-  /** Others may have changed what was programmed before: it is not known what was allowed. */
+  /**
+   * Whether another process may have changed the previous rules, so that it is not known which connections they
+   * allowed.
+   */
   readonly unknownBefore: boolean;
   /** The tables were dumped, or not written to since the last dump: they are not taken from the cache. */
   readonly dumped: boolean;

@@ -51,7 +51,7 @@ export class DesiredState {
   readonly #pending = new Map<string, PodKey | undefined>();
   readonly #taken = new Map<string, PodKey | undefined>();
   readonly #podsInForce = new PodsInForce();
-  /** As of the last flush that came to its end. */
+  /** The pods that wait, as of the last complete flush. */
   #waitingPods: ReadonlyMap<PodKey, PodInForce | undefined> = new Map();
   #engine: Engine;
   /** A change came since the flush under way began that waits for nothing but its end. */
@@ -67,7 +67,7 @@ export class DesiredState {
     follower?.follow(this.#engine.cluster);
   }
 
-  /** As far as events have come; of policies, as far as batches have taken them in. */
+  /** The cluster with all applied events, and with the policies that batches have taken. */
   get cluster(): Cluster {
     return this.#engine.cluster;
   }
@@ -102,7 +102,7 @@ export class DesiredState {
     return this.#admission.isolating;
   }
 
-  /** When policies may be taken in, and with which priority; undefined where none wait. */
+  /** When policies may be taken, and with which priority; undefined if none waits. */
   get waiting(): WaitingChange | undefined {
     return this.#admission.waiting(this.#timing.now());
   }
@@ -179,7 +179,7 @@ export class DesiredState {
     this.#recordTaken(refused.map(value => ({ id: value.id, value })));
   }
 
-  /** Some of what is noted waits for the next flush. */
+  /** Whether some of the applied events wait for the next flush. */
   get isBehind(): boolean {
     return this.#waitingPods.size > 0;
   }
@@ -288,10 +288,10 @@ export class PodsInForce {
   readonly #taken = new Map<PodKey, Pod | undefined>();
   /** Pods whose changes arrived since the last flush began. */
   #recorded = new Map<PodKey, Pod | undefined>();
-  /** As of the last commit. */
+  /** The pods that wait, as of the last commit. */
   #waiting: ReadonlyMap<PodKey, PodInForce | undefined> = new Map();
 
-  /** It changes, and until now the cluster has had this of it. */
+  /** A pod changes; `before` is its version in the cluster until now. */
   record(key: PodKey, before: Pod | undefined): void {
     if (!this.#recorded.has(key)) this.#recorded.set(key, before);
   }
@@ -309,7 +309,7 @@ export class PodsInForce {
     this.#waiting = waiting;
   }
 
-  /** Where `cluster` has another namespace than the rules, the pod has that. */
+  /** The pods as the rules have them; each has the namespace of the rules, if that differs from the cluster's. */
   pods({ namespaces }: Cluster): ReadonlyMap<PodKey, Pod | undefined> {
     const waiting = [...this.#waiting].map(([key, inForce]) => [key, podIn(inForce, namespaces)] as const);
     return new Map([...this.#recorded, ...this.#taken, ...waiting]);

@@ -1,4 +1,4 @@
-/** From events to the desired state of the kernel. */
+/** The engine turns events into the desired state of the kernel. */
 import type { TimeBudget } from '../compiler/live/workbudget.ts';
 import type { Pieces } from '../lib/collections/pieces.ts';
 import type { Cluster, ClusterEvent, Namespace, Pod, PodKey } from '../model/cluster.ts';

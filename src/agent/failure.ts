@@ -6,7 +6,7 @@ import type { RoundCause } from './committed.ts';
 export interface RoundFailure {
   readonly error: unknown;
   readonly cause: RoundCause;
-  /** With this one. */
+  /** Including this failure. */
   readonly failuresInARow: number;
   /** The engine in use was made anew, and has not proved itself yet. */
   readonly engineUnproven: boolean;
@@ -29,7 +29,7 @@ export type Recovery =
     };
 
 const RETRY: Backoff = { firstMs: 100, mostMs: 5_000 };
-/** Which failure in a row casts doubt on the engine, and on the socket. */
+/** From this failure in a row on, the engine and the socket are suspected. */
 const SUSPICIOUS = 2;
 
 export function recoveryFrom({ error, cause, failuresInARow, ...state }: RoundFailure): Recovery {
@@ -88,7 +88,7 @@ const STATE: ReadonlySet<string> = new Set([
 ]);
 /** Another process owns the tables. */
 const OWNED = 'EPERM';
-/** By then the tables were dumped, the engine was made anew and another socket was opened. */
+/** After this many failures the tables were dumped, and engine and socket were replaced. */
 const DOUBTS = 3;
 
 export function isPolicyFault({

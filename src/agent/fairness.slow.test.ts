@@ -131,7 +131,7 @@ test('a hundred urgent pod starts leave no debt to the next policy', async () =>
     agent.apply([pod('evil-1', n)], { urgent: true });
     await pass(5);
   }
-  // Not even a tenth of a second, although it is not the only tenant that tightens.
+  // The neighbour waits less than a tenth of a second, although another tenant tightens at the same time.
   for (let n = 0; n < 20; n++) agent.apply([policy(`evil-1/deny-${n}`, 0)]);
   await pass(1);
   const before = commits.length;
@@ -226,7 +226,7 @@ test('while hundreds of pods are relabelled that hundreds of selectors mention, 
   const before = commits.length;
   agent.apply([policy('good/deny', 0)]);
   await pass(600); // before the loop looks by itself
-  // Or in the one after the batch that is under way.
+  // It may also be in the batch after the one that is under way.
   const at = commits.slice(before).findIndex(names => names.includes('NetworkPolicy good/deny'));
   expect([0, 1]).toContain(at);
   expect(commits.length).toBeGreaterThan(3);

@@ -109,7 +109,7 @@ export class KernelState {
     return { ops: [...ops, ...(await this.#remake(kernel, desired))], desired };
   }
 
-  /** After a failure nothing is known. */
+  /** Forgets the cached state, because it may be wrong after a failure. */
   forget(): void {
     this.#known = undefined;
   }
@@ -128,7 +128,7 @@ export class KernelState {
       const since = ruleset === this.#known?.ruleset ? this.#known.desired : undefined;
       const ops = since === desired ? [] : await inSlices(planInPieces(ruleset, desired, since));
       try {
-        // Also without a difference: it makes tables without an owner ours.
+        // Also if nothing differs: the commit adopts tables without an owner.
         const stages = stagesInOrder(ops, ruleset, desired, this.#options.portion);
         const generation = await this.#commitStages(kernel, stages, expected);
         const verified = ops.length === 0 && this.#known?.verified === true;
@@ -174,7 +174,7 @@ export class KernelState {
     const isEnough = mode === 'cached' || (mode === 'verified' && this.#known?.verified === true);
     if (cached !== undefined && isEnough) return cached;
     return this.#dump(kernel).catch(error => {
-      // Others write so often that no dump ends; what they cannot change need not be dumped.
+      // Other processes write so often that no dump completes; tables that they cannot change need no dump.
       if (cached !== undefined && isInterrupted(error)) return cached;
       throw error;
     });

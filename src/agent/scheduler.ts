@@ -50,7 +50,7 @@ export class Scheduler {
     this.#wake();
   }
 
-  /** Waits for the next round; answers why it begins, or nothing after the signal. */
+  /** Waits for the next round; returns its cause, or undefined after the signal. */
   async next(signal: AbortSignal): Promise<RoundCause | undefined> {
     while (!signal.aborted) {
       const decision = decide(this.#situation());
@@ -60,7 +60,7 @@ export class Scheduler {
     return undefined;
   }
 
-  /** All that is pending is in the batch that is made now. */
+  /** All pending changes are in the batch that is made now. */
   taken(): void {
     this.#pendingSinceMs = undefined;
     this.#urgent = false;
@@ -71,7 +71,7 @@ export class Scheduler {
     this.#retry = undefined;
     const nowMs = this.#timing.now();
     if (nowMs < this.#dumpAtMs) return 'cached';
-    // Before the dump, so that one that is asked for meanwhile is not forgotten.
+    // Reset before the dump, so that a request during it is not lost.
     const look = this.#dumpRequested ? 'dump' : 'verified';
     this.#dumpedMs = nowMs;
     this.#dumpRequested = false;
@@ -127,9 +127,9 @@ export class Scheduler {
 
 /** A change that is to be committed. */
 export interface WaitingChange {
-  /** From when on it may go, as far as it depends on others of its kind. */
+  /** The earliest time at which other changes of its kind let it go. */
   readonly atMs: number;
-  /** Since when it has been able to. */
+  /** The time since which it has been able to go. */
   readonly sinceMs: number;
   readonly priority: Priority;
 }
@@ -139,7 +139,7 @@ export interface Situation {
   /** The round that failed and is to be tried again, and when. */
   readonly retry?: { readonly cause: RoundCause; readonly atMs: number };
   readonly waiting: readonly WaitingChange[];
-  /** When the kernel is to be looked at although nothing is pending. */
+  /** When the kernel is to be verified although nothing is pending. */
   readonly lookAtMs: number;
   /** Tokens in the budget of commits. */
   readonly level: number;

@@ -45,7 +45,7 @@ export interface AgentStatus extends PodsWaiting, PoliciesWaiting {
   readonly synced: boolean;
   /** When the kernel was last found or made equal to the desired state, in which pods that wait are as they were. */
   readonly equalAtMs?: number;
-  /** When the kernel was last read back whole. */
+  /** When the kernel was last dumped completely. */
   readonly readAtMs?: number;
   readonly lastEventAtMs?: number;
   /** Newest first. */
@@ -62,7 +62,7 @@ export interface AgentStatus extends PodsWaiting, PoliciesWaiting {
   readonly problems: readonly Problem[];
   /** What has become of each policy that is not in force as it was written; those whose changes wait come first. */
   readonly policies: readonly PolicyStatus[];
-  /** Those of them that the kernel refuses, or for which there is no room. */
+  /** The policies that the kernel refuses, or for which there is no room. */
   readonly quarantined: readonly QuarantinedPolicy[];
   /** Sources that cannot be read at present. */
   readonly lostSources: readonly string[];
@@ -103,7 +103,7 @@ export interface SourceState {
 
 export interface ProgrammedPod {
   readonly pod: Pod;
-  /** When its rules came into force; absent while they are not. */
+  /** When the pod's rules came into force; absent until then. */
   readonly sinceMs?: number;
 }
 
@@ -297,7 +297,7 @@ export class StatusKeeper implements Observer {
     this.#totals.operations += commit.operations;
   }
 
-  // They may never be asked for: then the newest are kept.
+  // Only the newest ages are kept, because a scrape may never come.
   #keepAges(ages: readonly Age[]): void {
     this.#ages = [...this.#ages, ...ages].slice(-MOST_UNREAD_AGES);
   }

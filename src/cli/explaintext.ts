@@ -76,7 +76,7 @@ function differenceText({ differsBy }: Answer): string {
 
 const MOST_GROUPS = 20;
 
-/** Each that is meant, where they differ or where a Service leads to them. */
+/** A line for each connection, if verdicts differ or if a Service leads to several. */
 function differenceLines(answer: Answer, most: number): string[] {
   const groups = groupsOf(answer.cases);
   const isService = answer.cases.some(({ to }) => to.service !== undefined);
@@ -145,7 +145,7 @@ function stopLine(stop: Stop, width: number): string {
   return part === 'decided' ? line : part === 'overridden' ? pc.yellow(line) : pc.dim(line);
 }
 
-/** With the tier of a ClusterNetworkPolicy; the kind of other policies implies it. */
+/** The policy, with the tier if it is a ClusterNetworkPolicy; the kind of other policies implies the tier. */
 function whoText({ tier, policy }: Stop): string {
   return policy.startsWith('ClusterNetworkPolicy ') ? `${policy} (${tier})` : policy;
 }

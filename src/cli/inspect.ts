@@ -73,7 +73,7 @@ export async function inspectCommand(options: InspectOptions): Promise<void> {
   if (isDifferent(comparison)) process.exitCode = 1;
 }
 
-/** With what the rules have matched, where they count. */
+/** The inspection with the counters of the rules, on a node that counts. */
 async function counted(actual: Ruleset): Promise<Inspection> {
   const inspection = inspectRuleset(actual);
   if (ruleCountersIn(actual) === undefined) return inspection;

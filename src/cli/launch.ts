@@ -17,7 +17,7 @@ export function launch(node: string, args: readonly string[]): void {
   });
 }
 
-/** In the child: ends it, as SIGTERM would, when the process that launched it is gone. */
+/** In the child process: ends it, like SIGTERM, when the process that launched it is gone. */
 export function endWithLauncher(): void {
   if (process.channel === undefined || process.channel === null) return;
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));

@@ -60,7 +60,7 @@ export async function matrixCommand(options: MatrixOptions): Promise<void> {
   if (state.hidesPolicies) process.exitCode = 2;
 }
 
-/** Without pods and workloads there is nothing to answer: the folder may be the wrong one. */
+/** Refuses a source without pods and workloads: it may be the wrong folder. */
 function refuseEmpty({ cluster, inventory, source, scope: { namespace } }: State): void {
   if (namespace === undefined && cluster.pods.size + inventory.workloads.size === 0)
     throw new CommandError(`there is no pod and no workload in ${source}, so there is no matrix`);

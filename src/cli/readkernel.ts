@@ -8,7 +8,7 @@ export async function readKernel(): Promise<Ruleset> {
   return (await lookAtKernel()).ruleset;
 }
 
-/** The same, and how packets can wait in this kernel. */
+/** The programmed rules, and how packets can wait in this kernel. */
 export async function lookAtKernel(): Promise<{ readonly ruleset: Ruleset; readonly queue?: QueueBy }> {
   const kernel = await openNftKernel();
   try {

@@ -9,10 +9,10 @@ import type { NodeActions } from './program/nodeactions.ts';
 import { makeProgram } from './program/program.ts';
 import { run } from './program/run.ts';
 
-/** Beside this file in a build; it knows which Node it needs. */
+/** The full build beside this file; it knows which version of Node it needs. */
 const BUILD = join(import.meta.dirname, 'cli', 'sluice.js');
 
-/** The same words once more, by the program that can. */
+/** Runs the same command line by the full build. */
 async function delegate(): Promise<void> {
   if (!existsSync(BUILD))
     throw new CommandError(

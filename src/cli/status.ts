@@ -30,7 +30,7 @@ export async function statusCommand({ socket, output }: StatusOptions): Promise<
   if (!status.ready) process.exitCode = 1;
 }
 
-/** In the casing of all our JSON: `startedAtMs`. */
+/** The status with names in the casing of all our JSON: `startedAtMs`. */
 function statusObject(status: StatusResponse): object {
   return versioned('Status', inCamelCase(status) as object);
 }
@@ -42,7 +42,7 @@ function inCamelCase(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [name(key), inCamelCase(each)]));
 }
 
-/** All commits that are known where it is wide, else the last few. */
+/** The lines of the status; the wide form has all known commits, else only the last few. */
 export function statusLines(status: StatusResponse, nowMs: number, isWide = false): string[] {
   const { node, ready, objects, totals, started_at_ms } = status;
   const word = ready ? pc.green('ready') : pc.red('not ready');

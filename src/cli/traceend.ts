@@ -7,7 +7,7 @@ import type { DnsSnapshot } from '../names/dnscache.ts';
 import { FlowTextError } from '../semantics/flowtext.ts';
 
 export interface TraceEnd {
-  /** As `trace` takes it. */
+  /** An end as text, in the form that `trace` takes. */
   readonly text: string;
   /** The address that is traced for the name. */
   readonly note?: string;

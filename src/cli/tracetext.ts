@@ -128,7 +128,7 @@ const WORDS: Record<Outcome, string> = {
   'not-judged-here': pc.yellow('not judged here'),
 };
 
-/** Where the verdict of this kernel is not the last word. */
+/** The text about other nodes, if this kernel's verdict is not the final one. */
 function otherNodesText({ node, verdict, outcome, elsewhere, unheard }: ExpectedPath): string {
   if (unheard !== undefined) return `${node} lets it pass; ${unheard}`;
   const others = [...new Set(elsewhere.map(point => point.node))].join(' and ');

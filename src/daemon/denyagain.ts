@@ -11,7 +11,7 @@ import { errorText } from '../lib/text/errortext.ts';
 import type { Kernel } from '../nft/kernel.ts';
 import { plan } from '../nft/plan/plan.ts';
 
-/** Never throws: where it cannot be done, the agent's own rules do it. */
+/** Denies unknown pods again. Never throws: if it fails, the agent's own rules will deny them. */
 export async function denyUnknownPodsAgain(
   log: Pick<Logger, 'warn'>,
   open: () => Promise<Kernel> = openNftKernel,

@@ -9,7 +9,7 @@ test('the log says once that memory is short, as soon as the pods are too many, 
   const state = new ClusterState();
   const take = (n: number, isThere: boolean) => {
     const key: PodKey = `shop/p${n}`;
-    // Only their number counts.
+    // The contents of pods do not matter, only their number.
     state.apply({ type: 'pod', key, ...(isThere && { value: {} as never }) });
     look(state);
     return lines.length;

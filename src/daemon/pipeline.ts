@@ -42,7 +42,7 @@ export async function openPipeline(options: AgentCommandOptions, log: Logger) {
   const enforcement = await openEnforcement(enforcementOptions(options, gateConfig), localPods, log);
   log.info({ node, pid: process.pid }, 'agent starts');
   const interfaces = watchInterfaces(options, enforcement, log);
-  // Where the source alone knows of pods, its events are taken as they are.
+  // If only the source reports pods, its events need no merging.
   const merging = gateConfig.gate.on || attaches(options) ? localPods : undefined;
   const openSource = await loading;
   const source = await openSource({

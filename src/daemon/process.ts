@@ -17,7 +17,7 @@ export function prepareProcess(options: LogOptions): Promise<Logger> {
  */
 function nameProcess(name: string): void {
   try {
-    writeFileSync('/proc/self/comm', name); // This is the main thread's name, whichever thread writes.
+    writeFileSync('/proc/self/comm', name); // /proc/self is the main thread, whichever thread writes
   } catch {
     // The name is for people only.
   }

@@ -15,7 +15,7 @@ import { openNftKernel } from '../kernel/netlink/nftables/nft-kernel.ts';
 import { plan } from '../nft/plan/plan.ts';
 
 const NAMESPACE_FILE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace';
-/** For one answer. */
+/** Limit for one answer. */
 const PATIENCE_MS = 2_000;
 /**
  * An API server remembers for 10 s that it knows a token: meanwhile it forbids what it will not know us for. The pod's
@@ -56,7 +56,7 @@ export async function isRemoved(
   try {
     const daemonSet = `/apis/apps/v1/namespaces/${namespace}/daemonsets/sluice`;
     if (isGoing(await read<Going>(api, daemonSet, {}, signal))) return true;
-    // By the right to list namespaces, which the agent has.
+    // Asks with the right to list namespaces, which the agent has.
     const named = { fieldSelector: `metadata.name=${namespace}` };
     const { items } = await read<{ items: readonly Going[] }>(api, '/api/v1/namespaces', named, signal);
     return items.every(isGoing);

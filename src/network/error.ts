@@ -2,13 +2,13 @@
 export type NetworkErrorCode =
   /** The request itself is wrong: repeating it is of no use. */
   | 'invalid'
-  /** It asks for something that is not built. */
+  /** The request needs a feature that Sluice does not have. */
   | 'unsupported'
   /** A foreign object is in the place of the one that should be made. */
   | 'conflict'
   /** No address is left. */
   | 'exhausted'
-  /** Not now: try again. */
+  /** It cannot be done now; the caller should retry. */
   | 'unavailable';
 
 /** An error that is not foreseen counts as one that may pass. */

@@ -9,7 +9,7 @@ export function isData(output: string): output is DataFormat {
 
 export async function writeData(format: DataFormat, values: readonly unknown[]): Promise<void> {
   if (format === 'json') return writeJsonLines(values);
-  const { yamlText } = await import('./yamltext.ts'); // Its library is no small part of the start.
+  const { yamlText } = await import('./yamltext.ts'); // loaded late: the library would slow the start down
   for (const [index, value] of values.entries()) {
     if (index > 0) writeUnwrapped('---\n');
     writeUnwrapped(yamlText(value));

@@ -9,7 +9,7 @@ export const HANG = `\u{f0001}${randomUUID()}`;
 const LEAST_WIDTH = 20;
 const TIGHT_INDENT = 4;
 
-/** Without `columns` the line stays whole, for programs that read it. */
+/** Wraps a line. Without `columns` it stays whole, for programs that read it. */
 export function wrapped(line: string, columns: number | undefined): string {
   const at = line.indexOf(HANG);
   const start = at === -1 ? line.length - line.trimStart().length : at;

@@ -33,7 +33,7 @@ function isProse(line: string): boolean {
   return /^\S/.test(line) && !line.endsWith(':') && !line.startsWith('Usage: ');
 }
 
-/** Behind the last gap of two spaces in the room before it its text begins. */
+/** The indentation of the wrapped lines: the text after the last gap of two spaces before the column limit. */
 function hanging(line: string): string {
   const gap = [...line.slice(0, 64).matchAll(/\S {2,}(?=\S)/g)].at(-1);
   if (gap === undefined) return line;

@@ -32,7 +32,7 @@ export function writeNote(line: string): void {
   process.stderr.write(`${wrapped(toTerminal(line), columnsOf(process.stderr))}\n`);
 }
 
-/** In the place of what it said before, and nothing once the text is empty. */
+/** Replaces the progress line; an empty text removes it. */
 export function writeProgress(text: string): void {
   process.stderr.write(`\r\x1b[K${toTerminal(text)}`);
 }

@@ -28,7 +28,7 @@ export function printableJson(value: unknown): string {
   return printableJsonText(JSON.stringify(value));
 }
 
-/** The same for a value that is JSON already, in one line. */
+/** Makes one line of JSON printable. */
 export function printableJsonText(json: string): string {
   return json.replace(UNPRINTABLE, character =>
     Array.from({ length: character.length }, (_, at) => unit(character.charCodeAt(at))).join(''),

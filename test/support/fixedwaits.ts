@@ -15,7 +15,7 @@ interface Node {
   readonly [key: string]: unknown;
 }
 
-/** Each as text: `setTimeout(300)`. */
+/** The fixed waits in a source text, each as text: `setTimeout(300)`. */
 export function fixedWaits(text: string): string[] {
   const program = parseAst(text, { lang: 'ts' }) as unknown as Node;
   const names = waitersIn(program);
@@ -77,7 +77,7 @@ function owners(call: Node, path: readonly Node[]): Node[] {
   return path.filter(node => isFunction(node) && has(node));
 }
 
-/** Their names: `const pause = (ms) => …`, `function pause(ms)`. */
+/** Names of functions that wait for their parameter: `const pause = (ms) => …`, `function pause(ms)`. */
 function waiting(call: Node, path: readonly Node[]): string[] {
   const named = owners(call, path).map(owner => {
     const before = path[path.indexOf(owner) - 1];

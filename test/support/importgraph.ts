@@ -1,4 +1,4 @@
-/** Which file of src imports which, read from their text. */
+/** The imports among the files of src, read from their text. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 

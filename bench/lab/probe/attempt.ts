@@ -19,11 +19,11 @@ export interface Attempt {
   readonly probe: Probe;
   /** Unique among all attempts of this process, 1 … 2^32-1. */
   readonly id: number;
-  /** Both directions worked. */
+  /** Called when both directions worked. */
   open(): void;
 }
 
-/** Where the first packet goes. */
+/** The destination of the first packet. */
 export function target({ via, to, port }: Probe): { address: Address; port: number } {
   return via ?? { address: to, port: port ?? 0 };
 }
@@ -46,7 +46,7 @@ export class ProbeError extends Error {
   }
 }
 
-/** Has a socket answer where the probe ends. Throws ProbeError where another one does. */
+/** Binds a socket that answers at the end of the probe. Throws ProbeError if another socket answers there. */
 export function bindEnd(fd: Fd, probe: Probe): void {
   try {
     bind(fd, socketAddress(probe.to, probe.port ?? 0));

@@ -26,6 +26,6 @@ export function echoRequest(family: Family, id: number): Uint8Array {
   message[0] = REQUEST[family];
   message.writeUInt16BE(id & 0xffff, 4); // conntrack distinguishes echo requests by their identifier.
   message.writeUInt32BE(id, 8);
-  if (family === 'ip') message.writeUInt16BE(internetChecksum(message), 2); // For ICMPv6 the kernel does it.
+  if (family === 'ip') message.writeUInt16BE(internetChecksum(message), 2); // for ICMPv6 the kernel computes it
   return message;
 }

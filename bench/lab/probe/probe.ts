@@ -34,7 +34,7 @@ export async function probe(
   return outcomes;
 }
 
-// Each needs a file descriptor or two.
+// A limit, because each probe needs a file descriptor or two.
 const AT_ONCE = 4000;
 
 async function runRound(

@@ -39,7 +39,7 @@ export class Round {
     this.#watched.delete(fd);
   }
 
-  /** Until nothing is missing, or nothing has happened for `quietMs`. */
+  /** Waits until no answer is missing, or nothing has happened for `quietMs`. */
   async settle(quietMs: number): Promise<void> {
     while (this.outstanding > 0) {
       const fds = pollfds(this.#watched);

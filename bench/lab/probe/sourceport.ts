@@ -17,7 +17,7 @@ export function bindFreshPort(fd: Fd, address: Address): void {
       bind(fd, socketAddress(address, nextPort()));
       return;
     } catch (error) {
-      const taken = error instanceof SystemError && error.code === 'EADDRINUSE'; // By one of our listeners.
+      const taken = error instanceof SystemError && error.code === 'EADDRINUSE'; // one of our listeners has the port
       if (!taken || tries === 100) throw error;
     }
   }

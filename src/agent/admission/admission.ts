@@ -62,7 +62,7 @@ export class Admission {
     return this.#lasting;
   }
 
-  /** Nothing waits for a batch. */
+  /** Whether no change waits for a batch. */
   get isEmpty(): boolean {
     return this.#queue.size === 0;
   }

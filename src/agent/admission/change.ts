@@ -72,7 +72,7 @@ function isolatesSame(before: Policy | undefined, value: Policy | undefined): bo
   return isolation(before) === isolation(value);
 }
 
-/** To ask these pods alone is more than a small change may weigh. */
+/** Whether evaluating this many pods alone costs more than a small change may. */
 export function isMany(pods: number): boolean {
   return weightOfLookUps(pods) > FAIRNESS.small;
 }

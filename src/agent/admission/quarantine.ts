@@ -33,7 +33,7 @@ interface Held {
   blame?: Pick<QuarantinedPolicy, 'reason' | 'detail'>;
   refusals: number;
   triedAtMs: number;
-  /** It changed since it was tried. */
+  /** Whether the policy has changed since the last attempt. */
   changed: boolean;
 }
 
@@ -96,14 +96,14 @@ export class Quarantine {
     return this.has(id) && !this.#hasNoRoom(id);
   }
 
-  /** It is tried again, and until then its fallback stays. */
+  /** A quarantined policy has changed: it is tried again, and its fallback stays in force until then. */
   change({ id, value }: PolicyChange): void {
     const held = this.#held.get(id)!;
     held.wanted = value;
     held.changed = true;
   }
 
-  /** When the next group is to be tried; undefined where there is none. */
+  /** When the next group of policies is to be tried; undefined if there is none. */
   readyAtMs(nowMs: number): number | undefined {
     if (this.#settling || this.#groups.length > 0) return nowMs;
     const times = [...this.#held.values()].filter(({ blame }) => blame?.reason === 'refused').map(nextTryMs);
@@ -218,7 +218,7 @@ export class Quarantine {
     return group.map(id => ({ id, value: this.#held.get(id)!.fallback }));
   }
 
-  /** Their last good versions are refused too: they isolate from now on. */
+  /** Even the last good versions of these policies are refused: from now on they isolate. */
   isolate(ids: readonly PolicyId[], reason: string): PolicyChange[] {
     this.#settling = true;
     this.#refusal = reason;

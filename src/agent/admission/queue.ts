@@ -39,7 +39,7 @@ const ALL_READY: IsReady = () => true;
  * namespace that tightens all the time waits like the others and does not use up their share.
  */
 export const RATION: Rate = { burst: 5, perSecond: 3 };
-/** When more namespaces are known, those whose ration is whole are forgotten. */
+/** With more namespaces than this, those whose ration is full are forgotten. */
 const MOST_RATIONS = 1000;
 
 /** Each namespace may have one edit taken in this time although it is not ready. */
@@ -50,7 +50,7 @@ const MOST_TURNS = 10_000;
 
 export class AdmissionQueue {
   readonly #estimate: CostEstimate;
-  /** Those that have waited longest come first. */
+  /** Waiting changes; those that have waited longest come first. */
   readonly #pending = new Map<PolicyId, Pending>();
   /** The number of each namespace's last turn. */
   readonly #turns = new Map<string, number>();

@@ -82,7 +82,7 @@ export class ConnectionChecker {
   }
 }
 
-/** By its port or its protocol. */
+/** Whether the destination port or the protocol is one of a tunnel. */
 function isLedToTunnels({ sets }: Table, { protocol, port }: Flow): boolean {
   if (protocol === 'UDP') return sets.get(TUNNEL_SETS.ports)?.elements.has(String(port)) === true;
   return typeof protocol === 'number' && TUNNEL_PROTOCOLS.includes(protocol);

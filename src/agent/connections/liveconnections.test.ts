@@ -1,4 +1,4 @@
-/** Which connections are looked at and cut, on a table in memory. */
+/** Which connections are scanned and cut, with a conntrack table in memory. */
 import { expect, test, vi } from 'vitest';
 import { nodeEvent, shopPod, shopPolicy } from '../../../test/support/scenarios/shop.ts';
 import { Incremental } from '../../compiler/live/incremental.ts';
@@ -97,7 +97,7 @@ class Site {
     return connection;
   }
 
-  /** Does not wait for the look. */
+  /** Applies events and commits, without waiting for the scan. */
   note(...events: ClusterEvent[]): void {
     this.#follow(events, new Set());
   }
@@ -123,7 +123,7 @@ class Site {
   }
 }
 
-/** Nothing of it is looked at again. */
+/** So long that nothing is scanned a second time. */
 const NEVER_MS = 1 << 30;
 
 async function siteWith(...events: ClusterEvent[]): Promise<Site> {

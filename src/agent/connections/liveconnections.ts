@@ -43,7 +43,7 @@ export interface LiveConnectionsOptions {
   readonly node?: string;
   /** Present on a node that reads the DNS answers of its pods. */
   readonly names?: NamesKnown;
-  /** After which time everything that was scanned is scanned once more. */
+  /** The time after which everything is scanned once more. */
   readonly againMs?: number;
 }
 
@@ -70,7 +70,7 @@ const MOST_BLIND = 4_096;
 
 export class LiveConnections {
   readonly #options: LiveConnectionsOptions & { readonly againMs: number };
-  /** Since the agent started. */
+  /** Counts since the start of the agent. */
   readonly counts: CutCounts = { scans: 0, judged: 0, cut: 0 };
   readonly #closed = new AbortController();
   readonly #short = this.#scanQueue(affected => this.#scanFew(affected));
@@ -92,7 +92,7 @@ export class LiveConnections {
     this.#awaiting = new AwaitingAllowances(options.node, this.#options.againMs);
   }
 
-  /** Never waits. */
+  /** Called with every commit. Returns at once: scanning goes on in the background. */
   follow(programmed: Programmed): void {
     const before = programmed.unknownBefore ? undefined : this.#last?.ruleset;
     const isFirst = this.#last === undefined;
@@ -110,7 +110,7 @@ export class LiveConnections {
     return merge(allBut(affected, addresses(held)), addresses(released));
   }
 
-  /** Waits until all that was followed has been scanned, once. */
+  /** Waits until everything from earlier commits has been scanned once. */
   async settled(): Promise<void> {
     for (;;) {
       const scanning = this.#short.scanning ?? this.#long.scanning;
@@ -312,7 +312,7 @@ function namedFlow({ from, to, port, protocol }: Flow, owners: ReadonlyMap<Addre
   return `${nameOf(from)} -> ${target}${port === undefined ? '' : `:${port}`}/${protocol}`;
 }
 
-/** To ask more policies of a namespace for each of its pods would hold the loop. */
+/** Limit for a namespace: evaluating more policies for each of its pods would block the event loop. */
 const MOST_OF_NAMESPACE = 50;
 
 /**

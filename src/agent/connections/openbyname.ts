@@ -38,10 +38,10 @@ export interface OpenByName {
   readonly conntrack: Conntrack;
   readonly ruleset: Ruleset;
   readonly own: ReadonlySet<Address>;
-  /** As a predecessor's tables have them. */
+  /** The subjects of names in the tables of a predecessor. */
   readonly inherited: Subjects;
   readonly cache: DnsCache;
-  /** Since 1970: what is found has ended by now. */
+  /** Milliseconds since 1970: the assumed records have ended by this time. */
   readonly nowMs: number;
 }
 

@@ -15,16 +15,16 @@ const LONGEST_REST_MS = 500;
 
 export interface ScanQueueOptions {
   readonly scan: (affected: AffectedAddresses) => Promise<void>;
-  /** Nothing is pending any more. */
+  /** Called when a scan failed; nothing is pending then. */
   readonly failed: (error: Error) => void;
-  /** After it nothing is scanned. */
+  /** Ends all scanning when it aborts. */
   readonly closed: AbortSignal;
 }
 
 export class ScanQueue {
   readonly #options: ScanQueueOptions;
   #pending: AffectedAddresses = 'none';
-  /** In the scan under way, or the last one. */
+  /** The addresses of the scan under way, or of the last one. */
   #last: AffectedAddresses = 'none';
   #scanning: Promise<void> | undefined;
   /** Ends the rest between two scans. */
@@ -34,7 +34,7 @@ export class ScanQueue {
     this.#options = options;
   }
 
-  /** Never waits. */
+  /** Adds addresses to the next scan. Returns at once. */
   add(affected: AffectedAddresses): void {
     this.hold(affected);
     if (affected === 'none' || this.#options.closed.aborted) return;
@@ -42,7 +42,7 @@ export class ScanQueue {
     this.#scanning ??= this.#scanUntilDone();
   }
 
-  /** To be scanned with the next that is added. */
+  /** Keeps addresses for the next scan, without starting one. */
   hold(affected: AffectedAddresses): void {
     if (!this.#options.closed.aborted) this.#pending = merge(this.#pending, affected);
   }

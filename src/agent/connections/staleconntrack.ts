@@ -20,7 +20,7 @@ export class StaleConntrack {
   readonly #isVacant: () => (address: Address) => boolean;
   readonly #log: Pick<Log, 'info' | 'warn'>;
   readonly #leaving = new Map<Address, Promise<void>>();
-  /** Those of the next round, and its end. */
+  /** Addresses for the next round, and the promise of its end. */
   #vacated: Set<Address> | undefined;
   #round: Promise<void> = Promise.resolve();
   readonly #closed = new AbortController();
@@ -75,7 +75,7 @@ export class StaleConntrack {
     await Promise.all([this.#sweeping, ...addresses.map(address => this.#leaving.get(address))]);
   }
 
-  /** Those that the node's ports lead elsewhere from now on. Never rejects. */
+  /** Forgets connections that ports of the node now lead to another pod. Never rejects. */
   async redirected(wanted: Wanted): Promise<void> {
     await this.#forget('all', wanted, 'a host port');
   }

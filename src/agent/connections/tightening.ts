@@ -121,7 +121,7 @@ function tighterSet(
   // No class looks the set up, and open tunnels are judged by it all the same (connectionchecker.ts).
   if (name === TUNNEL_SETS.ends && was && is)
     return { ...NOTHING, addresses: tighterMembers(differentKeys(was, is), was, is, 'deny').map(addressOf) };
-  // As with a chain, a rule that names the set is touched too.
+  // A set that was added or removed concerns a rule that names it, and that rule has changed, too.
   if (was === undefined || is === undefined || was === is) return NOTHING;
   const { use, chains } = usesOf(tables.after, family).get(name) ?? NO_USES;
   if (use === undefined) return NOTHING; // No chain that judges open connections looks it up.
@@ -178,7 +178,7 @@ export function merge(a: AffectedAddresses, b: AffectedAddresses): AffectedAddre
   return b === 'none' || a === 'all' ? a : new Set([...a, ...b]);
 }
 
-/** Those of `a` that are not among `b`. Without some of them, 'all' stays 'all'. */
+/** The addresses of `a` that are not in `b`; 'all' without some addresses is still 'all'. */
 export function allBut(a: AffectedAddresses, b: AffectedAddresses): AffectedAddresses {
   if (b === 'all' || a === 'none') return 'none';
   return a === 'all' || b === 'none' ? a : addresses([...a].filter(address => !b.has(address)));
@@ -203,7 +203,7 @@ function permitsAtLeast(before: readonly NftRule[], after: readonly NftRule[]): 
   return before.slice(next).every(denies);
 }
 
-/** The same of the rules to which an element of a verdict map leads. */
+/** Whether the rules behind an element of a verdict map permit at least what the earlier ones did. */
 function permitsAtLeastAt(
   was: ElementValue | undefined,
   is: ElementValue | undefined,
@@ -233,7 +233,7 @@ function sameRule(a: NftRule, b: NftRule): boolean {
   return a === b || JSON.stringify(a.exprs) === JSON.stringify(b.exprs);
 }
 
-/** Without a verdict the packet goes on, as after a jump to no rules. */
+/** An element without a verdict lets the packet go on, like a jump to a chain without rules. */
 function jumpedTo(verdict: NftVerdict | undefined, table: Table): readonly NftRule[] | undefined {
   if (verdict === undefined) return [];
   return verdict.kind === 'jump' ? table.chains.get(verdict.chain)?.rules : undefined;
@@ -351,7 +351,7 @@ function nextChains(chain: Chain, { sets }: Table): string[] {
 }
 
 interface Exits {
-  /** Without those that every class has: to the destination's ingress, and to the chains that deny. */
+  /** The jumps without those of every class: to the destination's ingress, and to the chains of denials. */
   readonly direct: readonly string[];
   readonly maps: readonly string[];
 }

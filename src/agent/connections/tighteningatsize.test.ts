@@ -20,7 +20,7 @@ import { affectedAddresses } from './tightening.ts';
 type Role = 'web' | 'api' | 'gone';
 type Place = 'near' | 'far';
 
-/** Some pods of a place, one after the other, take a role. */
+/** A number of pods of one place that take a role, one after the other. */
 interface Crowd {
   readonly place: Place;
   readonly first: number;

@@ -24,7 +24,8 @@ test.each([
   ['guest/visitor -> shop/web-1-a', 'deny', ''],
   ['guest/waiting -> web-1-a:8080', 'deny', ''],
   // Families.
-  ['web-1-a -> shop/app=db:5432', 'deny', ''], // Its policy means a port by name, and labels have none.
+  // The policy means a port by name, and a pod given by labels has no named ports.
+  ['web-1-a -> shop/app=db:5432', 'deny', ''],
   ['web-1-a@6 -> internet:443', 'allow', ''],
   // Workloads by their pods, and by their templates.
   ['guest/visitor -> deploy/web:8080', 'allow', ''],

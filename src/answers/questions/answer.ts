@@ -85,7 +85,7 @@ export function answer(known: ClusterView, question: Question): Answer {
   };
 }
 
-/** The same answer as undecided: something that could not be read may change it. */
+/** The same answer as undecided, because something that could not be read may change it. */
 export function inDoubt(found: Answer, why: string): Answer {
   const cases = found.cases.map(each => {
     return { ...each, undecided: `${why} (${verdictOfCase(each)}: ${reasonOf(each)})` };

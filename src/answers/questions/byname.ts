@@ -60,7 +60,7 @@ function allowedNow(held: readonly DnsRecord[], known: DnsSnapshot | undefined):
   });
 }
 
-/** Also of a Service that is another name of it. */
+/** The DNS name that was asked for, also that of an ExternalName Service. */
 function domainOf(name: EndpointName, cases: readonly JudgedFlow[]): string | undefined {
   if (name.kind === 'domain') return name.name;
   return cases.find(({ to }) => to.endpoint.domain !== undefined)?.to.endpoint.domain;

@@ -42,7 +42,7 @@ export type EndpointName =
 export interface NamedEndpoint {
   readonly text: string;
   readonly name: EndpointName;
-  /** Where the text says which. */
+  /** The address family, if the text names one. */
   readonly family?: Family;
   readonly port?: string;
   readonly protocol?: string;
@@ -128,7 +128,7 @@ export function shortServiceName(domain: string): ServiceName | undefined {
   return serviceName(SHORT_DOMAIN.exec(domain));
 }
 
-/** In lower case and without the last dot, as policy compares it (C38). */
+/** A host name in lower case and without the last dot, as policy compares it (C38). */
 function domainName(host: string): EndpointName {
   const name = host.toLowerCase().replace(/\.$/, '');
   const ascii = isAscii(name) ? name : inAscii(name);

@@ -69,7 +69,7 @@ function recordObject({ pod, name, oneOf, address, from, toldMs, untilMs }: DnsR
 
 const FAMILY_WORDS: Record<Family, 'ipv4' | 'ipv6'> = { ip: 'ipv4', ip6: 'ipv6' };
 
-/** Without addresses that only represent an end whose own address is not known. */
+/** The addresses of a flow, without those that only represent an end of unknown address. */
 function addressesOf({ flow, fromRange, toRange }: JudgedFlow): object {
   return { ...(!fromRange && { from: flow.from }), ...(!toRange && { to: flow.to }) };
 }

@@ -17,7 +17,7 @@ export interface JudgedFlow {
   readonly to: Target;
   readonly flow: Flow;
   readonly verdict: FlowVerdict;
-  /** For a destination by name: the verdict before an answer of DNS has brought an address. */
+  /** For a destination by name: the verdict until a DNS answer has given its address. */
   readonly unresolved?: 'allow' | 'deny';
   /** Why the verdict is undecided. */
   readonly undecided?: string;
@@ -32,7 +32,7 @@ export interface JudgedFlow {
 /** Every connection that a question may mean, judged. */
 export interface JudgedQuestion {
   readonly cases: readonly JudgedFlow[];
-  /** With the pods that are not there yet: what the flows are flows of. */
+  /** The cluster in which the flows were judged, with the pods that do not exist yet. */
   readonly cluster: Cluster;
   /** Whether there were too many cases to judge all. */
   readonly isCut: boolean;
@@ -162,7 +162,7 @@ function casesOf(
     viaNode,
     verdict: ledBy(evaluate, flow, viaNode),
   }));
-  // Which node it is that a pod comes to is known: its own.
+  // A pod comes to its own node first.
   if (led.length > 0 && podOf(from)?.node) return led;
   const node = nodePort?.addresses.find(address => familyOf(address) === pair.family);
   if (nodePort === undefined || node === undefined) return [direct, ...led];
@@ -217,7 +217,7 @@ function seenFrom(
   return { verdict, egress, ingress };
 }
 
-/** As if DNS had answered each name with its address to every pod. */
+/** The cluster as if DNS had answered every pod with these addresses. */
 function withResolved({ resolved }: Cluster, names: ReadonlyMap<Address, string>): Resolved {
   return {
     has: (pod, address, pattern) => {
@@ -237,7 +237,7 @@ interface CandidateAddress {
   readonly range?: AddressRange;
 }
 
-/** Beyond these a question would take minutes; the note says so. */
+/** With more pieces a question would take minutes; the note says so. */
 export const MOST_PIECES = 2_000;
 
 interface AssignedAddresses {

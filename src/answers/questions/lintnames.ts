@@ -89,7 +89,7 @@ function publicName(policy: Policy, { pattern, field }: Named): readonly Problem
   return warning(code, policy, field, `allows ${pattern}, ${words}`, effect);
 }
 
-/** Beyond these a folder would take minutes. */
+/** With more pods the check of a folder would take minutes. */
 const MOST_SOURCES = 100;
 
 type Asker = (source: string) => boolean;
@@ -126,7 +126,7 @@ function subjectsOf({ subject }: Policy, cluster: Cluster, inventory: Inventory)
 }
 
 const DNS_PORT = 53;
-/** Where most clusters have it, and a cache of the node. */
+/** The usual places of DNS: the Service's pods in most clusters, and a cache on the node. */
 const USUAL = ['kube-system/k8s-app=kube-dns:53/UDP', '169.254.20.10:53/UDP'];
 
 const OF_MANIFESTS = { knowsInventory: true, defaultNamespace: 'default', unknownPods: 'allow' } as const;
@@ -146,7 +146,7 @@ function dnsAsker(cluster: Cluster, inventory: Inventory): Asker {
   };
 }
 
-/** Its own policies are what is asked about: not those of the resolver. */
+/** Whether the pod's own policies allow it; those of the resolver are not considered. */
 function isAllowed(view: ClusterView, from: string, to: string): boolean {
   try {
     return answer(view, { from, to }).cases.some(({ verdict }) => verdict.egress.verdict === 'allow');
@@ -164,7 +164,7 @@ function isAllowed(view: ClusterView, from: string, to: string): boolean {
 /** Domains in which the name itself, or anyone who registers it, decides the address. */
 const OF_ANY_ADDRESS = ['duckdns.org', 'dyndns.org', 'nip.io', 'no-ip.org', 'sslip.io', 'xip.io'];
 
-/** Where CoreDNS answers for pods as kubeadm sets it up (`pods insecure`), `10-0-0-1.shop.pod.cluster.local` is 10.0.0.1. */
+/** With CoreDNS as kubeadm configures it (`pods insecure`), `10-0-0-1.shop.pod.cluster.local` is 10.0.0.1. */
 const OF_PODS = /^(?:(?:[^.]+\.)?pod\.)?cluster\.local$/;
 
 /** Hosting: customers get a name, and what is behind it is theirs. */

@@ -34,7 +34,7 @@ const ask = (cidr: string, from: string, to: string) => {
 };
 
 test.each([
-  // From outside any node may be the one that he comes to.
+  // A client outside may dial any node.
   [CLIENT, '203.0.113.10:80', ['deny', '172.18.0.2 deny', 'himself allow']],
   [CLIENT, '203.0.113.11:80', ['deny', '172.18.0.1 deny', 'himself allow']],
   [CLIENT, 'node/n1:30010', ['allow', 'himself allow']],

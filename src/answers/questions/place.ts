@@ -56,7 +56,7 @@ export interface Target {
   readonly isHostPort?: true;
   /** The port of a node that leads here; absent for the pod's own node, which keeps the source address. */
   readonly nodePort?: NodePort;
-  /** All nodes, of which any may lead it here from an external address. */
+  /** The nodes that may forward a connection from an external address to this target. */
   readonly senders?: readonly Node[];
 }
 

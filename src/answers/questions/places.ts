@@ -138,7 +138,7 @@ function workloadPlaces(
   return templateEndpoints(view, workload);
 }
 
-/** Also by the ReplicaSet or the Job in between. */
+/** Whether a workload owns the pod, directly or through a ReplicaSet or a Job. */
 function isOwnedBy({ inventory }: ClusterView, pod: Pod, kind: WorkloadKind, name: string): boolean {
   const owner = inventory.podOwners.get(pod.key);
   return owner?.kind === kind && owner.name === name;
@@ -214,7 +214,7 @@ function addressEndpoint(cluster: Cluster, address: Address): ResolvedEndpoint {
   return { name: pod?.key ?? address, addresses: [address], ...(pod && { pod }) };
 }
 
-// Where a pod that is not there yet may get its address.
+// Networks from which a pod that does not exist yet may get its address.
 
 /** The networks of the nodes' pods, else those around the pods that are there, else all that is private. */
 function podSpaces(cluster: Cluster): readonly AddressRange[] {

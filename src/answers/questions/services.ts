@@ -141,7 +141,7 @@ function followName(
   return { targets, notes: [note] };
 }
 
-/** By number or name; the only one where the question names none. */
+/** The Service's port by number or name; its only port if the question names none. */
 function portOf({ key, ports }: Service, { text, port }: NamedEndpoint, protocol: FlowProtocol): ServicePort {
   const fitting = ports.filter(each => each.protocol === protocol);
   const only = port === undefined && fitting.length === 1 ? fitting[0] : undefined;
@@ -153,7 +153,7 @@ function portOf({ key, ports }: Service, { text, port }: NamedEndpoint, protocol
   throw new FlowTextError(`"${text}": ${what} (ports of Service ${key}: ${all || 'none'})`);
 }
 
-/** As the cluster wrote them down, else those that the selector means. */
+/** The endpoints in EndpointSlices; without these, the pods that the selector selects. */
 function endpointsOf(view: ClusterView, service: Service, port: ServicePort): Target[] {
   const all = [...view.inventory.slices.values()].filter(slice => slice.service === service.key);
   const own = all.filter(({ isMirrored }) => !isMirrored);

@@ -156,7 +156,7 @@ function hostPortTargets(
   };
 }
 
-/** Without Services and host ports it is not known whether a pod is behind the port. */
+/** Without Services and host ports it is unknown whether the port leads to a pod. */
 function unknownPortNotes(view: ClusterView, dialled: readonly Address[], { port }: NamedEndpoint): string[] {
   if (port === undefined || view.knowsInventory || nodeDialled(view, dialled) === undefined) return [];
   return [

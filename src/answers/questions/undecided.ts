@@ -13,7 +13,7 @@ import { evaluator } from '../../semantics/evaluate.ts';
 import type { JudgedFlow } from './judge.ts';
 import { podOf, type ResolvedEndpoint } from './place.ts';
 
-/** Each makes a view of the cluster. */
+/** A limit, because each case makes a view of the cluster. */
 const MOST_CASES = 16;
 
 type Judged = Pick<JudgedFlow, 'flow' | 'verdict' | 'viaNode' | 'fromRange' | 'toRange'>;
@@ -48,7 +48,7 @@ export function undecidedByNode<T extends Judged>(
   return { undecided, notes: [...notes] };
 }
 
-/** Without addresses that only represent a range: they are not a node's. */
+/** The ends that are addresses themselves, and do not only represent a range: only these can be a node's. */
 function ownEnds({ flow, fromRange, toRange }: Judged): readonly Address[] {
   return [...(fromRange === undefined ? [flow.from] : []), ...(toRange === undefined ? [flow.to] : [])];
 }
@@ -114,7 +114,7 @@ export function undecidedDenials(
   return found;
 }
 
-/** The same for one connection, if only the agent of `node` was asked. */
+/** The doubt about the denial of one connection, if only the agent of `node` was asked. */
 export function undecidedDenial(
   cluster: Cluster,
   flow: Flow,

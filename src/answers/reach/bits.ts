@@ -60,7 +60,7 @@ export class Bits {
         yield (i << 5) + 31 - Math.clz32(word & -word);
   }
 
-  /** The same for two that have the same members and size. */
+  /** A text that is equal for two sets with the same members and size. */
   key(): string {
     return textOfWords(this.words);
   }
@@ -72,7 +72,7 @@ export class Bits {
   }
 }
 
-/** The same text for the same words, and for no others. */
+/** A text that is equal for equal words only. */
 export function textOfWords(words: Uint32Array<ArrayBuffer>): string {
   const units = new Uint16Array(words.buffer);
   let text = '';

@@ -178,7 +178,7 @@ interface JudgedRule {
 
 /** The rules for one subject in one direction. */
 interface DirectionRules {
-  /** In order of precedence within each tier. */
+  /** The rules, in order of precedence within each tier. */
   readonly steps: readonly JudgedRule[];
   /** The NetworkPolicies that isolate the subject in this direction. */
   readonly isolatedBy: readonly PolicyId[];

@@ -40,7 +40,7 @@ export interface ClusterIndex {
   readonly unknownPods: UnknownPods;
   /** The clusters that are compared, with this one: they share one vocabulary. */
   readonly alongside: readonly Cluster[];
-  /** In order of precedence. */
+  /** The policies, in order of precedence. */
   readonly policies: readonly Policy[];
   readonly vocabulary: Vocabulary;
   /** The classes of DNS names in the policies of all these clusters. */
@@ -55,7 +55,7 @@ export interface ClusterIndex {
   readonly nodes: ReadonlyMap<Address, NodeSelection>;
   /** The node in whose pod network an address is that no known pod has, where such are denied. */
   nodeDenyingUnknownPod(address: Address): Node | undefined;
-  /** The same, also if unknown pods are allowed. */
+  /** The node whose pod network has the unknown address, also if unknown pods are allowed. */
   nodeOfUnknownPod(address: Address): Node | undefined;
   nodeWith(address: Address): Node | undefined;
   readonly tunnels: TunnelFinders;
@@ -106,7 +106,7 @@ export function clusterIndexOf(
   };
 }
 
-/** By address; if several nodes have it, the selectors of all of them mean it. */
+/** Nodes by address; if several nodes have one address, the selectors of all of them match it. */
 function nodeEnds({ nodes }: Cluster, vocabulary: Vocabulary): Map<Address, NodeSelection> {
   const selectors = [...vocabulary.nodes.values()];
   const meant = new Map<Address, Set<number>>();
@@ -120,7 +120,7 @@ function nodeEnds({ nodes }: Cluster, vocabulary: Vocabulary): Map<Address, Node
   return new Map([...meant].map(([address, found]) => [address, { nodeSelectors: [...found].sort() }]));
 }
 
-// Which templates a selector selects: each selector is asked once, however many policies write it.
+// Which templates a selector selects. Each selector is evaluated once, however many policies contain it.
 
 /** `indeterminate` are those that are neither selected nor excluded for sure (N68); none of them is in `yes`. */
 export interface Selected {
@@ -183,9 +183,9 @@ function both(a: Selected, b: Selected): Selected {
 /** The properties of a pod that policies can select by. Pods with the same properties share one template. */
 interface Template extends Labelled {
   readonly namespace: Namespace;
-  /** Its ports whose names occur in policies, each once. */
+  /** The ports whose names occur in policies, each once. */
   readonly ports: readonly ContainerPort[];
-  /** The same for templates of the same ports. */
+  /** A text that is equal for templates with the same ports. */
   readonly portsText: string;
 }
 
@@ -233,7 +233,7 @@ interface Vocabulary {
   /** Keys of pod labels. */
   readonly labelKeys: ReadonlySet<string>;
   readonly portNames: ReadonlySet<string>;
-  /** Each by its text, as `contentText` makes it, in the order of their indexes. */
+  /** The networks, each by its text from `contentText`, in the order of their indexes. */
   readonly networks: ReadonlyMap<string, NetworkPeer>;
   readonly nodes: ReadonlyMap<string, LabelSelector>;
 }
@@ -287,7 +287,7 @@ interface NameClass {
   readonly meaning: ReadonlySet<string>;
 }
 
-/** Those of clusters that are compared are made together. */
+/** Name classes of several clusters are made together, so that they can be compared. */
 function nameClassesOf(policies: Iterable<Policy>): NameClass[] {
   const rules = rulesByPattern(policies);
   const found = new Map<string, NameClass & { patterns: string[] }>();

@@ -12,7 +12,7 @@ import { combine, DIFFERENCE, INTERSECTION, type Toggles, togglesOf, UNION } fro
 type PortSets = Readonly<Record<Protocol, Toggles>>;
 
 export interface Connections extends PortSets {
-  /** In the order in which the pool made them; `none` is 0. */
+  /** Number in the order in which the pool made the sets; `none` is 0. */
   readonly id: number;
   /** Numbers of IP protocols without ports, 0 to 255; ICMP, or ICMPv6, is 256. */
   readonly other: Toggles;
@@ -59,7 +59,7 @@ export class ConnectionPool {
     return made;
   }
 
-  /** All ports of a protocol, or some. */
+  /** The set of all ports of a protocol, or of some. */
   ports(protocol: Protocol, ports: Toggles = EVERY_PORT): Connections {
     return this.make({ ...this.none, [protocol]: combine(ports, EVERY_PORT, INTERSECTION) });
   }

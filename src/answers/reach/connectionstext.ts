@@ -14,7 +14,7 @@ export function connectionsText(pool: ConnectionPool, connections: Connections):
 
 function exceptionText(pool: ConnectionPool, connections: Connections): string {
   const missing = pool.minus(pool.all, connections);
-  // Those are denied to every pod that sends to a node, so they have a name.
+  // Tunnels are denied to every pod that sends to a node, so the text has a name for them.
   const hasTunnels = pool.and(missing, pool.tunnels) === pool.tunnels;
   const rest = hasTunnels ? pool.minus(missing, pool.tunnels) : missing;
   const parts = [...(rest === pool.none ? [] : [listText(pool, rest)]), ...(hasTunnels ? ['tunnels'] : [])];
@@ -45,7 +45,7 @@ function portRangesText(toggles: Toggles): string {
     .join(',');
 }
 
-/** The same for programs. */
+/** A set of connections as JSON. */
 export interface ConnectionsObject {
   readonly text: string;
   /** Pairs of a first and a last port. */

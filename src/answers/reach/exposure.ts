@@ -131,7 +131,7 @@ function labelsFor({ requirements }: LabelSelector): Labels | undefined {
 const ABSENT = Symbol('absent');
 const IMPOSSIBLE = Symbol('impossible');
 
-/** All requirements are on one key. */
+/** A label value that meets all requirements; they are on one key. */
 function valueFor(requirements: readonly Requirement[]): string | typeof ABSENT | typeof IMPOSSIBLE {
   const of = (operator: Requirement['operator']) =>
     requirements.filter(requirement => requirement.operator === operator);

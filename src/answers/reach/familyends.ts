@@ -22,7 +22,7 @@ export interface FamilyEnds {
   /** The end without its class of names, if it is one of `named`. */
   bare(end: number): number;
   nameClassOf(end: number): number | undefined;
-  /** For each region the end of addresses that no pod and no node has. */
+  /** For each region, the end for addresses of no pod and no node. */
   readonly outside: readonly number[];
   /** The end of each imagined pod, in their order. */
   readonly imagined: readonly number[];
@@ -155,7 +155,7 @@ class EndTable {
     return this.#all;
   }
 
-  /** Its index; the same for the same. */
+  /** Returns the index of the end; equal ends share one. */
   add(end: End): number {
     const { template, region, nodeSelectors, isTunnelEnd, isOutside, isUnknownPod } = end;
     const text = `${template}/${region}/${nodeSelectors}/${isTunnelEnd}/${isOutside}/${isUnknownPod}`;
@@ -166,7 +166,7 @@ class EndTable {
   }
 }
 
-// Which ends of a family each peer of a rule means.
+// The ends of a family that each peer of a rule selects.
 
 export class PeerSets {
   readonly #clusterIndex: ClusterIndex;
@@ -205,7 +205,7 @@ export class PeerSets {
         const index = this.#nodes.get(contentText(peer.selector))!;
         return sure(this.#where(({ nodeSelectors }) => nodeSelectors.includes(index)));
       }
-      case 'domain': // Not given by DNS.
+      case 'domain': // names are handled by `of`
         return sure(this.#where(() => false));
       default:
         return assertNever(peer);

@@ -11,7 +11,7 @@ import type { Connections } from './connections.ts';
 import type { Reach } from './reach.ts';
 import { addressCount } from './regions.ts';
 
-/** All of them but what is imagined. */
+/** All existing places, without imagined pods. */
 export function reachPlaces(reach: Reach): ReachPlace[] {
   const { cluster, owners } = reach.clusterIndex;
   const owned = ({ addresses }: Pod, pod: Pod) => addresses.filter(address => owners.get(address) === pod);
@@ -33,7 +33,7 @@ export function reachPlaces(reach: Reach): ReachPlace[] {
   ]);
 }
 
-/** Each imagined pod by itself, over the families that the cluster's pods have. */
+/** A place for each imagined pod, in the families that the cluster's pods have. */
 export function imaginedPlaces(reach: Reach): ReachPlace[] {
   const families = familiesOf(reach);
   return reach.clusterIndex.imagined.map((_, index) => ({
@@ -80,7 +80,7 @@ function outsideOfFamily(reach: Reach, family: Family): ReachPlace[] {
   }));
 }
 
-/** By their index. */
+/** The regions outside of pods and nodes, by their index. */
 export function outsideRegions({ families, clusterIndex }: Reach, family: Family): number[] {
   const { ends } = families[family];
   const taken = new Map<number, bigint>();
@@ -102,7 +102,7 @@ export type Ends = Partial<Record<Family, number>>;
 
 export type Member =
   | { readonly kind: 'pod'; readonly pod: Pod; readonly addresses: readonly Address[] }
-  /** By its index among those that the reach was asked about. */
+  /** The index among the imagined pods of the question. */
   | { readonly kind: 'imagined'; readonly index: number }
   | { readonly kind: 'node'; readonly node: Node; readonly addresses: readonly Address[] }
   /** The region of each family. */
@@ -154,7 +154,7 @@ export function cellOf(reach: Reach, from: Ends, to: Ends): Cell {
   return cell;
 }
 
-/** The same number for the same cell; 0 where the two have no family in common. */
+/** A number that is equal for equal cells; 0 if the two ends share no family. */
 export function cellKey(reach: Reach, from: Ends, to: Ends): number {
   return FAMILIES.reduce((key, family) => {
     const [source, destination] = [from[family], to[family]];

@@ -53,7 +53,7 @@ class FamilyReach {
   readonly #judgements = new Map<string, Judgement>();
   /** Egress to names: by the index of the source end and the class of the name. */
   readonly #byName = new Map<number, Judgement>();
-  /** By direction, and the index of the end whose policies are asked. */
+  /** Results by direction, and by the index of the end whose policies are evaluated. */
   readonly #byEnd: Record<Direction, (Judgement | undefined)[]>;
 
   constructor(family: Family, pool: ConnectionPool, clusterIndex: ClusterIndex) {
@@ -108,7 +108,7 @@ class FamilyReach {
     return [...this.#resolving[nameClass]!];
   }
 
-  /** Between two addresses, with all that policy has no say in. */
+  /** The connections between two addresses, including those that policy does not decide. */
   between(from: Address, to: Address, viaService = false): Connections {
     const pool = this.#pool;
     const out = this.#side('egress', from, to, viaService);
@@ -189,7 +189,7 @@ class FamilyReach {
     );
   }
 
-  /** By class of names, the ends of pods with a rule by such a name. */
+  /** For each class of names, the ends of pods with a rule by such a name. */
   #endsResolving(): ReadonlySet<number>[] {
     return this.#clusterIndex.names.map(({ meaning }) => {
       const templates = this.#policies.map(policies =>

@@ -20,7 +20,7 @@ import {
 import { Bits } from './bits.ts';
 
 export interface Region {
-  /** By their place in the list that the regions were made of. */
+  /** The networks that contain the region, by their index in the list of all. */
   readonly networks: Bits;
   readonly addresses: readonly Range<bigint>[];
 }
@@ -70,7 +70,7 @@ export function regionsOf(family: Family, networks: readonly Toggles<bigint>[]):
   };
 }
 
-/** At which addresses the membership in which networks changes. */
+/** For each address at which a network begins or ends: these networks. */
 function placesOf(networks: readonly Toggles<bigint>[]): Map<bigint, number[]> {
   const places = new Map<bigint, number[]>();
   for (const [network, toggles] of networks.entries()) {
@@ -129,7 +129,7 @@ export function combine<N extends number | bigint>(a: Toggles<N>, b: Toggles<N>,
     const at = j >= b.length || (i < a.length && a[i]! <= b[j]!) ? a[i]! : b[j]!;
     if (a[i] === at) i++;
     if (b[j] === at) j++;
-    // After an odd number of places one is inside.
+    // After an odd number of toggles the place is inside.
     const holds = keeps(i % 2 === 1, j % 2 === 1);
     if (holds !== inside) result.push(at);
     inside = holds;

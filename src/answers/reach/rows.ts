@@ -13,7 +13,7 @@ export interface Row {
   readonly cell: Cell;
 }
 
-/** Without those that nothing may pass, and those of which no end is asked for. */
+/** The rows of the matrix, without those that allow nothing and those of ends that were not asked for. */
 export function rowsOf(view: MatrixView, isAsked: (end: EndView) => boolean): Row[] {
   return view.ends.flatMap(from =>
     view.ends.flatMap((to): Row[] => {

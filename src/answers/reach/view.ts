@@ -174,7 +174,7 @@ export function memberName(member: string): string {
   return member.replace(/^[A-Z][A-Za-z]* /, '');
 }
 
-/** All connections in a cluster: between what exists, and with pods that do not exist yet. */
+/** All connections in a cluster: between existing ends, and with pods that do not exist yet. */
 interface ReachReport {
   readonly reach: Reach;
   readonly matrix: Matrix;
@@ -350,7 +350,7 @@ function isInternet({ families }: Reach, { members }: MatrixLine, family: Family
   return members.some(member => member.kind === 'network' && member.regions[family] === largest);
 }
 
-/** Without dual-stack pods there is nothing to compare by. */
+/** Without dual-stack pods there are no rows by which networks of both families could be compared. */
 function networkKey(
   reach: Reach,
   { ends, members }: MatrixLine,

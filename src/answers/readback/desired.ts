@@ -24,7 +24,7 @@ export interface NodeRules {
   readonly node: string;
   /** How this kernel has answers wait, where it can. */
   readonly queue: QueueBy | undefined;
-  /** Where these are known, what is programmed does not say them. */
+  /** Options of the agent, if they are known; otherwise the programmed rules show them. */
   readonly unknownPods?: UnknownPods;
   readonly podLinks?: PodLinks;
 }

@@ -31,7 +31,7 @@ for (const event of [
 ])
   cluster.apply(event);
 
-// That of a bridge is the node's own too, though no Node object says so.
+// The address of a bridge belongs to the node, too, although no Node object has it.
 const OWN = { n1: ['172.18.0.1', '10.1.0.254'], n2: ['172.18.0.2'], n3: ['172.18.0.3'], n4: ['172.18.0.4'] };
 
 function judge(node: keyof typeof OWN, from: string, to: string) {

@@ -177,7 +177,7 @@ function withNames(ruleset: Ruleset, pods: readonly PodInspection[]): PodInspect
   });
 }
 
-/** Those of both tables; a set has one name in both. */
+/** The sets of names of both tables; a set has the same name in both. */
 function namesSets({ tables }: Ruleset): NftSet[] {
   return [...tables.values()].flatMap(({ sets }) =>
     [...sets.values()].filter(({ dynamic, key }) => dynamic !== undefined && key.length === 2),
@@ -298,14 +298,14 @@ export interface NamesInspection {
   readonly set: string;
   /** `domains logs.example, *.cloud.example`; of very many the first. */
   readonly peers: string;
-  /** Those that hold longest come first; at most MOST_ADDRESSES are listed. */
+  /** Addresses that hold longest come first; at most MOST_ADDRESSES are listed. */
   readonly addresses: readonly { readonly address: string; readonly leftSeconds: number }[];
   readonly total: number;
 }
 
 export interface DirectionInspection {
   readonly chain: string;
-  /** In the order in which the kernel asks; the last one has no condition. */
+  /** The rules in the kernel's order; the last one has no condition. */
   readonly rules: readonly RuleInspection[];
 }
 
@@ -317,7 +317,7 @@ export interface RuleInspection {
   readonly peers?: string;
   /** The policy rule that it came from; absent where no policy decided. */
   readonly source?: string;
-  /** Where the pod has addresses of both families, and only this one has the rule. */
+  /** Set if the pod has addresses of both families, and only this one has the rule. */
   readonly family?: Family;
   /** New connections, or denied packets, that rules from this source have matched on the node since they were written. */
   readonly matched?: number;

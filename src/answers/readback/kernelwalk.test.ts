@@ -71,7 +71,7 @@ test.each([
   expect(walkKernel(rules, flow, OWN.n1).verdict, 'from a link that is no pod’s').toBe('accept');
 });
 
-/** The same cluster, as the agent of n1 knows its links. */
+/** The same cluster with the links that the agent of n1 knows. */
 function withUplink(index: number): ClusterState {
   const known = new ClusterState();
   for (const [key, value] of cluster.nodes) {

@@ -28,16 +28,16 @@ export interface KernelWalk {
 
 export interface WalkEnd {
   readonly address: Address;
-  /** As the rules know it. */
+  /** The pod, as the rules name it. */
   readonly pod?: string;
-  /** Its classes; absent where no rule looks at the direction. */
+  /** Its classes; absent for a direction in which it has no rules. */
   readonly egress?: string;
   readonly ingress?: string;
 }
 
 export interface Step {
   readonly chain: string;
-  /** As nft writes it, without the comment. */
+  /** The rule as nft prints it, without the comment. */
   readonly rule: string;
   readonly comment?: string;
   /** `goto in-…`, also where an element of a map has it. */
@@ -68,7 +68,7 @@ export function walkKernel(
   return { hook, verdict, from, to: endOf(ruleset, flow.to), steps };
 }
 
-/** By a link that is no node's way out, whichever those are. */
+/** An interface that is no uplink of any node. */
 const POD_LINK = { iifkind: 'veth', iif: 0x7fffffff } as const;
 
 function hookOf({ from, to }: Flow, own: ReadonlySet<Address>): Hook {

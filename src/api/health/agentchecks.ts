@@ -180,7 +180,7 @@ export function podAddresses({ attached }: Ours): Check {
   );
 }
 
-/** Not a failure: a router, or routes made by other programs, may lead there. */
+/** A warning only, because a router, or routes of other programs, may lead there. */
 export function nodeRoutes({ attached }: Ours): Check {
   const name = 'node-routes';
   if (attached === undefined) return finding.ok(name, ANOTHERS);
@@ -256,7 +256,7 @@ export interface DenialsFacts {
   /** Absent where nothing is named. */
   readonly services?: ServicesFacts;
   readonly denied: number;
-  /** Within the limits. */
+  /** Denied packets that were handed over within the limits. */
   readonly handed: number;
   readonly attempts: number;
   readonly read: number;

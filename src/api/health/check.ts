@@ -41,7 +41,7 @@ export const CHECK_NAMES = [
 
 export type CheckName = (typeof CHECK_NAMES)[number];
 
-/** Without these nothing is known to be enforced: anything but ok is not ready. */
+/** While one of these is not ok, it is not known that policy is enforced, so the node is not ready. */
 const ESSENTIAL: readonly CheckName[] = ['sources-synced', 'kernel-equals-desired', 'last-commit'];
 
 /**

@@ -175,7 +175,7 @@ function names(bridges: readonly Bridge[]): string {
 
 // Other programs that enforce network policy on a node, by the names of what they leave there.
 
-/** By process, or by the first part of the pod's name. */
+/** Other enforcers, by the name of their process, or by the first part of their pod's name. */
 const PROGRAMS: readonly { readonly process: string; readonly pod: string }[] = [
   { process: 'calico-node', pod: 'calico-node-' },
   { process: 'calico-node', pod: 'canal-' },

@@ -73,7 +73,7 @@ function isNotReading({ error, counts, silentMs = 0 }: DnsFacts): Wrong | undefi
   return undefined;
 }
 
-/** It works; what went beside it is said. */
+/** The finding while answers are read, with counts of answers that were not. */
 function working({ pods, resolvers, most }: DnsFacts, counts: NonNullable<DnsFacts['counts']>): Check {
   const { seen, learnt, addresses, overBudget, untaken, evicted, overruns } = counts;
   const text = `${pods} ${pods === 1 ? 'pod has' : 'pods have'} rules by name; of the answers of ${resolvers.join(', ')}, ${seen} were read and ${learnt} learnt; ${addresses} addresses are allowed`;

@@ -26,9 +26,9 @@ export interface AgentClient {
   /** The DNS records that hold now; for one address also earlier ones. */
   names(address?: Address): Promise<readonly DnsRecord[]>;
   connections(): Promise<readonly OpenConnections[]>;
-  /** Those that are recorded, and to `follow` them those that come, which ends with the agent. */
+  /** The recorded denials, and with `follow` also new ones until the agent ends. */
   drops(follow: boolean): AsyncGenerator<Drops>;
-  /** From now on, until the signal or the agent ends it. */
+  /** New connections from now on, until the signal or the agent ends it. */
   flows(end: AbortSignal): AsyncGenerator<FlowsMessage>;
   close(): void;
 }
@@ -48,7 +48,7 @@ export interface FlowsMessage {
 export interface Drops {
   readonly facts?: DenialsFacts;
   readonly denial?: Denial;
-  /** All that was recorded came before it. */
+  /** All recorded denials came before this message. */
   readonly endsRecorded?: true;
   /** How many came before this one and were dropped, because this client read more slowly than they came. */
   readonly skipped: number;

@@ -6,7 +6,7 @@ import type { FlowBatch } from '../../observe/flows/source.ts';
 import type { FlowsResponse } from './messages.ts';
 import { sendFlows } from './streams.ts';
 
-/** Says that it is full after each message, until it drains. */
+/** A call whose buffer is full after each message, until it drains. */
 class FakeCall extends EventEmitter {
   readonly written: FlowsResponse[] = [];
   isSlow = false;

@@ -37,7 +37,7 @@ async function answer(
   metrics: Registry,
 ): Promise<void> {
   switch (url.split('?')[0]) {
-    case '/livez': // To answer shows that the event loop runs.
+    case '/livez': // an answer shows that the event loop runs
       return sendText(response, 200, 'ok\n');
     case '/readyz': {
       const { ready, checks } = await view.health();

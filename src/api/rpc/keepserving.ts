@@ -21,7 +21,7 @@ export interface KeepServingOptions {
 
 const RETRY: Backoff = { firstMs: 1_000, mostMs: 10_000 };
 
-/** After the first try; the others go on behind it. */
+/** Resolves after the first attempt; later ones go on in the background. */
 export async function keepServing(options: KeepServingOptions): Promise<{ close(): Promise<void> }> {
   const { what, address, listen, log, retry = RETRY } = options;
   const stop = new AbortController();

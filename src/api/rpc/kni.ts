@@ -86,7 +86,7 @@ async function queryPodNetwork(view: AgentView, { name, namespace }: PodRequest)
   return { ipconfigs: attached && Object.keys(attached).length > 0 ? attached : reported, extradata };
 }
 
-/** In order of precedence within their tiers. */
+/** The policies of a pod, in order of precedence within their tiers. */
 function policiesOf({ cluster }: StatusKeeper, key: PodKey): string[] {
   const pod = cluster.pods.get(key);
   if (pod === undefined || !isSelectable(pod)) return [];

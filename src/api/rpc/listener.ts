@@ -3,7 +3,7 @@ import type { Server, ServerOptions } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 
 export interface HttpLimits {
-  /** For a whole request, and for the next one on a connection. */
+  /** How long a whole request may take, and how long a connection may wait for the next one. */
   readonly patienceMs: number;
   /** How often connections are looked through for those that are late. */
   readonly checkMs: number;
@@ -14,7 +14,7 @@ export interface HttpLimits {
 export const HTTP_LIMITS: HttpLimits = { patienceMs: 5_000, checkMs: 1_000, mostConnections: 64 };
 
 export interface HttpServer {
-  /** Where it listens. */
+  /** The port on which it listens. */
   readonly port: number;
   close(): Promise<void>;
 }

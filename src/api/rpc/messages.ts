@@ -88,7 +88,7 @@ export interface StateObject {
   readonly namespace_json?: string;
 }
 
-/** All between the same ends, to the same port: 0 where the protocol has none. */
+/** All connections from one address to another and to one port; the port is 0 if the protocol has none. */
 export interface OpenConnections {
   readonly from: string;
   readonly to: string;

@@ -144,7 +144,7 @@ export function latestOpeners(
   };
 }
 
-/** Never throws. Closes what it reads from. */
+/** The clients that opened most connections. Never throws. Closes the socket from which it reads. */
 export async function openersOf(
   open: () => Pick<Conntrack, 'read' | 'close'>,
   cluster: Cluster,

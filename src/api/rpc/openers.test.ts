@@ -68,7 +68,7 @@ describe('latestOpeners()', () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  /** Each reading answers how many there were before it. */
+  /** Each reading returns the number of earlier readings. */
   function counted() {
     const read = vi.fn(
       async (): Promise<Reading<Openers>> => ({ value: { pods: [], others: read.mock.calls.length } }),

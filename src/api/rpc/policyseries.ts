@@ -38,7 +38,7 @@ export class PolicySeries {
     return this.#leftOut;
   }
 
-  /** All series as of now. */
+  /** All series with their present values. */
   samples(totals: Iterable<CountedTotal>): PolicySample[] {
     const named = Array.from(totals, total => ({ total, policies: policiesIn(total.source) }));
     this.#share(new Set(named.flatMap(({ total, policies }) => (total.isInForce ? policies : []))));

@@ -13,7 +13,7 @@ import { SourceRates } from '../../lib/fairness/rates.ts';
 import { sendText } from './http.ts';
 import { HTTP_LIMITS, type HttpLimits, type HttpServer, listenHttp, timeouts } from './listener.ts';
 
-// As in http.ts.
+// Required only when it is used, as in http.ts.
 const { createServer }: typeof import('node:https') = createRequire(import.meta.url)('node:https');
 
 /** The files with the token of scrapers and with our certificate. */
@@ -89,7 +89,7 @@ function fail(error: Error, response: ServerResponse, { address, log }: ScrapeOp
   if (!response.headersSent) sendText(response, 500, 'the log of the agent says why there are no metrics\n');
 }
 
-/** In a time that says nothing of the token. */
+/** Compares in constant time, so that the duration shows nothing of the token. */
 function isEqual(given: string, expected: string): boolean {
   const [a, b] = [given, expected].map(text => createHash('sha256').update(text).digest());
   return timingSafeEqual(a!, b!);

@@ -34,7 +34,7 @@ class SlowReader<Message extends object> {
   #isFull = false;
   #isLast = false;
 
-  /** When nothing waits, `atRest` may give one more message. */
+  /** `atRest` may give one more message when nothing waits to be sent. */
   constructor(call: Call<Message>, room: WaitingRoom, atRest: () => Message | undefined = () => undefined) {
     this.#call = call;
     this.#room = room;
@@ -112,7 +112,7 @@ class DropsReader {
     this.#reader = new SlowReader(call, { count: MOST_DENIALS_WAITING, text: Number.POSITIVE_INFINITY });
   }
 
-  /** Each denial once, in the order of their numbers. */
+  /** Sends each denial once, in the order of their numbers. */
   take(denial: Denial): void {
     if (denial.number <= this.#last) return;
     this.#last = denial.number;
@@ -161,7 +161,8 @@ export function sendFlows(call: FlowsCall, { denials, flows }: AgentView): void 
   };
   call.once('cancelled', end);
   call.once('close', end);
-  // After the first follower has opened the source: the facts say whether the kernel reports connections.
+  // The facts say whether the kernel reports connections, which is known after the first follower has opened the
+  // source.
   call.write({ ...NO_FLOWS, facts: JSON.stringify(flows.facts()) });
 }
 
@@ -219,7 +220,7 @@ class FlowsReader {
     return { facts: '', ...message, lost, skipped };
   }
 
-  /** Also sent when no further connection comes. */
+  /** The counts of what was left out, which are also sent when no further connection comes. */
   #leftOut(): FlowsResponse | undefined {
     return this.#lost + this.#skipped > 0 ? this.#counted({ flows: '', denials: '' }) : undefined;
   }

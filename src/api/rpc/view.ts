@@ -28,7 +28,7 @@ export interface GateView {
 /** DNS answers of the node's pods. */
 interface DnsView {
   status(): DnsFacts;
-  /** With every answer before the call; undefined where answers are not read. */
+  /** The cache with every answer from before the call; undefined if answers are not read. */
   latest(): Promise<DnsCache | undefined>;
   totals(): DnsTotals;
 }
@@ -53,7 +53,7 @@ export interface CountedTotal {
   readonly action: 'accept' | 'drop' | 'pass';
   readonly source: string;
   readonly packets: number;
-  /** As of the last time that all rules were read. */
+  /** Whether the rule was there when all rules were last read. */
   readonly isInForce: boolean;
 }
 

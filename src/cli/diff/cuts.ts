@@ -1,4 +1,4 @@
-/** Which connections a change would cut: those that were allowed, and are denied. */
+/** The connections that a change would cut: those that were allowed, and are denied after it. */
 
 import type { OpenConnections } from '../../api/rpc/messages.ts';
 import { type Address, parseAddress } from '../../model/address.ts';

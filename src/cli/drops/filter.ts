@@ -1,4 +1,4 @@
-/** Which denials the user asks for. */
+/** Selects the denials that the user asks for. */
 
 import type { AgentClient } from '../../api/rpc/client.ts';
 import type { PolicyId } from '../../model/policy.ts';

@@ -13,7 +13,7 @@ import { flowsText, Printer, sayAtInterrupt } from './printer.ts';
 import { denialLine, denialObject, flowLine, flowObject, unknownText } from './text.ts';
 
 export interface FlowsCommandOptions extends WhereOptions, OutputOptions, EndFilter {
-  /** In seconds. */
+  /** How long to follow, in seconds. */
   readonly for: number;
 }
 

@@ -16,7 +16,7 @@ export interface AgentOutput {
 }
 
 export interface Until {
-  /** At once. */
+  /** Ends the command at once. */
   readonly end: AbortSignal;
   /** Asks the command to end; it may still write what it has left. */
   readonly finish?: AbortSignal;

@@ -82,7 +82,7 @@ async function show(report: NodeReport, printer: Printer, unshown: Set<string>):
   }
 }
 
-/** Behind the time. */
+/** The line with its node after the time. */
 function withNode({ node, line }: NodeReport): string {
   return line().replace('  ', () => `  ${pc.dim(node)}  `);
 }

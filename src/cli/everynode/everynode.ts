@@ -86,7 +86,7 @@ class KnownReports {
  */
 export class NodeClocks {
   readonly #note: (text: string) => void;
-  /** By how much at least. */
+  /** How far the clock of each node is ahead at least. */
   readonly #aheadMs = new Map<string, number>();
   readonly #noted = new Set<string>();
 
@@ -121,7 +121,7 @@ export interface Timed {
 
 export interface ReorderOptions {
   readonly holdMs: number;
-  /** At once; beyond them the earliest go without waiting. */
+  /** The most reports that are held back at once; beyond that the earliest ones are passed on. */
   readonly most: number;
   /** The total size; beyond it too the earliest go without waiting. */
   readonly mostSize: number;
@@ -137,7 +137,7 @@ export class Reorder<T extends Timed> {
   readonly #options: ReorderOptions;
   #held: Held<T>[] = [];
   #size = 0;
-  /** Nothing is shown before this time: at the start all nodes send what they have recorded. */
+  /** Nothing is shown before this time, because at the start all nodes send their recorded reports. */
   #notBeforeMs: number;
 
   constructor(options: ReorderOptions, notBeforeMs = 0) {
@@ -164,7 +164,7 @@ export class Reorder<T extends Timed> {
     const isFull = this.#held.length > this.#options.most || this.#size > this.#options.mostSize;
     if (this.#held.length === 0 || (nowMs < this.#notBeforeMs && !isFull)) return [];
     this.#held.sort((a, b) => a.item.atMs - b.item.atMs);
-    // Before the last that has waited long enough nothing is held back, though it came later.
+    // Reports before the last one that is due are due, too, even if they came later.
     let count = this.#beyond();
     this.#held.forEach(({ cameMs }, index) => {
       if (nowMs - cameMs >= this.#options.holdMs) count = Math.max(count, index + 1);
@@ -174,7 +174,7 @@ export class Reorder<T extends Timed> {
     return due.map(({ item }) => item);
   }
 
-  /** All that is left, in the same order. */
+  /** All remaining reports, in the same order. */
   rest(): T[] {
     const rest = this.#held.map(({ item }) => item).sort((a, b) => a.atMs - b.atMs);
     this.#held = [];

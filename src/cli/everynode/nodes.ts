@@ -13,7 +13,7 @@ export interface NodesOptions
   readonly agents: Agents;
   /** Takes a line of the agent of a node; returns what is wrong with it. */
   readonly take: (node: string, line: string) => string | undefined;
-  /** All nodes that are asked have sent what they had recorded, or are away. */
+  /** Called when every node has sent its recorded reports, or is away. */
   readonly onAllFirst?: () => void;
   readonly onAway?: (node: string) => void;
   readonly listMs?: number;
@@ -38,7 +38,7 @@ class Nodes {
   readonly #options: NodesOptions;
   readonly #end: AbortSignal;
   readonly #pods = new Map<string, AgentPod>();
-  /** By their nodes. */
+  /** The commands under way, by their nodes. */
   readonly #asked = new Map<string, Promise<boolean>>();
   readonly #unheard = new Set<string>();
   readonly #access = new AccessCheck();
@@ -130,14 +130,14 @@ interface FollowOptions {
   /** The pod of its agent, as it was last listed. */
   readonly pod: () => AgentPod | undefined;
   readonly words: readonly string[];
-  /** Until a signal: where the command ends by itself, it is run again. */
+  /** Whether to run until a signal: a command that ends by itself is run again. */
   readonly forever: boolean;
   /** A line that is not empty. Returns what is wrong with it, if an agent would not write it. */
   readonly take: (line: string) => string | undefined;
   readonly note: (text: string) => void;
-  /** It has sent what it had recorded, or is away. */
+  /** Called when the node has sent its recorded reports, or is away. */
   readonly onFirst: () => void;
-  /** It is away, for the first time or again. */
+  /** Called when the node is away, for the first time or again. */
   readonly onAway?: () => void;
   readonly access: AccessCheck;
   /** Asks the commands to write what they have left, and to end. */
@@ -171,7 +171,7 @@ async function followNode(options: FollowOptions): Promise<boolean> {
 class Asking {
   readonly #options: FollowOptions;
   readonly #notes: NodeNotes;
-  /** In the latest try. */
+  /** Whether the node has answered in the latest attempt. */
   hasAnswered = false;
   #isAway = false;
   #isGarbled = false;
@@ -282,7 +282,7 @@ class AccessCheck {
     this.#answer.resolve();
   }
 
-  /** Its first try is over. */
+  /** The first attempt of a node is over. */
   over(node: string): void {
     this.#asked.delete(node);
     if (this.#asked.size === 0 && !this.#isIn && this.#refusal !== undefined)

@@ -11,7 +11,7 @@ export interface NodeReport {
   /** Equal for every report of the same denial; absent for what is never reported twice. */
   readonly key?: string;
   readonly object: object;
-  /** For people; throws where the object lacks what its kind has. */
+  /** The report as a line for people; throws if the object lacks a field that its kind has. */
   readonly line: () => string;
 }
 

@@ -50,7 +50,7 @@ export function duration(flags: string, description: string): Option {
   return new Option(flags, description).argParser(parseDuration);
 }
 
-/** In seconds. */
+/** A duration in seconds. */
 function parseDuration(text: string): number {
   const [, number = '', unit = 's'] = /^(\d{1,6})([smhd]?)$/.exec(text) ?? [];
   const value = Number(number) * { s: 1, m: 60, h: 3_600, d: 86_400 }[(unit || 's') as 's' | 'm' | 'h' | 'd'];
@@ -59,9 +59,9 @@ function parseDuration(text: string): number {
   return value;
 }
 
-// Where a question gets its cluster from: the same options for every command that asks one.
+// The sources of a question: the same options for every command that asks one.
 
-/** Each time the option is given one more. */
+/** Collects the values of an option that may be repeated. */
 export function collect(path: string, before: readonly string[] = []): readonly string[] {
   return [...before, path];
 }

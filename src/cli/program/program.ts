@@ -9,7 +9,7 @@ import { addCheck, addClusterCommands, addExplain } from './questions.ts';
 import { addRecording } from './recording.ts';
 import { VERSION } from './version.ts';
 
-/** All commands: questions first, which run anywhere, then those of a node. */
+/** All commands: first the questions, which run anywhere, then those of a node. */
 export function makeProgram(actions: NodeActions): Command {
   const sluice = new Command('sluice')
     .description('Kubernetes network policy on nftables: enforced by the node, explained to people')

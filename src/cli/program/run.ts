@@ -19,7 +19,7 @@ async function report(error: unknown): Promise<void> {
     process.exitCode = error.exitCode === 0 ? 0 : 2;
     return;
   }
-  // Its libraries take a fifth of the start of an agent.
+  // Loaded late: its libraries take a fifth of the start of an agent.
   const { writeNote } = await import('../../terminal/output.ts');
   const named = error instanceof CommandError || (error instanceof Error && error.name === 'KernelError');
   const [first = '', ...rest] = named ? [boundedText((error as Error).message)] : stackOf(error).split('\n');

@@ -23,7 +23,7 @@ import { groupLines, recordingObject, windowText } from './text.ts';
 export type AuditOptions = OutputOptions &
   SourceOptions & {
     readonly recorded?: readonly string[];
-    /** In seconds: how long to look, without a recording. */
+    /** How long to observe connections if there is no recording, in seconds. */
     readonly for: number;
     readonly unknownPods?: UnknownPods;
   };
@@ -63,7 +63,7 @@ async function connectionsFor({
   return merged.recording();
 }
 
-/** Those that are named, else all. Throws CommandError where one is not audited. */
+/** The named policies, else all audited ones. Throws CommandError if one is not audited. */
 function idsOf(names: readonly string[], { audited, policies }: Cluster, namespace: string): PolicyId[] {
   const known = [...(audited?.values() ?? [])];
   if (known.length === 0 && names.length === 0)

@@ -13,7 +13,10 @@ import { askNodes } from '../everynode/nodes.ts';
 const LAST_MS = 30_000;
 const WORDS = ['sluice', 'record', '-', '--remote'];
 
-/** Until `finish`. Whether every node has sent everything. Throws CommandError where the cluster cannot be asked. */
+/**
+ * Records until `finish`. Returns whether every node has sent everything. Throws CommandError if the cluster cannot be
+ * asked.
+ */
 export async function recordCluster(
   merged: MergedRecording,
   finish: AbortSignal,
@@ -93,7 +96,7 @@ export class NodeParts {
     this.#merged.miss(node);
   }
 
-  /** Nothing comes any more. */
+  /** No further lines will come. */
   end(): void {
     for (const node of [...this.#begun.keys()]) this.miss(node);
   }

@@ -81,7 +81,7 @@ export class RecordingCollector {
     this.#agent = agent;
   }
 
-  /** Those that are open now, and where asked for the denials that the agent remembers. */
+  /** Starts with the connections that are open now, and on request with the denials that the agent remembers. */
   async begin(withDenials: boolean): Promise<void> {
     const { node, denies_unknown_pods } = await this.#agent.status();
     this.#node = node;

@@ -37,7 +37,7 @@ function happens(...events: ClusterEvent[]): void {
   }
 }
 
-/** The same cluster, and the names that hold now. */
+/** The same cluster, with DNS records that hold now. */
 const agent = {
   status: async () => ({ node: 'n1', denies_unknown_pods: true, equal_at_ms: 1 }) as StatusResponse,
   state: async () => [

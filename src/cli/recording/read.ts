@@ -17,7 +17,10 @@ import { writeNote } from '../../terminal/output.ts';
 import { isInScope, type Scope } from '../sources/state.ts';
 import { nodesText } from './text.ts';
 
-/** Says what they lack. Throws CommandError where one cannot be read, or is none. */
+/**
+ * Reads recordings and prints notes on what they lack. Throws CommandError if a file cannot be read, or is no
+ * recording.
+ */
 export async function readRecordings(paths: readonly string[]): Promise<Recording> {
   const recordings: Recording[] = [];
   for (const path of new Set(paths)) recordings.push(await readRecordingFile(path));
@@ -64,7 +67,7 @@ const MOST_NAMED = 5;
 
 // The lines of a file that may be huge, or one line without an end: no more of it is in memory than a line may have.
 
-/** Each line that ended. Throws CommandError where one is longer. */
+/** Each complete line. Throws CommandError if one is longer than allowed. */
 async function* linesOf(path: string, longest: number): AsyncGenerator<string> {
   const stream = path === '-' ? process.stdin : createReadStream(path);
   const decoder = new StringDecoder('utf8');
@@ -104,7 +107,7 @@ export function recordedAbout(scope: Scope, recording: Recording): Recording {
   return about;
 }
 
-/** The same of connections of which the addresses are known, and the cluster. */
+/** Judges connections given by addresses, with the pods of the cluster. */
 export function connectionsAbout(
   scope: Scope,
   cluster: Cluster,

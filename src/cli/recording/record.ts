@@ -16,7 +16,7 @@ import { recordingLacks } from './read.ts';
 import { windowText } from './text.ts';
 
 export interface RecordOptions extends WhereOptions {
-  /** In seconds. */
+  /** How long to record, in seconds. */
   readonly for: number;
   /** A file that is there is replaced. */
   readonly force?: boolean;
@@ -63,7 +63,7 @@ async function record(
   return true;
 }
 
-/** In the pod of an agent: each part is a recording of its own. */
+/** Records in the pod of an agent: each part is a recording of its own. */
 async function recordForPrompt(socket: string): Promise<void> {
   const end = new AbortController();
   serveRemote(() => end.abort());
@@ -142,7 +142,7 @@ function replaceFile(file: string, recording: Recording): void {
   }
 }
 
-/** That a terminal may show. */
+/** The lines of a recording, made safe for a terminal. */
 function* linesOf(recording: Recording): Generator<string> {
   for (const line of recordingLines(recording)) yield `${printableJsonText(line)}\n`;
 }

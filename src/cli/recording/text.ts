@@ -8,7 +8,7 @@ import type { Recording } from '../../observe/recording/recording.ts';
 import pc from '../../terminal/colours.ts';
 import { HANG } from '../../terminal/hang.ts';
 
-/** More is for programs. */
+/** Longer lists are for programs. */
 const MOST_LINES = 50;
 
 /** `Deployment shop/web -> shop/db:5432/TCP  14 connections  NetworkPolicy shop/db selects …`. */

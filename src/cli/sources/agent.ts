@@ -12,7 +12,7 @@ import { askAgent } from './askagent.ts';
 import { readText } from './files.ts';
 
 export interface KnownCluster {
-  /** With the answers of DNS to its pods. */
+  /** The agent's cluster, with the DNS answers of its pods. */
   readonly cluster: Cluster;
   readonly unknownPods: UnknownPods;
   readonly known: DnsSnapshot;
@@ -132,7 +132,7 @@ export interface Dump {
 
 export interface AgentDump {
   readonly status: StatusResponse;
-  /** Its cluster, each object as JSON. */
+  /** The agent's cluster, each object as JSON. */
   readonly state: readonly StateObject[];
   /** Answers of DNS to its pods that held at that time; absent in dumps of earlier versions. */
   readonly names?: readonly DnsRecord[];

@@ -41,7 +41,7 @@ export async function requireReadable(path: string): Promise<Stats | undefined> 
   return path === '-' ? undefined : stat(path).catch(error => refuse(path, error));
 }
 
-/** All of a file, or of standard input (`-`). Throws CommandError where it cannot be read. */
+/** The contents of a file, or of standard input (`-`). Throws CommandError if it cannot be read. */
 export async function readText(path: string): Promise<string> {
   return path === '-' ? text(process.stdin) : readFile(path, 'utf8').catch(error => refuse(path, error));
 }

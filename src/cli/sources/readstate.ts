@@ -34,7 +34,7 @@ async function readSource(options: SourceOptions, wanted: QuestionNeeds): Promis
   );
 }
 
-/** Without paths it is an empty cluster, for `test` files that bring their own objects. */
+/** Reads manifests. Without paths it is an empty cluster, for `test` files that have their own objects. */
 export async function readManifests(options: SourceOptions, paths: readonly string[]): Promise<State> {
   const read = await readFiles(paths, options.namespace);
   const notes = paths.length > 0 && holdsNothing(read) ? [nothingIn(paths)] : [];
@@ -71,7 +71,7 @@ export function notesOf(state: State): readonly string[] {
   return state.hidesPolicies ? [HIDDEN, ...lacksOf(state)] : lacksOf(state);
 }
 
-/** The same where each verdict says by itself that policies are hidden. */
+/** The notes for answers in which each verdict says by itself that policies are hidden. */
 export function lacksOf({ problems, notes }: State): readonly string[] {
   const errors = problems.filter(({ severity }) => severity === 'error').map(problemText);
   const more = errors.length - MOST_PROBLEMS;

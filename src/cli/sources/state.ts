@@ -83,7 +83,7 @@ export function refuseUnknownNamespace({ namespace }: Scope, known: Iterable<str
   throw new CommandError(`there is no namespace ${namespace} ${where}${hint}`);
 }
 
-/** Those that are there, or that a pod or workload is in. */
+/** All namespaces: those that exist as objects, and those of pods or workloads. */
 export function namespacesOf({ cluster, inventory }: Pick<State, 'cluster' | 'inventory'>): string[] {
   const items = [...cluster.pods.values(), ...inventory.workloads.values()];
   return [...cluster.namespaces.keys(), ...items.map(({ namespace }) => namespace)];

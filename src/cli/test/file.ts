@@ -170,7 +170,7 @@ export interface PairExpectation {
 export interface ExpectedMatrix {
   readonly port: number;
   readonly protocol?: Protocol;
-  /** Only one address family; both where it is left out. */
+  /** The only address family to test; absent: both. */
   readonly family?: 4 | 6;
   /** `FROM -> TO`, each `*`, `namespace/*` or `namespace/pod`. All other pairs are open. */
   readonly deny: readonly string[];

@@ -22,7 +22,7 @@ export async function readAgentsManifest(file: string, name: string): Promise<V1
   throw new CommandError(`${file} has no DaemonSet ${name} with a container; nothing was changed`);
 }
 
-/** With all that a cleaner is made of. */
+/** Whether the object is the DaemonSet, with all parts from which a cleaner is made. */
 function isDaemonSet(object: unknown, name: string): boolean {
   const { metadata, spec } = asMap(object);
   const { containers } = asMap(asMap(asMap(spec).template).spec);

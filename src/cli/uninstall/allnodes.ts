@@ -29,7 +29,7 @@ export interface RemovalOptions {
   readonly cluster: AgentCluster;
   /** The agents' DaemonSet, for where the cluster has it no more. */
   readonly manifest?: V1DaemonSet;
-  /** For each of the waits, in milliseconds. */
+  /** Limit for each of the waits, in milliseconds. */
   readonly patienceMs: number;
   readonly sleep: (ms: number) => Promise<unknown>;
   readonly now: () => number;
@@ -133,7 +133,7 @@ function withoutPod(wanted: number | undefined, pods: number): string[] {
   return wanted > pods ? [`${plural(wanted - pods, 'node')} (${why})`] : [];
 }
 
-/** Its first container has ended well, and the second runs. */
+/** The pod's first container has ended without an error, and the second one runs. */
 function isClean({ status }: V1Pod): boolean {
   return status?.conditions?.some(({ type, status }) => type === 'Initialized' && status === 'True') ?? false;
 }

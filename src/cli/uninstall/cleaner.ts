@@ -31,12 +31,12 @@ export function cleanerOf(agents: V1DaemonSet): V1DaemonSet {
   };
 }
 
-/** At the API server, and on no node yet. */
+/** The cleaner as it is created: at the API server, but on no node yet. */
 export function parked(cleaner: V1DaemonSet): V1DaemonSet {
   return selecting(cleaner, { ...nodeSelectorOf(cleaner), [PARKED]: 'true' });
 }
 
-/** As the API server has it, to be written back: on the nodes of the agents. */
+/** The cleaner as the API server has it, changed to run on the agents' nodes. */
 export function released(cleaner: V1DaemonSet): V1DaemonSet {
   const { [PARKED]: _, ...nodeSelector } = nodeSelectorOf(cleaner);
   return selecting(cleaner, nodeSelector);
@@ -63,7 +63,7 @@ function selecting(
 /** Seconds from the order to end until the kubelet kills the agent. */
 const endsWithin = ({ terminationGracePeriodSeconds = 30 }: V1PodSpec) => terminationGracePeriodSeconds + 1;
 
-/** It asks the API server nothing, and so outlives the agent's ServiceAccount. */
+/** The cleaner sends no requests to the API server, so it outlives the agent's ServiceAccount. */
 function podSpecOf(agent: V1PodSpec): V1PodSpec {
   const { serviceAccount: _, serviceAccountName: __, containers, ...rest } = agent;
   const { image, imagePullPolicy, command, securityContext, volumeMounts, args = [] } = containers[0]!;

@@ -90,7 +90,7 @@ async function removeTables(kernel: Kernel): Promise<RemovedTables> {
   return { ...others, removed: [...own, ...others.removed] };
 }
 
-/** Until the agent of this node has ended, for a cleaner that starts beside it. */
+/** How a cleaner that starts beside the agent of this node waits for its end. */
 interface AgentEnd {
   readonly owner: () => Promise<Owner>;
   /** Whether the tables have the mark of an agent that ended because it is being removed. */

@@ -9,7 +9,7 @@ export interface UninstallOptions {
   readonly kubeconfig?: string;
   /** Manifests that have the agents' DaemonSet, should the cluster have it no more. */
   readonly file?: string;
-  /** In seconds. */
+  /** Limit for the removal, in seconds. */
   readonly timeout: number;
   /** Exit with 0 although nodes were away. */
   readonly ignoreAbsent?: boolean;

@@ -44,7 +44,7 @@ const REPORT_MS = 100;
 /** Addresses; some megabytes. */
 const MANY_NEW = 8_192;
 
-/** By the clock of `now`. */
+/** When the pod was created, by the clock of `now`. */
 const createdMs = ({ createdAt = '' }: NamesPod) => Date.parse(createdAt) - performance.timeOrigin;
 
 /** An answer that waits. */

@@ -60,7 +60,7 @@ export class AnswerThread {
     this.#send({ kind: 'subjects', subjects, renewed });
   }
 
-  /** Between these there are open connections. */
+  /** Reports pairs with open connections to the thread. */
   inUse(pairs: readonly Pair[]): void {
     if (!this.#ended) this.#send({ kind: 'inUse', pairs });
   }

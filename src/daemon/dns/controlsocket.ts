@@ -32,7 +32,7 @@ interface Way {
   readonly fd: number;
   readonly packet: Fixed;
   readonly target: Fixed;
-  /** Where the source address, the destination address and the ports are, and the address in `target`. */
+  /** Offsets of source address, destination address and ports in the packet, and of the address in `target`. */
   readonly source: number;
   readonly destination: number;
   readonly ports: number;

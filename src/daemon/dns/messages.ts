@@ -10,12 +10,12 @@ export interface AnswerThreadOptions {
   /** An eventfd that is counted up after each message to the thread. */
   readonly wake: number;
   readonly queue: number;
-  /** From which resolvers answer. */
+  /** The ports from which resolvers answer. */
   readonly ports: readonly number[];
   readonly lifetimes: Partial<Lifetimes>;
   /** Elements that were in the kernel before. */
   readonly recovered: readonly Recovered[];
-  /** When they were read, by `monotonicMs`. */
+  /** When the records were read, by `monotonicMs`. */
   readonly recoveredAtMs: number;
 }
 
@@ -27,7 +27,7 @@ export type ToThread =
   | { readonly kind: 'subjects'; readonly subjects: Subjects; readonly renewed: boolean }
   /** Asks for all records that are due, and for this number. */
   | { readonly kind: 'sync'; readonly id: number }
-  /** Between these there are open connections. */
+  /** Pairs with open connections. */
   | { readonly kind: 'inUse'; readonly pairs: readonly Pair[] }
   | { readonly kind: 'stop' };
 

@@ -45,7 +45,7 @@ const WAIT_US = 10_000;
 
 export interface WaitingPacket {
   readonly id: number;
-  /** From the IP header on; in memory of its own. */
+  /** The packet from the IP header on, as a copy. */
   readonly bytes: Uint8Array;
 }
 
@@ -186,7 +186,7 @@ function readWaiting({ attributes: { bytes, start, end } }: Message): WaitingPac
   return id === undefined ? undefined : { id, bytes: copyOf(bytes, from, to) };
 }
 
-/** Not a Buffer: those are made slowly. */
+/** Returns no Buffer, because allocating one is slow. */
 function copyOf(bytes: Buffer, from: number, to: number): Uint8Array {
   return new Uint8Array(bytes.buffer.slice(bytes.byteOffset + from, bytes.byteOffset + to));
 }
@@ -197,7 +197,7 @@ function copyOf(bytes: Buffer, from: number, to: number): Uint8Array {
 const HEADER = { size: 64, vector: 16, vectors: 24, length: 56 } as const;
 /** struct iovec. */
 const VECTOR = { size: 16, length: 8 } as const;
-/** Waits for the first, and not for those behind it. */
+/** recvmmsg waits for the first message only. */
 const MSG_WAITFORONE = 0x10000;
 
 class Datagrams {
@@ -227,7 +227,7 @@ class Datagrams {
     return recvmmsg(fd, this.#headers.at, this.most, waits ? MSG_WAITFORONE : MSG_DONTWAIT, null);
   }
 
-  /** Until the next ones are received. */
+  /** The bytes of a received packet; valid until the next ones are received. */
   bytes(index: number): Buffer {
     return this.#chunks[index]!.bytes;
   }

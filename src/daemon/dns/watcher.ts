@@ -139,7 +139,7 @@ export class DnsWatcher implements NamesKnown {
     });
   }
 
-  /** Not while it is being started: a thread may end before its start is over. */
+  /** Starts the thread later, unless it is being started: a thread may end before its start is over. */
   #startLater(): void {
     clearTimeout(this.#retry);
     if (this.#starting !== undefined || !this.#isMissing) return;
@@ -264,7 +264,7 @@ async function readRecovered(): Promise<Recovered[]> {
   );
 }
 
-// Which of the addresses that pods got from DNS have open connections.
+// Which addresses from DNS answers have open connections with their pods.
 
 /** An unanswered TCP connection does not count; in other protocols one end may be silent. */
 export async function connectedPairs(conntrack: Conntrack, pairs: readonly Pair[]): Promise<Pair[]> {

@@ -11,15 +11,18 @@ export interface CniInstallOptions {
   readonly cniBinDir?: string;
   /** The runtime's folder of CNI lists. */
   readonly cniConfDir?: string;
-  /** That of gRPC; the plugin's is beside it. */
+  /** The path of the gRPC socket; the plugin's socket is beside it. */
   readonly socket: string;
 }
 
 const RETRY_MS = 5_000;
-/** As `npm run build` makes it where there is a C compiler. */
+/** The plugin that `npm run build` makes if there is a C compiler. */
 const PLUGIN = join(import.meta.dirname, '../../cni/sluice-cni');
 
-/** Until both are there, or the signal; `ready` settles when pods can be attached. Never throws. */
+/**
+ * Tries until plugin and list are installed, or the signal aborts; `ready` resolves when pods can be attached. Never
+ * throws.
+ */
 export async function installCni(
   { cniBinDir, cniConfDir, socket }: CniInstallOptions,
   ready: Promise<unknown>,

@@ -60,7 +60,7 @@ export class InterfaceWatcher {
   #before: readonly PodPort[];
   #watch: PortWatch | undefined;
   #timer: NodeJS.Timeout | undefined;
-  /** When the next look is due, and how many there were since the unknown ports changed. */
+  /** When the next look is due, and how many looks there were since the unknown ports changed. */
   #dueMs = 0;
   #looked = { atMs: 0, unknown: '', times: 0 };
   #failed = false;
@@ -85,7 +85,7 @@ export class InterfaceWatcher {
 
   /** Reads them once, and from then on every few seconds. */
   async start(): Promise<void> {
-    // Before the first look, so that nothing comes between the two unnoticed.
+    // Opened before the first look, so that no change between the two is missed.
     this.#watch = new PortWatch();
     await this.look();
     this.#timer = setInterval(() => this.#turn(), NOTICES_MS).unref();
@@ -115,7 +115,7 @@ export class InterfaceWatcher {
     if (this.#watch!.hasOther(isKnown))
       this.#dueMs = Math.min(this.#dueMs, this.#looked.atMs + UNKNOWN.firstMs);
     if (performance.now() < this.#dueMs) return;
-    this.#dueMs = Number.POSITIVE_INFINITY; // Until this look is done.
+    this.#dueMs = Number.POSITIVE_INFINITY; // no other look until this one is done
     void this.look();
   }
 
@@ -168,7 +168,7 @@ export class InterfaceWatcher {
     return own;
   }
 
-  /** Once for each bridge: if it is set back, that is deliberate. */
+  /** Sets LLDP forwarding once for each bridge: if it is reset later, that is deliberate. */
   async #askOfLldp(bridges: readonly number[]): Promise<void> {
     if (bridges.every(index => this.#asked.has(index))) return;
     const { log } = this.#needs;
@@ -269,7 +269,7 @@ export interface LinkFacts {
   readonly own: readonly Address[];
   /** Indices of the interfaces by which other nodes and the rest of the world are reached. */
   readonly waysOut: readonly number[];
-  /** Likewise for pods whose addresses are in none of the pod networks. */
+  /** Interfaces to pods whose addresses are in none of the pod networks. */
   readonly waysToPods: readonly number[];
 }
 

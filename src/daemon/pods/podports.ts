@@ -25,7 +25,7 @@ export interface PortFacts {
 export interface PodPortFacts {
   readonly ports: readonly PortFacts[];
   readonly podCidrs: readonly Cidr[];
-  /** The same, and those of the bridges of pods. */
+  /** The pod networks of the node, and the networks of pods' bridges. */
   readonly networks: readonly Cidr[];
   /** The addresses of the pods that are known to run here. */
   readonly podAddresses: ReadonlySet<Address>;

@@ -27,7 +27,10 @@ export async function openAgentView(options: AgentCommandOptions, pipeline: Pipe
 
 // The facts of this node that health checks need.
 
-/** Other enforcers are installed once, and listing chains is expensive: iptables may have made ten thousands. */
+/**
+ * Cached for long, because other enforcers are rarely installed and listing chains is expensive: iptables may have made
+ * ten thousand.
+ */
 const FRESH_MS = 60_000;
 
 type Foreign = Pick<Host, 'foreignRules' | 'foreignChains' | 'flowtables'>;

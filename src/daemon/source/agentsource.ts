@@ -35,7 +35,7 @@ export interface SourceNeeds {
   readonly watcher: SourceWatcher;
   /** Wants to know of Services too; nothing waits for them. */
   readonly services?: ServiceListener;
-  /** By the rules that the agent found when it started. */
+  /** The pods that were isolated by the rules that the agent found when it started. */
   readonly isolatedBefore: IsolatedPods;
   readonly log: Logger;
 }

@@ -1,4 +1,4 @@
-/** Where the agent's state comes from: a folder of manifests, or an API server. */
+/** The source of the agent's state: a folder of manifests, or an API server. */
 import type { Unavailable } from '../../inputs/kube/report/conditionwriter.ts';
 import type { NetworkError } from '../../network/error.ts';
 import type { AgentSource, SourceNeeds } from './agentsource.ts';

@@ -24,7 +24,7 @@ import { targetText } from '../../observe/recording/endname.ts';
 import { isOfPolicy } from '../../observe/recording/seen.ts';
 import type { View } from '../../semantics/view.ts';
 
-/** As events name their objects. */
+/** Matches the names that events have for policies. */
 const POLICY = /Policy /;
 const LOOK_MS = 60_000;
 /** Every node writes Events about a policy; more often, thousands of nodes would flood the API server. */
@@ -60,7 +60,7 @@ export class Audits implements Pick<Observer, 'committed'>, AuditsView {
   readonly #reported = new Map<PolicyId, Reported>();
   #ends: readonly (() => void)[] = [];
   #hasReportedMany = false;
-  /** Some policy was audited at the last look. */
+  /** Whether some policy was audited at the last look. */
   #isAuditing = false;
   #report: (spec: EventSpec) => void = () => undefined;
 
@@ -78,7 +78,7 @@ export class Audits implements Pick<Observer, 'committed'>, AuditsView {
     return this.#tally.unjudged;
   }
 
-  /** Where Events go. */
+  /** Sets the function that receives Events. */
   reportTo(report: (spec: EventSpec) => void): void {
     this.#report = report;
   }

@@ -46,7 +46,7 @@ const STRANGE: LoggedPacket = { prefix: '', hook: 'forward', bytes: new Uint8Arr
 
 function site() {
   const lines: string[] = [];
-  /** Which line cannot be said. */
+  /** The number of the log line that fails. */
   const faults = { at: -1 };
   const say = (_: object, message: string) => {
     if (lines.length === faults.at) {

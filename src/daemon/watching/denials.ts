@@ -51,7 +51,7 @@ async function countersOfDenials(): Promise<number[]> {
 const EVERY_MS = 40;
 /** While packets come as fast as the limits let them: to wake up costs more than to name what is there. */
 const BUSY_EVERY_MS = 160;
-/** In one turn: two are one name that is asked for in both families. */
+/** So many packets in one turn count as busy: two are normal, because a name is looked up in both families. */
 const BUSY = 3;
 /** A flood of packets is read in portions, so that the rest of the agent gets its turn in between. */
 const MOST_AT_ONCE = 64;
@@ -90,7 +90,7 @@ export class Denials {
     });
   }
 
-  /** In the network namespace of this thread. Never throws. */
+  /** Opens the socket in the network namespace of this thread. Never throws. */
   start(): void {
     void this.#totals.read(); // counts from here on belong to this agent
     if (this.#limits !== undefined) this.#open();
@@ -192,7 +192,7 @@ export class Denials {
     }
   }
 
-  /** Once, however many packets it is of. */
+  /** Reports a fault once, however many packets it affects. */
   #reportFault(message: string): void {
     if (message === this.#fault) return;
     this.#fault = message;

@@ -52,7 +52,7 @@ export class FlowReader implements FlowSource {
     this.#log = options.log;
   }
 
-  /** In the network namespace of this thread. */
+  /** Opens the socket in the network namespace of this thread. */
   follow(follower: Follower): () => void {
     // One for each call, also where the same function follows twice.
     const own: Follower = batch => follower(batch);

@@ -35,7 +35,7 @@ function site(of: (chains: readonly { chain: string }[]) => Promise<RuleCount[]>
   return { counts, asked, kernel: counted(counts, new FakeKernel()) };
 }
 
-/** As the agent commits. */
+/** Commits as the agent does, with the counts read before. */
 function counted(counts: RuleCounts, kernel: FakeKernel) {
   return {
     commit: async (ops: readonly Op[]) => {

@@ -69,12 +69,12 @@ export class RuleCounts {
     this.totals.take(counts ?? []);
     if (this.#reading !== undefined) this.#meanwhile.push(...(counts ?? []));
     this.totals.unreadChains += counts === undefined ? going.length : going.length - read.length;
-    // Without scrapes, rules that have gone would never be forgotten.
+    // Without scrapes, deleted rules would never be forgotten.
     if (this.totals.remembered > MOST_REMEMBERED) void this.read();
   }
 }
 
-/** Each rule's as it was read last: a count never falls. */
+/** The latest count of each rule: a count never falls. */
 function latest(counts: readonly RuleCount[], others: readonly RuleCount[]): readonly RuleCount[] {
   if (others.length === 0) return counts;
   const byRule = new Map<string, RuleCount>();
@@ -97,7 +97,7 @@ function goingIn(ops: readonly Op[]): ChainOf[] {
 
 export interface RuleTotal extends CountedRule {
   packets: number;
-  /** Some rule that counts for it was there when rules were read last. */
+  /** Whether a rule that counts for it was there when rules were last read. */
   isInForce: boolean;
 }
 
@@ -109,7 +109,7 @@ export class RuleTotals {
   unreadChains = 0;
   readonly #most: number;
   readonly #totals = new Map<string, RuleTotal>();
-  /** By handle, what was counted when it was read last. */
+  /** The last count that was read of each rule, by handle. */
   #last = new Map<string, number>();
 
   constructor(most = MOST) {
@@ -131,7 +131,7 @@ export class RuleTotals {
       if (count.packets >= (this.#last.get(ruleIdOf(count)) ?? 0)) this.#take(count, this.#last);
   }
 
-  /** All rules as they are now: those that are not among them have gone. */
+  /** Takes the counts of all rules: rules that are not among them are gone. */
   takeAll(counts: readonly RuleCount[]): void {
     const now = new Map<string, number>();
     const present = new Set<string>();

@@ -104,7 +104,7 @@ function isLostPolicy({ event, problems, type: { kind = '' } }: FiledObject): bo
   return POLICY_KINDS.some(each => each.toLowerCase() === kind.toLowerCase());
 }
 
-/** Nothing was read before, so nothing stays as it was. */
+/** Rewords a problem for files that are read only once, where no earlier version stays in force. */
 function readOnce(problem: Problem): Problem {
   const effect = problem.effect
     .replace('file ignored; the previous version stays', 'nothing of it is read')

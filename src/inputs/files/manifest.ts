@@ -96,7 +96,7 @@ function decodeDocument(document: ParsedDocument, file: string, namespace?: stri
   });
 }
 
-/** As kubectl applies an object to a namespace that it does not name itself. */
+/** Sets the namespace of an object that names none, as kubectl does. */
 function withNamespace(object: unknown, namespace: string): unknown {
   const { kind = '' } = typeOf(object);
   const { metadata, ...rest } = asMap(object);

@@ -8,7 +8,7 @@ export function parseManifest(text: string): readonly ParsedDocument[] {
   });
 }
 
-/** The same, with the error in the place of a document that cannot be read. */
+/** Parses all documents, with an error in place of each that cannot be read. */
 export function parseDocuments(text: string): readonly (ParsedDocument | ParseError)[] {
   try {
     // Nearly all JSON is YAML too, but JSON.parse is a hundred times faster.

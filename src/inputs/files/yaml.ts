@@ -36,7 +36,7 @@ function lineIn(document: ParsedDocument | ParseError | undefined, path: string)
   return document instanceof ParseError ? undefined : document?.lineOf(path);
 }
 
-/** The same of all that YAML has; what `parsePlain` reads it reads alike. */
+/** Parses any YAML; where `parsePlain` can read a text, both give the same. */
 export function parseAnyYaml(text: string): readonly (ParsedDocument | ParseError)[] {
   const lineCounter = new LineCounter();
   const documents = orError(() => parseAllDocuments(text, { ...OPTIONS, lineCounter }));

@@ -78,9 +78,9 @@ function isManifest(path: string): boolean {
 interface Entry {
   readonly path: string;
   readonly isLink: boolean;
-  /** Only of a folder. */
+  /** Set only for a folder. */
   readonly identity?: string;
-  /** It cannot be read. */
+  /** Whether it cannot be read. */
   readonly isLost?: boolean;
 }
 
@@ -129,7 +129,7 @@ function inOrder(path: string): string {
   return path.replaceAll('/', '\0');
 }
 
-/** It may vanish between the listing and this. */
+/** Reads an entry, which may have vanished since the listing. */
 async function entryOf(path: string): Promise<readonly Entry[]> {
   const own = await lstat(path).catch(() => undefined);
   if (own === undefined) return [];

@@ -8,7 +8,7 @@ import { ManifestStore } from '../files/store.ts';
 import { listManifests, readFailure, readManifestFile } from './folder.ts';
 
 export interface ManifestListener {
-  /** All events of one change at once; never empty. */
+  /** Called with all events of one change at once; never empty. */
   onEvents(events: readonly ClusterEvent[]): void;
   /** Everything that is wrong with the manifests now, whenever that changes; empty where all is well again. */
   onProblems(problems: readonly Problem[]): void;

@@ -6,7 +6,7 @@ const PROGRAM = `
   import { getHeapSpaceStatistics } from 'node:v8';
   import { giveMemoryBack, keepMemorySmall } from '${import.meta.dirname}/memory.ts';
   const newSpace = () => getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space').space_size;
-  /** As a burst of events: much lives until its end. */
+  /** Allocates like a burst of events: most objects live until its end. */
   const burst = () => Array.from({ length: 1_000_000 }, (_, at) => ({ at })).length;
   /** The median: for a moment it has pages that were cleared and are not given back yet. */
   const afterBursts = () =>

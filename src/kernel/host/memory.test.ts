@@ -31,7 +31,7 @@ test('only what cannot be written and never was is dropped, and only of the prog
   ]);
 });
 
-/** In a process of its own, since it turns what V8 does with memory for good. */
+/** In a process of its own, because it changes V8's settings permanently. */
 test('resident memory of the program falls, and the program goes on', () => {
   const script = `
     const { readFileSync } = await import('node:fs');

@@ -58,7 +58,7 @@ async function isOn(file: string): Promise<boolean> {
   return (await readNumber(file)) !== 0;
 }
 
-/** Without br_netfilter there is no file, and bridged packets pass no IP hook. */
+/** Whether a setting is 1. Without br_netfilter there is no file, and bridged packets pass no IP hook. */
 function isCalled(file: string): Promise<boolean> {
   return unlessAbsent(isOn(file), false);
 }
@@ -69,7 +69,7 @@ async function readNumber(file: string): Promise<number> {
   return Number(text);
 }
 
-/** Without IPVS there is no file. */
+/** The number of virtual services; without IPVS there is no file. */
 async function readVirtualServices(): Promise<number> {
   return countVirtualServices(await unlessAbsent(readFile('/proc/net/ip_vs', 'utf8'), ''));
 }

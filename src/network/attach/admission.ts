@@ -89,7 +89,7 @@ export class Admitted {
     return found?.[1].owner;
   }
 
-  /** Those that are not among these. */
+  /** The admitted devices that are not in this list. */
   missing(there: readonly Attachment[]): DeviceName[] {
     const devices = new Set(there.map(({ device }) => device));
     return [...this.#sandboxes.keys()].filter(device => !devices.has(device));

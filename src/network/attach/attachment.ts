@@ -30,7 +30,7 @@ export interface Attachment {
    * changed the alias.
    */
   readonly owner?: LinkOwner;
-  /** In order of families. Empty where it is half made. */
+  /** The addresses in order of families; empty if the attachment is incomplete. */
   readonly addresses: readonly Address[];
 }
 

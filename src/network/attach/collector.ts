@@ -114,7 +114,7 @@ export interface Knowledge {
   readonly nowMs: number;
 }
 
-/** Since when each device has looked dead. */
+/** The time since which each device has looked unused. */
 export type Suspects = ReadonlyMap<DeviceName, number>;
 
 export interface Garbage {

@@ -70,7 +70,7 @@ function open(path: string): Partial<HelperAnswer> {
   }
 }
 
-/** Before anything is opened: to open a pipe or a device is to use it. */
+/** Checks the path before it is opened, because opening a pipe or a device has effects. */
 function requireNamespace(path: string): void {
   const { dev, ino } = statSync(path);
   if (statfsSync(path).type !== NSFS_MAGIC) throw new Error(`${path} is not a network namespace`);

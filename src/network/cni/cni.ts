@@ -38,7 +38,7 @@ export interface CniAnswer {
 
 export interface CniParts {
   readonly admission: Admission;
-  /** Where the agent attaches pods itself. */
+  /** Present if the agent attaches pods itself. */
   readonly network?: PodNetwork;
 }
 
@@ -59,7 +59,7 @@ const CODES: Record<NetworkErrorCode, number> = {
 /** Checks that fail only where pods that run already are cut off as well. */
 const CUTS_OFF: ReadonlySet<string> = new Set(['ip-forward', 'ip6-forward', 'conntrack-fill']);
 
-/** Never throws. `parts` are absent in an agent that has no pod network. */
+/** Answers a request of the plugin. Never throws. `parts` are absent in an agent without a pod network. */
 export async function answerCni(
   parts: CniParts | undefined,
   request: CniRequest,

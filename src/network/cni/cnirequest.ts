@@ -154,7 +154,7 @@ export function previousResultOf({ prevResult }: Config): PreviousResult | undef
   return prevResult;
 }
 
-/** Those inside the sandbox, where the result shows which those are. */
+/** The addresses of interfaces inside the sandbox, if the result shows which these are. */
 export function sandboxAddresses(result: PreviousResult): Address[] {
   return inConfig(() => {
     const [ips, interfaces] = [objectsIn(result, 'ips'), objectsIn(result, 'interfaces')];

@@ -102,7 +102,7 @@ __attribute__((noreturn)) static void nobody(const char *socket, const char *rea
 	     reason);
 }
 
-/* Until the file is ready. NULL, or why it will not be. */
+/* Waits until the file is ready. Returns NULL, or why it will not be. */
 static const char *ready(int file, short events)
 {
 	struct pollfd one = {.fd = file, .events = events};
@@ -128,7 +128,7 @@ static void append(struct bytes *bytes, const void *from, size_t length)
 	bytes->length += length;
 }
 
-/* All that comes until the other end closes. NULL, or what is wrong. */
+/* Reads until the other side closes the connection. Returns NULL, or what is wrong. */
 static const char *read_all(int file, struct bytes *into)
 {
 	for (;;) {
@@ -168,7 +168,7 @@ static const char *skip_space(const char *at, const char *end)
 	return at;
 }
 
-/* From one quote to behind the other; NULL where there is no other. */
+/* Skips a string from its first quote to after its last; returns NULL if it does not end. */
 static const char *skip_string(const char *at, const char *end)
 {
 	for (at++; at < end && *at != '"'; at++)

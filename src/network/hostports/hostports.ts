@@ -8,9 +8,9 @@ import { PROTOCOLS, type Protocol } from '../../model/policy.ts';
 import { invalid, shown } from '../attach/request.ts';
 import { asNetworkError, NetworkError } from '../error.ts';
 
-/** Where the mappings are kept, and made true. */
+/** Keeps the mappings of host ports, and programs them. */
 export interface HostPortState {
-  /** As they are to be. */
+  /** The desired mappings. */
   mappings(): readonly HostPortMapping[];
   /** Takes a change in; it goes with the next change of the pod's rules, or with `publish`. */
   change(remove: readonly HostPortMapping[], add: readonly HostPortMapping[]): void;
@@ -138,9 +138,9 @@ export interface PortChange {
 export interface PortPlan {
   readonly remove: readonly HostPortMapping[];
   readonly add: readonly HostPortMapping[];
-  /** Those of `remove` that led to an address that no pod has. */
+  /** The mappings of `remove` that led to an address that no pod has. */
   readonly dead: readonly HostPortMapping[];
-  /** For each change why nothing of it is done; undefined where it is. */
+  /** For each change the reason why nothing of it is done; undefined if it is done. */
   readonly refusals: readonly (NetworkError | undefined)[];
 }
 

@@ -28,7 +28,7 @@ type Serve = (service: string, method: string, payload: Uint8Array) => Promise<B
 
 export interface PeerOptions {
   readonly socket: Duplex;
-  /** On which multiplexed connection we answer, and on which we ask. */
+  /** The multiplexed connection on which this side answers, and the one on which it asks. */
   readonly serves: number;
   readonly calls: number;
   readonly serve: Serve;
@@ -39,7 +39,7 @@ interface Pending {
   readonly reject: (error: Error) => void;
 }
 
-/** More requests at a time than any runtime has: it sends one after the other. */
+/** More simultaneous requests than any runtime sends: they send one after the other. */
 const MOST_AT_ONCE = 64;
 
 export class TtrpcPeer {
@@ -100,7 +100,7 @@ export class TtrpcPeer {
     }
   }
 
-  /** Other connections are for others, or for later: NRI ignores them too. */
+  /** Payloads of other connections are ignored, as NRI does. */
   #demultiplex(connection: number, payload: Buffer): void {
     const { serves, calls } = this.#options;
     if (connection === serves) for (const message of this.#served.read(payload)) this.#request(message);

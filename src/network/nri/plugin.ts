@@ -20,11 +20,11 @@ export interface Runtime {
 export interface PluginHandlers {
   /** The runtime has taken us in. */
   configured(runtime: Runtime): void;
-  /** All sandboxes that live now: what is not among them is gone. */
+  /** Called with all living sandboxes: all others are gone. */
   synchronised(sandboxes: readonly PodSandbox[]): Promise<void>;
   /** None of its containers has started; they start when this settles, and the pod fails if it rejects. */
   started(sandbox: PodSandbox): Promise<void>;
-  /** All of its containers have ended. */
+  /** Called when all containers of the sandbox have ended. */
   stopped(sandbox: PodSandbox): void;
 }
 
@@ -34,7 +34,7 @@ const REGISTER_MS = 5_000;
 /** In all messages of one Synchronize: many times what a node has room for, and letters of what is read of it. */
 const MOST_SANDBOXES = 100_000;
 const MOST_TEXT = 64 << 20;
-/** It is said in logs and checks. */
+/** The name appears in logs and checks. */
 const LONGEST_NAME = 100;
 
 /** Registers over a connected socket, and serves until it ends; answers why it ended. Never rejects. */

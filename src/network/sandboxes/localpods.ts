@@ -23,7 +23,7 @@ export class LocalPods {
   readonly #now: () => Date;
   /** Every pod as the API server has it. */
   readonly #reported = new Map<PodKey, Pod>();
-  /** The same, by the addresses that it gives them. */
+  /** The same pods, by the addresses that the API server gives them. */
   readonly #claimants = new MultiMap<Address, Pod>();
   /**
    * The last version of pods that the API server has deleted and whose sandboxes still live: a repeated report is the
@@ -90,7 +90,7 @@ export class LocalPods {
     return new Set(alive.map(({ key }) => key));
   }
 
-  /** These live, and no others, of those that the runtime reports. */
+  /** The runtime's complete list of living sandboxes: all others that it has reported are gone. */
   synchronised(sandboxes: readonly Sandbox[]): ClusterEvent[] {
     const ids = new Set(sandboxes.map(({ id }) => id));
     const gone = ofRuntime(this.#sandboxes).filter(({ id }) => !ids.has(id));
@@ -203,7 +203,7 @@ export class LocalPods {
     return its.findLast(({ addresses }) => addresses.length > 0) ?? its.at(-1);
   }
 
-  /** Without the addresses that another pod's living sandbox has, or that ended with the pod's own. */
+  /** The pod without addresses that another pod's living sandbox has, or that ended with its own. */
   #withoutOthers(pod: Pod): Pod {
     if (pod.hostNetwork || pod.addresses.length === 0) return pod;
     const ended = this.#ended.get(pod.key)?.addresses ?? [];

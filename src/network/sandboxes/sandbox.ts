@@ -12,7 +12,7 @@ export interface Sandbox {
   readonly labels?: Labels;
   /** Empty for a pod in the host's network, and where the runtime does not report them. */
   readonly addresses: readonly Address[];
-  /** It has a network namespace of its own. */
+  /** Whether it has a network namespace of its own. */
   readonly ownNetwork: boolean;
   /** Reported by who attached it, not by the runtime; its id is the name of the node's end then. */
   readonly attached?: boolean;

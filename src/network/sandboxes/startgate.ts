@@ -84,14 +84,14 @@ export class StartGate {
     return this.#state;
   }
 
-  /** For how many milliseconds each pod waited that has started since the last call. */
+  /** How many milliseconds each pod waited that has started since the last call. */
   takeWaits(): readonly number[] {
     const waits = this.#waits;
     this.#waits = [];
     return waits;
   }
 
-  /** Until the signal. */
+  /** Runs until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const reason = await runPlugin(this.#options.connect(), this.#handlers, signal);
@@ -108,7 +108,7 @@ export class StartGate {
       const known = sandboxes.map(sandboxOf).filter(sandbox => sandbox !== undefined);
       this.#options.apply(this.#options.pods.synchronised(known), true);
       this.#options.staleConntrack.sweep();
-      // Most of them run already. But a runtime that requires us (docs/start-gate.md) has sandboxes that wait.
+      // Most of these sandboxes run already. But if the runtime requires us (docs/start-gate.md), some wait.
       if (!(await this.#withinLimit(this.#options.programmed()))) {
         const message = `start gate: the rules of the pods that ran before are not in force after ${this.#timeoutMs} ms`;
         this.#options.log.warn({}, message);
@@ -131,7 +131,7 @@ export class StartGate {
     this.#runtime = runtime;
   }
 
-  /** From then on it waits for us, and not when it has made itself known. */
+  /** From this moment on the runtime waits for us. */
   #connected(): void {
     if (this.#runtime === undefined) return;
     const { name, version } = this.#runtime;

@@ -20,7 +20,7 @@ export interface Denial {
   readonly protocol: FlowProtocol;
   readonly sourcePort?: number;
   readonly port?: number;
-  /** Where the sender sent it, if that was translated to where it was denied. */
+  /** The Service that was dialled, if the destination was translated. */
   readonly service?: DialledService;
   /** Names, or patterns of names, for which a DNS answer had given the pod `from` the address `to`. */
   readonly names?: readonly string[];
@@ -30,7 +30,7 @@ export interface Denial {
   readonly cause: Cause;
 }
 
-/** With what the pod was then. */
+/** An end of the connection, with the pod's properties at that time. */
 export interface DenialEnd extends PodFacts {
   readonly address: Address;
   readonly pod?: PodKey;
@@ -71,7 +71,7 @@ export interface Cause {
   readonly reason: string;
 }
 
-/** All policies that deny it; none where no policy does. */
+/** All policies that deny it; empty if no policy does. */
 export function deniersOf({ policy, policies }: Cause): readonly PolicyId[] {
   return policies ?? (policy === undefined ? [] : [policy]);
 }
@@ -79,11 +79,11 @@ export function deniersOf({ policy, policies }: Cause): readonly PolicyId[] {
 // A pod as policy saw it at the time of the connection: it may have changed a second later.
 
 export interface PodFacts {
-  /** Where the pod runs. */
+  /** The node on which the pod runs. */
   readonly nodeName?: string;
   /** The pod's labels; absent where they and its ports are longer than 4 KB of text. */
   readonly labels?: Labels;
-  /** Its named ports; absent where it has none, and where `labels` are. */
+  /** Its named ports; absent if it has none, or if `labels` were too long. */
   readonly ports?: readonly ContainerPort[];
 }
 

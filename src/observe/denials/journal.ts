@@ -28,7 +28,7 @@ interface Recorded {
 }
 
 export class Journal {
-  /** By their keys. */
+  /** The recorded attempts, by their keys. */
   readonly #attempts = new Map<string, Recorded>();
   readonly #recorded: QuotaList<Recorded>;
   readonly #followers = new Set<Follower>();
@@ -85,7 +85,7 @@ function isWithin(ms: number, then: number, now: number): boolean {
 // Which packets belong to one attempt, and to which source, so that no two sources share one.
 
 export interface DeniedAttempt extends Origin {
-  /** The same for all its packets. */
+  /** A key that all packets of the attempt share. */
   readonly key: string;
 }
 

@@ -64,9 +64,9 @@ const IN_ALL: Rate = { burst: 20, perSecond: 1 };
 const PER_SOURCE: Rate = { burst: 5, perSecond: 1 / 12 };
 const MOST_SOURCES = 1_024;
 
-/** Which denials have a line, where only some do. */
+/** Chooses the denials that get a log line, if only some do. */
 export class Sampler {
-  /** When the kind had its last line. */
+  /** When each kind of denial had its last line. */
   readonly #lines = new Map<string, number>();
   readonly #rates = new SourceRates(PER_SOURCE, IN_ALL, MOST_SOURCES);
   #leftOut = 0;

@@ -7,7 +7,7 @@ import type { ModelView } from './modelview.ts';
 import type { PacketHead } from './packethead.ts';
 import type { ServiceOf } from './servicenames.ts';
 
-/** All of a denial that the packet says. */
+/** The parts of a denial that one packet shows. */
 export type NamedDenial = Omit<Denial, 'number' | 'atMs' | 'lastMs' | 'times'>;
 
 export function nameDenial(packet: DeniedPacket, view: ModelView, serviceOf: ServiceOf): NamedDenial {

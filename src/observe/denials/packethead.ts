@@ -14,7 +14,7 @@ export interface PacketHead {
   readonly from: Address;
   readonly to: Address;
   readonly protocol: FlowProtocol;
-  /** In TCP, UDP and SCTP, as far as the bytes have them. */
+  /** The ports of TCP, UDP and SCTP, if they are among the copied bytes. */
   readonly sourcePort?: number;
   readonly port?: number;
   readonly tcp?: { readonly flags: number; readonly sequence: number };
@@ -23,7 +23,7 @@ export interface PacketHead {
   readonly icmp?: {
     readonly type: number;
     readonly code: number;
-    /** In an echo. */
+    /** The identifier of an echo request or reply. */
     readonly id?: number;
     /** The packet that an error is about. */
     readonly about?: PacketHead;

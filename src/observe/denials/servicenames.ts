@@ -6,7 +6,7 @@ import type { Address } from '../../model/address.ts';
 import type { FlowProtocol } from '../../model/flow.ts';
 import type { Service, ServiceKey } from '../../model/service.ts';
 
-/** Where a packet was sent before it was translated. */
+/** The destination of a packet before its translation. */
 interface Dialled {
   readonly address: Address;
   readonly port?: number;
@@ -34,7 +34,7 @@ export class ServiceNames {
   readonly #keys = new Map<ServiceKey, readonly string[]>();
   readonly #claims = new Map<string, ServiceKey | ReadonlySet<ServiceKey>>();
   #count = 0;
-  /** Those that there was no room for, until they go or come again. */
+  /** Services for which there was no room, until they are deleted or reported again. */
   readonly #unnamed = new Set<ServiceKey>();
 
   constructor(most = MOST_IN_ALL) {

@@ -17,11 +17,11 @@ export interface TrackedFlow {
   readonly flow: Flow;
   readonly sourcePort?: number;
   readonly icmp?: { readonly type: number; readonly code: number };
-  /** Where it was sent, if that was translated. */
+  /** The Service that was dialled, if the destination was translated. */
   readonly dialled?: DialledService;
 }
 
-/** All of a flow but when, and its number. */
+/** The parts of a flow except its time and its number. */
 export type NamedFlow = Omit<SeenFlow, 'number' | 'atMs'>;
 
 interface KnownEnd {

@@ -8,7 +8,7 @@ import type { DenialEnd, DialledService } from '../denials/denial.ts';
 export interface SeenFlow {
   /** Rises with each, as long as the agent lives. */
   readonly number: number;
-  /** When the agent read of it, some 40 ms behind its first packet. */
+  /** When the agent read about it, some 40 ms after its first packet. */
   readonly atMs: number;
   /** The end that opened it. */
   readonly from: FlowEnd;
@@ -18,11 +18,11 @@ export interface SeenFlow {
   readonly sourcePort?: number;
   readonly port?: number;
   readonly icmp?: { readonly type: number; readonly code: number };
-  /** Where the sender sent it, if that was translated. */
+  /** The Service that was dialled, if the destination was translated. */
   readonly service?: DialledService;
   /** Names, or patterns of names, for which a DNS answer had given the pod `from` the address `to`. */
   readonly names?: readonly string[];
-  /** Those that this node judges: egress of its pod `from`, ingress of its pod `to`. */
+  /** The directions that this node judges: egress of its pod `from`, ingress of its pod `to`. */
   readonly directions: readonly Direction[];
   readonly family: Family;
 }
@@ -32,7 +32,7 @@ export interface FlowEnd extends DenialEnd {
   readonly workload?: string;
 }
 
-/** As policy sees it. */
+/** The flow in the form in which policy judges it. */
 export function flowOf({ from, to, protocol, port, service }: SeenFlow): Flow {
   return {
     from: from.address,

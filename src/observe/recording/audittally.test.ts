@@ -100,7 +100,7 @@ test('of ten thousand policies of one namespace the others lose no place', () =>
   expect(tally.totals.map(each => each.policy)).toEqual(expect.arrayContaining([...others]));
 });
 
-/** Each look at the clock finds it further by `stepMs`: each judgement takes that long. */
+/** A clock that advances by `stepMs` at each reading, so each judgement takes that long. */
 function slow(stepMs: number, ids: readonly PolicyId[]) {
   const state = cluster(policy('db', 'db', 'api'));
   const clock = { ms: 0, stepMs };

@@ -8,7 +8,7 @@ import { mayAffect, viewWith } from '../../semantics/audit.ts';
 import { judgeDirection } from '../../semantics/evaluate.ts';
 import type { View } from '../../semantics/view.ts';
 
-/** So many policies are judged, from each namespace in turn those whose names come first. */
+/** The most policies that are judged; namespaces take turns, each in the order of its policies' names. */
 export const MOST_AUDITED = 50;
 /** The time for all policies together: connections beyond it are not judged, but counted. */
 const JUDGING_MS = 4;
@@ -19,7 +19,7 @@ const MOST_EXAMPLES = 20;
 
 export interface AuditTotal {
   readonly policy: PolicyId;
-  /** Since the policy is audited as it is. */
+  /** The time since which the policy has been audited in this version. */
   readonly sinceMs: number;
   readonly wouldDeny: number;
   readonly wouldAllow: number;
@@ -49,14 +49,14 @@ export class AuditTally {
   readonly #view: View;
   readonly #now: () => number;
   readonly #counted = new Map<PolicyId, Counted>();
-  /** All that are audited: a namespace with very many takes no place of another's. */
+  /** All audited policies, in turns: a namespace with very many takes no place from another. */
   readonly #inTurns = new InTurns<PolicyId>(MOST_AUDITED, namespaceOfPolicy);
   readonly #known = new Set<PolicyId>();
   #unjudged = 0;
   /** Below zero where one judgement took more than was left: those that come wait until it is made up for. */
   #leftMs = JUDGING_MS;
   #atMs: number;
-  /** Where to begin: the policy that was next when the time was over. */
+  /** The policy at which the next turn begins: the one at which the time of the last turn ended. */
   #first = 0;
 
   /** `now`: milliseconds with fractions, of a clock that is never set. */

@@ -32,7 +32,7 @@ export interface FlowGroup {
   readonly lastMs: number;
 }
 
-/** Those with most connections first. */
+/** Groups of flows, those with most connections first. */
 export function flowGroups(judged: Iterable<JudgedFlow>, nameOf: (end: RecordedEnd) => string): FlowGroup[] {
   const groups = new Map<string, FlowGroup>();
   for (const each of judged) {

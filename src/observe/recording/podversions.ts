@@ -7,7 +7,7 @@ import { podText } from './recording.ts';
 /** Known pods by their names. */
 export type Pods = Pick<ReadonlyMap<PodKey, Pod>, 'get'>;
 
-/** Beyond this some states of pods have several objects, which costs memory and nothing else. */
+/** With more states than this, equal states are no longer shared, which costs only memory. */
 const MOST_SHARED = 50_000;
 
 export class PodVersions {

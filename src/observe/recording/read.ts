@@ -59,7 +59,7 @@ export class RecordingReader {
     });
   }
 
-  /** Nothing more of it is read. */
+  /** Whether the recording is full, so that reading can stop. */
   get isFull(): boolean {
     return this.#characters > this.#mostCharacters;
   }
@@ -125,7 +125,7 @@ export class RecordingReader {
   }
 }
 
-/** All but the first; a comma in a text is one too many. */
+/** The number of values of a line except the first; a comma within a text counts as one too many. */
 function valuesOf(line: string): number {
   let count = 0;
   for (let at = line.indexOf(','); at !== -1; at = line.indexOf(',', at + 1)) count++;

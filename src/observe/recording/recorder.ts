@@ -33,7 +33,7 @@ interface Counted {
 
 interface Charged {
   readonly namespace: string;
-  /** With the direction. */
+  /** The pod and the direction. */
   readonly pod: string;
 }
 
@@ -78,7 +78,7 @@ export class Recorder {
     }));
   }
 
-  /** Beyond a number of namespaces, further ones are counted together. */
+  /** Counts what has no room, by namespace; beyond a number of namespaces, further ones are counted together. */
   leaveOut(namespace: string, count: number): void {
     const key = this.#leftOut.has(namespace) || this.#leftOut.size < MOST_NAMED ? namespace : '';
     this.#leftOut.set(key, sum(this.#leftOut.get(key) ?? 0, count));

@@ -10,7 +10,7 @@ import type { Flow, FlowProtocol } from '../../model/flow.ts';
 import type { Labels } from '../../model/labels.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 
-/** As policy saw it then: an address, and the pod that had it. */
+/** An end as policy saw it then: an address, and the pod that had it. */
 export interface RecordedEnd {
   readonly address: Address;
   readonly pod?: Pod;
@@ -49,13 +49,16 @@ export interface Recording {
   readonly unknownPods: UnknownPods;
   /** How many new connections were lost; nothing more is known of them. */
   readonly lost: number;
-  /** By namespace of who opened them, else of who answers: connections beyond what a recording holds. */
+  /**
+   * Connections beyond the limits of a recording, by the namespace of the pod that opened them, else of the pod that
+   * answers.
+   */
   readonly leftOut: ReadonlyMap<string, number>;
   readonly namespaces: ReadonlyMap<string, Namespace>;
   readonly nodes: ReadonlyMap<string, Node>;
   readonly flows: readonly RecordedFlow[];
   readonly silent: readonly SilentPods[];
-  /** Its end is missing. */
+  /** Whether the end of the file is missing. */
   readonly isCut?: true;
 }
 
@@ -64,12 +67,12 @@ export function countOf({ egress, ingress }: Pick<RecordedFlow, 'egress' | 'ingr
   return Math.max(egress, ingress);
 }
 
-/** As far as a number can count: what others say may be as large. */
+/** A sum within the range of exact integers: numbers in a file may be arbitrarily large. */
 export function sum(a: number, b: number): number {
   return Math.min(a + b, Number.MAX_SAFE_INTEGER);
 }
 
-/** As policy sees it. */
+/** The flow in the form in which policy judges it. */
 export function policyFlow({ from, to, protocol, port, viaService }: RecordedFlow): Flow {
   return {
     from: from.address,

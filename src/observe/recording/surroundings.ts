@@ -43,7 +43,7 @@ function nodesOf(cluster: Cluster, ends: readonly RecordedEnd[]): Node[] {
   return [...new Set(found)].filter(node => node !== undefined);
 }
 
-/** Each of the labels that pods have of which the flows know nothing, once. */
+/** One pod for each distinct set of labels that no recorded end has. */
 function silentPods({ pods }: Cluster, ends: readonly RecordedEnd[]): SilentPods[] {
   const seen = new Set(ends.flatMap(({ pod }) => (pod === undefined ? [] : [textOf(pod)])));
   const found = new Map<string, SilentPods>();

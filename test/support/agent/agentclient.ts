@@ -1,7 +1,7 @@
 import { vi } from 'vitest';
 import { type AgentClient, connectAgent } from '../../../src/api/rpc/client.ts';
 
-/** As soon as the agent serves. */
+/** Connects as soon as the agent serves. */
 export function clientOf(socket: string): Promise<AgentClient> {
   return vi.waitFor(
     async () => {

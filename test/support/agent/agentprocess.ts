@@ -6,10 +6,10 @@ import { setTimeout } from 'node:timers/promises';
 import { inNamespace } from '../../../bench/lab/netns.ts';
 import { MAIN } from './sluice.ts';
 
-// On an emulated machine it takes longer to start (scripts/vm).
+// Longer on an emulated machine, where the start is slow (scripts/vm).
 const DEADLINE_MS = 180_000 * Number(process.env.SLUICE_SLOW ?? 1);
 
-/** Where SLUICE_SYSCALLS names a folder, the agent's system calls are counted there: scripts/seccomp. */
+/** If SLUICE_SYSCALLS names a folder, the agent's system calls are counted there: scripts/seccomp. */
 const TRACER = process.env.SLUICE_SYSCALLS
   ? [
       'strace',
@@ -45,14 +45,14 @@ export class AgentProcess {
     return this.#child.pid!;
   }
 
-  /** Until it has said so many times that rules are in force or follow. */
+  /** Waits until the log has said this often that rules are in force. */
   async inForce(times = 1): Promise<void> {
     for (const deadline = Date.now() + DEADLINE_MS; this.#commits() < times; await setTimeout(2))
       if (Date.now() > deadline || this.#child.exitCode !== null)
         throw new Error(`no rules in force: ${this.output}`);
   }
 
-  /** Its end, by itself. */
+  /** Waits until the process ends by itself. */
   async end(): Promise<{ code: number | null; output: string }> {
     await this.#ended;
     return { code: this.#child.exitCode, output: this.output };

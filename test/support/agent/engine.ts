@@ -13,7 +13,7 @@ export const NODE = 'n1';
 /** A time budget in which a caller waits for each flush, so that no time is left for other work. */
 export const AWAITED: TimeBudget = { hasWaitingEvents: () => true, moment: () => () => false };
 
-/** It has noted them, and flushed nothing. */
+/** An engine to which the events were applied, without a flush. */
 export function engineOf(
   events: readonly ClusterEvent[],
   limits: Partial<Limits> = {},

@@ -104,7 +104,7 @@ function functionsRun(): Set<string> {
   return ran;
 }
 
-/** On another node, each a member of one set of peers, which has both families. */
+/** Pods on another node, each a member of the same dual-stack set of peers. */
 function pods(): KubeObject[] {
   return objects.filter(isAdded).map(pod => ({ ...pod, metadata: { ...pod.metadata, namespace: 'ns-2' } }));
 }

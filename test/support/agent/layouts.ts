@@ -122,7 +122,7 @@ export function otherLayout(ruleset: Ruleset): Ruleset {
   }));
 }
 
-/** As an agent of the next layout would leave it. */
+/** A layout as an agent of a later version would leave it. */
 export function nextLayout(today: Ruleset): RecordedLayout {
   return encodeLayout(LAYOUT + 1, 'to come', otherLayout(today));
 }

@@ -17,7 +17,7 @@ const state = new KernelState({
 const kernel = await state.open();
 const cluster = layoutCluster();
 const today = compile(cluster, node);
-// As it was found, or what is there of it: the walk ends anywhere.
+// The rules as they were found: complete or in part, because the walk may end anywhere.
 const layouts = [otherLayout(today), today];
 await kernel.commit([]);
 for (let n = 0; ; n++) {

@@ -41,11 +41,11 @@ export interface Dial {
   readonly from: Address;
   readonly to: Address;
   readonly port: number;
-  /** Where the client calls, if not there: a Service. */
+  /** The address that the client dials, if it is a Service's. */
   readonly via?: { readonly address: Address; readonly port: number };
 }
 
-/** All sockets that a test opens, closed together. */
+/** All sockets that a test opens, which are closed together. */
 export class Telephones {
   readonly #lab: Lab;
   readonly #open: Fd[] = [];

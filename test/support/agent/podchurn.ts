@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ServiceError } from '@grpc/grpc-js';
 import { type KniClient, message } from '../pods/kniclient.ts';
 
-/** Where pods come and go, one after the other. */
+/** A place in which pods come and go, one after the other. */
 export interface Place {
   /** The path of a network namespace that outlives its pods. */
   readonly path: string;
@@ -20,7 +20,7 @@ const WORKERS = 8;
 /** How often a pod that is there is asked for again. */
 const AGAIN = 0.2;
 const UNAVAILABLE = 14;
-/** After an answer that says to try again. */
+/** Pause after an answer that asks for a retry. */
 const RETRY_MS = 100;
 
 export class PodChurn {
@@ -51,9 +51,9 @@ export class PodChurn {
     });
   }
 
-  /** Until the signal; then every request has ended. Throws where an answer is wrong. */
+  /** Runs until the signal, and until every request has ended. Throws if an answer is wrong. */
   async run(kni: KniClient, signal: AbortSignal): Promise<void> {
-    // Each has places of its own, so that an answer is not overtaken by another's.
+    // Each worker has its own places, so that answers about one place come in order.
     const workers = Array.from({ length: WORKERS }, async (_, worker) => {
       const mine = this.#places.filter((_, index) => index % WORKERS === worker);
       while (!signal.aborted) await this.#step(kni, mine[Math.floor(Math.random() * mine.length)]!, signal);

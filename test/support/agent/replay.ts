@@ -40,14 +40,14 @@ export function checkHistory(steps: readonly Step[], how: Enforced, count: Count
   }
 }
 
-/** Some of them for longer than others. */
+/** Lets policies isolate first, some of them for longer than others. */
 function isolatingFirst(step: Step, at: number): Step[] {
   const { event } = step;
   if (event.type !== 'policy' || event.value?.kind !== 'NetworkPolicy' || event.value.audited) return [step];
   return [{ event: { ...event, value: awaitingAllowances(event.value) }, flush: at % 3 > 0 }, step];
 }
 
-/** As a new policy is in force while what it allows is on its way. */
+/** A new policy as it is in force while its allow rules are still to come. */
 export function awaitingAllowances(policy: Policy): Policy {
   return { ...isolated(policy), closed: 'rules follow' };
 }

@@ -24,20 +24,20 @@ const NODE = 'n1';
 const SILENT = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 /** After this time an agent has processed all its events. */
 const SETTLED_MS = 10_000;
-/** So that a few peers and rules are several turns, and several batches. */
+/** Limits so small that a few peers and rules take several turns, and several batches. */
 const SMALL = { mostLookups: 2, portion: 60 };
 
 /** How an agent is started. */
 export interface Manner extends Enforced {
   /** The counters that its rules have. */
   readonly counts?: CounterKind | undefined;
-  /** Within which what it denies is named. */
+  /** The limits within which denials are named. */
   readonly denials?: DenialLimits | undefined;
 }
 
 export interface RestartTally {
   restarts: number;
-  /** In the middle of a commit. */
+  /** Restarts in which the agent was killed in the middle of a commit. */
   killed: number;
   /** States of the kernel, and verdicts that were asked of them. */
   states: number;
@@ -221,7 +221,7 @@ interface Judged {
   readonly verdict: 'accept' | 'drop';
 }
 
-/** As it comes from a pod of this node, and from elsewhere. */
+/** Judges the flow as a packet from a pod of this node, and as one from elsewhere. */
 function judge(ruleset: Ruleset, flow: Flow): Judged[] {
   return [{ iifkind: 'veth' }, {}].map(around => ({
     flow,
@@ -230,7 +230,7 @@ function judge(ruleset: Ruleset, flow: Flow): Judged[] {
   }));
 }
 
-/** The same every time for one seed. */
+/** A shuffled order that is the same for the same seed. */
 function inOrder<T>(values: readonly T[], seed: number): T[] {
   return values
     .map((value, i) => ({ value, at: Math.imul(i + 1, 0x9e3779b1 ^ (seed << 7)) >>> 0 }))

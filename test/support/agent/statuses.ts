@@ -45,7 +45,7 @@ function held(): readonly ClusterEvent[] {
   return terminating.pass([{ type: 'policy', key: policy.value.id }]);
 }
 
-/** As sources deliver them. */
+/** Policies in the form that sources deliver. */
 export function policiesAsRead(): readonly Policy[] {
   const events = [
     ...new NamespaceBudget({ policies: 0, entries: 0, selectors: 0 }).pass([

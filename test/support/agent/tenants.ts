@@ -73,7 +73,7 @@ export function isIn(key: string, ...values: string[]): Requirement[] {
   return [{ key, operator: 'In', values }];
 }
 
-/** So many, of pods of one namespace that meet what is required by each. */
+/** So many rules, each for the pods of one namespace that meet its requirements. */
 export function rulesOfPods(
   namespace: string,
   count: number,

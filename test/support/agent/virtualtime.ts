@@ -40,7 +40,7 @@ export class VirtualTime implements Timing {
     });
   }
 
-  /** So much of it, with all that happens meanwhile; less where `isOver` becomes so. */
+  /** Advances the time, with all timers that are due meanwhile; stops early when `isOver` returns true. */
   async pass(ms: number, isOver = () => false): Promise<void> {
     const endMs = this.#nowMs + ms;
     for (let woken = 0; ; woken++) {

@@ -116,7 +116,7 @@ export const podArbitrary = (namespace: string, name: string, host: number): fc.
       ports: fc.array(containerPort, { maxLength: 3 }),
       families: fc.constantFrom('46', '46', '46', '4', '6', ''),
       shared: oneIn(10),
-      // Some plugins give addresses without a look at the nodes' pod networks.
+      // An address outside the nodes' pod networks, as some plugins give.
       stray: oneIn(8),
       isPartial: oneIn(12),
     })
@@ -159,7 +159,7 @@ const nodeArbitrary = (name: string): fc.Arbitrary<Node> =>
     .tuple(labels(NODE_LABELS), fc.constantFrom(POD_CIDRS[name]!, POD_CIDRS[name]!, []))
     .map(([own, podCidrs]) => ({ name, labels: own, addresses: NODE_ADDRESSES[name]!, podCidrs }));
 
-/** As its agent knows it. */
+/** A node with the links that its agent knows. */
 export const linkedNodeArbitrary = (name: string): fc.Arbitrary<Node> =>
   fc.tuple(nodeArbitrary(name), tunnelsArbitrary).map(([node, tunnels]) => withTunnels(node, tunnels));
 
@@ -177,13 +177,13 @@ const tunnelsArbitrary = fc.constantFrom<TunnelLinks>(
   { podTunnels: 'allow' },
 );
 
-/** Those of the first node hold an address of its own, as with a bridge. */
+/** Pod networks. Those of the first node contain an address of the node itself, as with a bridge. */
 const POD_CIDRS: Record<string, readonly string[]> = {
   n1: ['10.0.1.0/24', 'fd00::1:0/112'],
   n2: ['10.0.2.0/24', 'fd00::2:0/112'],
 };
 
-/** In the nodes' pod networks, and no pod's. */
+/** Addresses in the nodes' pod networks that no pod has. */
 const NOBODYS = ['10.0.1.77', '10.0.2.77', 'fd00::1:77', 'fd00::2:77'].map(address);
 
 export const podLabels = labels(POD_LABELS);
@@ -353,7 +353,7 @@ const byKey = <V>(entries: readonly V[], key: (value: V) => string) =>
 
 export const clusterArbitrary: fc.Arbitrary<Cluster> = fc
   .record({
-    // Some that were not seen yet, although pods of theirs were.
+    // Some namespaces are unknown, although some of their pods are known.
     namespaces: fc
       .tuple(...NAMESPACES.map(namespaceArbitrary))
       .chain(all => fc.subarray(all, { minLength: 2 })),

@@ -2,7 +2,7 @@
 import type { Op } from '../../../src/nft/plan/op.ts';
 import type { Expr, NftRule } from '../../../src/nft/ruleset.ts';
 
-/** With `size` expressions, or bytes of comment or of name; at least one. */
+/** The operation with `size` expressions, or bytes of comment or of name; at least one. */
 export function enlarged(op: Op, size: number, what: 'text' | 'content'): Op {
   const comment = 'c'.repeat(size);
   switch (op.op) {

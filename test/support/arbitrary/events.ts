@@ -71,7 +71,7 @@ export const eventArbitrary: fc.Arbitrary<ClusterEvent> = fc.oneof(
   { weight: 1, arbitrary: hostPort },
 );
 
-/** Most are of namespaces, whose pods have to be taken in again. */
+/** Most events relabel namespaces, which affects all their pods. */
 const relabelling: fc.Arbitrary<ClusterEvent> = fc.oneof(
   { weight: 4, arbitrary: namespace },
   { weight: 2, arbitrary: pod },

@@ -113,7 +113,7 @@ function lookup({ vmap, invert }: Pick, set: string) {
   ];
 }
 
-/** Some networks that overlap those of the rulesets. */
+/** Keys, of which some are networks that overlap those of the rulesets. */
 function keyOf(spec: SetSpec, index: number): ElementKey {
   if (spec.interval && spec.key[0] === 'ipv4_addr' && index > 7)
     return ['1.0.0.0/23', '1.0.0.128-1.1.0.3', '1.2.0.1-1.2.0.2'][index - 8]!;

@@ -54,7 +54,7 @@ function namespace(name: string): object {
   return { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels: {} } };
 }
 
-/** From or to the pod of this node, in the directions of the policy. */
+/** Flows from or to the pod of this node, in the directions of the policy. */
 export function flowsAt(policy: Policy): Flow[] {
   const own = { ip: address('10.200.0.1'), ip6: address('fd00:2::1') };
   const peers = [...new Set([...EVERYBODY, ...telling(policy, addressesOf)])];

@@ -37,7 +37,7 @@ export interface Manifests {
   /** Nodes, namespaces and pods. */
   readonly world: readonly object[];
   readonly policies: readonly object[];
-  /** Others, of the same world. */
+  /** Other objects of the same cluster. */
   readonly others: readonly object[];
 }
 

@@ -77,7 +77,7 @@ function relabelled([i, app]: [number, number]): ClusterEvent {
   return { type: 'pod', key: pod.key, value: { ...pod, labels: { app: `a${app}` } } };
 }
 
-/** Between pods of this node and others. */
+/** Flows between pods of this node and others. */
 export function flowsOfPopulation(): Flow[] {
   const cluster = population();
   const address = (i: number, family: number) => cluster.pods.get(`shop/p${i}`)!.addresses[family]!;

@@ -67,7 +67,7 @@ function isNetwork(first: bigint, last: bigint): boolean {
 }
 
 function isNumberRange(type: FieldType, key: ElementKey): boolean {
-  if (type === 'iface_index') return false; // Its bytes are in the order of the machine: no range is one.
+  if (type === 'iface_index') return false; // its bytes are in host order, so it cannot be a range
   const ends = key.split('-');
   if (ends.length > 2 || !ends.every(end => isCanonicalField(type, end))) return false;
   const { first, last } = parseInterval(type, key);

@@ -51,7 +51,7 @@ function refuseAt(expr: Expr, { type, hook }: BaseHook): void {
     throw new Refusal('EOPNOTSUPP', `${expr.kind} is for chains of type nat`);
 }
 
-/** Where an expression may be; undefined: anywhere. */
+/** The hooks at which an expression is allowed; undefined: all. */
 function hooksOf(expr: Expr): readonly Hook[] | undefined {
   if (expr.kind === 'nat') return ['prerouting', 'output'];
   if (expr.kind === 'masq') return ['postrouting'];

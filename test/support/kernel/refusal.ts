@@ -15,7 +15,7 @@ export class Refusal extends Error {
   }
 }
 
-/** Does `work` for one element; a refusal of it names the element. */
+/** Runs `work` for one element; if it is refused, the error names the element. */
 export function ofElement<T>(key: ElementKey, work: () => T): T {
   try {
     return work();

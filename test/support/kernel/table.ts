@@ -99,7 +99,7 @@ export class FakeTable {
 
   #delChain(name: string): boolean {
     this.#chain(name);
-    // Also a jump of its own rules to itself, although they go with it.
+    // A jump of the chain's own rules to itself counts, too, although they would be deleted with it.
     if (this.#chainUses.has(name)) throw new Refusal('EBUSY', 'still in use');
     this.#flushChain(name);
     return this.#chains.delete(name);

@@ -80,7 +80,7 @@ async function resolve(name: string): Promise<string | undefined> {
   return undefined;
 }
 
-/** As stub resolvers do it: with EDNS, and again by TCP what was truncated. */
+/** Asks like a stub resolver: with EDNS, and again by TCP if the answer was truncated. */
 async function ask(name: string): Promise<Buffer | undefined> {
   if (byTcp) return askTcp(name);
   const answer = await askUdp(name);

@@ -23,7 +23,7 @@ export interface ClientOrders {
   readonly byTcp: boolean;
   /** How often a question is sent. */
   readonly attempts: number;
-  /** From which port questions are sent by UDP; 0: from any. */
+  /** The source port of questions by UDP; 0: any. */
   readonly port: number;
   /** How long an answer is waited for. */
   readonly answerMs: number;
@@ -31,11 +31,11 @@ export interface ClientOrders {
   readonly patienceMs: number;
   /** How often a name is asked for and connected to, until it can be. */
   readonly rounds: number;
-  /** Between two names. */
+  /** Pause between two names. */
   readonly pauseMs: number;
 }
 
-/** From when to when something did not come about for a name; times since 1970. */
+/** A period in which connections to a name failed; times since 1970. */
 interface Window {
   readonly name: string;
   readonly fromMs: number;
@@ -49,13 +49,13 @@ export interface ClientReport {
   /** Questions that were not answered in time. */
   repeated: Window[];
   connected: string[];
-  /** Never, in all rounds. */
+  /** Names that failed in all rounds. */
   failed: string[];
   /** Rounds without a connection. */
   misses: Window[];
   /** First packets of connections that had to be sent again. */
   lost: number;
-  /** To an answer. */
+  /** The longest time until an answer. */
   longestMs: number;
 }
 
@@ -76,13 +76,13 @@ const NAMESPACES = { mallory: 'evil' } as Readonly<Record<string, string>>;
 const SECOND_NODE = { name: 'n2', addresses: [address('172.18.0.12'), address('fd00:18::12')] } as const;
 const ON_SECOND: readonly string[] = ['dns', 'evil'];
 const namespaceOf = (host: string) => NAMESPACES[host] ?? 'shop';
-/** As pods ask it. */
+/** The resolver's addresses, as pods use them. */
 export const RESOLVER = { ip: address('10.96.0.10'), ip6: address('fd00:96::10') } as const;
 
 export interface NamesGroundOptions {
-  /** At which the resolver's pod is asked; pods ask its Service at 53. Default: 53. */
+  /** The port of the resolver's pod; pods dial its Service at 53. Default: 53. */
   readonly port?: number;
-  /** With two, the resolver and evil are on the second. Default: one. */
+  /** With two nodes, the resolver and evil are on the second. Default: one. */
   readonly nodes?: 1 | 2;
 }
 
@@ -153,7 +153,7 @@ export class NamesGround {
     return inNamespace(path, () => execFileSync(command, args, { encoding: 'utf8' }));
   }
 
-  /** Until it has said that it is ready. */
+  /** Starts a program, and waits until it has printed that it is ready. */
   async start(host: keyof typeof HOSTS | 'node', program: string, ...words: string[]): Promise<ChildProcess> {
     const file = fileURLToPath(new URL(program, import.meta.url));
     const path = host === 'node' ? this.nodePath : this.pathOf(host);
@@ -250,7 +250,7 @@ export class NamesGround {
     return this.until(() => this.#scans.length >= (this.#scans[0] === 'blind' ? 3 : 2));
   }
 
-  /** Until the agent has scanned open connections twice because rules allow less by what is done. */
+  /** Does something that tightens rules, and waits until the agent has scanned open connections twice. */
   async scannedAfter(act: () => Promise<unknown>): Promise<void> {
     const before = this.#scans.length;
     await act();
@@ -262,7 +262,7 @@ export class NamesGround {
     return lines.map(line => (line.includes('"blind":true') ? 'blind' : 'knowing'));
   }
 
-  /** Until answers wait. */
+  /** Waits until DNS answers wait for the agent. */
   readingAnswers(): Promise<void> {
     // The switch of an agent that was killed stays on for two more seconds; its queue is gone at once.
     const isListening = () =>
@@ -310,7 +310,7 @@ export class NamesGround {
     return this.elementsBySet().map(([, element]) => element);
   }
 
-  /** The same with the set's name. */
+  /** The elements with the names of their sets. */
   elementsBySet(): [set: string, element: string][] {
     const listing = this.exec(this.nodePath, 'nft', 'list', 'ruleset');
     return listing

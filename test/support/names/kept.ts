@@ -22,11 +22,11 @@ export class KeptConnection {
     this.#child = inNamespace(namespace, () =>
       spawn(process.execPath, [file, to], { stdio: ['pipe', 'pipe', 'inherit'] }),
     );
-    this.#child.stdin!.on('error', () => undefined); // It may have ended.
+    this.#child.stdin!.on('error', () => undefined); // the process may have ended
     this.#child.stdout!.on('data', text => (this.#received += text));
   }
 
-  /** Until a word that is said now has come back. */
+  /** Waits until a word that is sent now has come back. */
   async goesOn(): Promise<void> {
     const word = `<${this.#words++}>`;
     this.#child.stdin!.write(word);

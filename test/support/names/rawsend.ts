@@ -58,7 +58,7 @@ export function udpPacket(
   return Buffer.concat([header, udp]);
 }
 
-/** From the IP header on. */
+/** Sends a packet that is given from its IP header on. */
 export function sendPacket({ namespace, gatewayMac }: Way, packet: Uint8Array): void {
   const { link, frame } = inNamespace(namespace, () => wayOut(gatewayMac, packet[0]! >> 4 === 4));
   const bytes = Buffer.concat([frame, packet]);

@@ -6,7 +6,7 @@ import type { Toggles } from '../../../src/answers/reach/regions.ts';
 import { type Address, familyOf } from '../../../src/model/address.ts';
 import type { Flow } from '../../../src/model/flow.ts';
 
-/** Between two addresses of one family. */
+/** The connections between two addresses of one family. */
 export function connectionsBetween(
   { families }: Reach,
   from: Address,

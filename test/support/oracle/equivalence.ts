@@ -90,7 +90,7 @@ function isForTunnel({ links }: Node, cluster: Cluster, flow: Flow): boolean {
 
 /** The hooks of a node that a packet passes on its way from its source to its destination, as the node sees it. */
 function stationsOn(node: string, cluster: Cluster, { from, to, viaService }: Flow): Station[] {
-  if (from === to && !viaService) return []; // Never leaves its pod.
+  if (from === to && !viaService) return []; // the packet never leaves its pod
   const owners = addressOwners(cluster, node);
   const [source, destination] = [placeOf(cluster, owners, from), placeOf(cluster, owners, to)];
   const stations: Station[] = [];

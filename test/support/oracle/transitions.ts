@@ -8,7 +8,7 @@ import { withoutSizes } from './withoutsizes.ts';
 
 export const NOTHING: Ruleset = { tables: new Map() };
 
-/** Each from the one before it, the first from nothing. Answers the batches. */
+/** Programs each ruleset after the one before it, the first on an empty kernel. Returns the batches. */
 export async function walkThrough(kernel: Kernel, rulesets: readonly Ruleset[]): Promise<Op[][]> {
   let shadow = NOTHING;
   const batches: Op[][] = [];

@@ -46,7 +46,7 @@ export class AgentSite {
     renameSync(`${this.folder}/next`, this.manifests);
   }
 
-  /** When the test that runs has ended, the latest first. */
+  /** Closes things when the running test has ended, the latest first. */
   closeAfter(close: () => unknown): void {
     this.#closers.push(close);
   }
@@ -60,7 +60,7 @@ export class AgentSite {
     return agent;
   }
 
-  /** As soon as the agent serves. */
+  /** Connects as soon as the agent serves. */
   async client(): Promise<AgentClient> {
     const client = await clientOf(this.socket);
     this.closeAfter(() => client.close());

@@ -11,13 +11,13 @@ export class ManifestAgents {
   #running: readonly AgentProcess[] = [];
   clients: readonly AgentClient[] = [];
 
-  /** Their sockets are in the folder. */
+  /** The sockets of the agents are in the folder. */
   constructor(lab: Lab, folder: string) {
     this.#lab = lab;
     this.#folder = folder;
   }
 
-  /** Others in their place, whose rules are in force. */
+  /** Replaces the agents by others, and waits until their rules are in force. */
   async follow(manifests: string): Promise<void> {
     await this.kill();
     const started = this.#lab.topology.nodes.map(({ name }) => {

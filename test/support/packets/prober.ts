@@ -48,7 +48,7 @@ export class Prober {
 
   /** Packet k of each flow is sent in the order of `flows`, then packet k+1 of each. */
   static async start(lab: Lab, flows: readonly ProbedFlow[]): Promise<Prober> {
-    // On one processor packets are judged in the order in which they are sent.
+    // On one CPU, so that packets are judged in the order in which they are sent.
     const child = spawn('taskset', ['-c', '0', process.execPath, PROCESS], {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
@@ -57,7 +57,7 @@ export class Prober {
     return prober;
   }
 
-  /** Until so many more packets of each flow have been sent. */
+  /** Waits until so many more packets of each flow have been sent. */
   async more(packets: number): Promise<void> {
     await this.#answer({ more: packets });
   }

@@ -18,7 +18,7 @@ import {
 
 export interface Fix {
   readonly verdict: 'allow' | 'deny';
-  /** To be applied together. */
+  /** Objects that are to be applied together. */
   readonly objects: readonly PolicyObject[];
   /** Other connections between existing pods whose verdict the fix would change. */
   readonly flips: readonly Flip[];
@@ -32,7 +32,7 @@ export type Decode = (object: PolicyObject) => Policy | undefined;
 export interface FixQuestion {
   readonly cluster: Cluster;
   readonly unknownPods: UnknownPods;
-  /** Those that the question means: all of them are to turn. */
+  /** The flows of the question: the verdict of all of them is to change. */
   readonly flows: readonly Flow[];
   /** Destinations that represent a domain name. */
   readonly names?: Names;
@@ -165,7 +165,7 @@ function allowance(
   return byClusterPolicy(view, packet, 'Allow', policy);
 }
 
-/** On the side of a pod that labels can select: the destination, else the source. */
+/** The denial is made for a pod that labels can select: the destination, else the source. */
 function denial(view: View, flow: Flow): Change | string {
   for (const direction of ['ingress', 'egress'] as const) {
     const packet = packetOf(view, direction, flow);
@@ -236,7 +236,7 @@ function flipsOf(
 ): readonly Flip[] {
   const [was, is] = [evaluatorOf(before), evaluatorOf(after)];
   const nameOf = (address: Address) => after.owners.get(address)?.key ?? names.get(address) ?? address;
-  // Each name once, although several addresses represent it.
+  // Flows of the same names count once, although several addresses represent a name.
   const keyOf = ({ from, to, protocol, port }: Flow) => `${from} ${names.get(to) ?? to} ${protocol} ${port}`;
   const found = new Map<string, Flip>();
   for (const flow of candidates(before, after, asked)) {
@@ -249,7 +249,7 @@ function flipsOf(
   return [...found.values()];
 }
 
-/** Only what one of the new rules matches can turn. */
+/** Only flows that one of the new rules matches can change their verdict. */
 function* candidates(before: View, after: View, asked: readonly Flow[]): Generator<Flow> {
   const { policies } = before.cluster;
   const added = [...after.cluster.policies.values()].filter(({ id }) => !policies.has(id));

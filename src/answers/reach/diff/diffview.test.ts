@@ -8,7 +8,7 @@ const closed = (namespace: string) =>
   `{ apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: { name: closed, namespace: ${namespace} }, spec: { podSelector: {}, policyTypes: [Ingress] } }`;
 const PODS = [pod('shop', 'web', '10.0.0.1'), pod('shop', 'db', '10.0.0.2'), pod('ops', 'cron', '10.0.1.1')];
 
-/** Both namespaces are closed, and one gets a new pod. */
+/** The changes after both namespaces are closed and one gets a new pod. */
 const changes = (isMeant?: IsMeant) =>
   diffOf(
     clusterView(PODS.join('\n---\n')),

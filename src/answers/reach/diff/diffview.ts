@@ -26,7 +26,7 @@ export type IsMeant = (pod: { readonly namespace: string; readonly labels: Label
 
 export interface DiffView {
   readonly pool: ConnectionPool;
-  /** Those that pods of either cluster have. */
+  /** The families of pods in either cluster. */
   readonly families: readonly Family[];
   /** The changes by name; those that open come first. */
   readonly changes: readonly ChangeView[];

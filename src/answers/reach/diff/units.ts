@@ -54,7 +54,7 @@ export function unitsOf(old: Side, now: Side): Unit[] {
   return joined([...same, ...changedWorkloads(before, after)]);
 }
 
-/** By what is the same in both clusters. */
+/** Parts of units, keyed by what is the same in both clusters. */
 function partsOf({ places, workloads }: Side): Map<string, Part> {
   const found = new Map<string, Part>();
   const several = nodesOfSeveral(places);

@@ -130,7 +130,7 @@ test('ApiServer gives an answer up that comes byte by byte without end, and is n
   apis.push(api);
   const reading = (async () => {
     for await (const _ of await api.get('/api/v1/pods', {}, AbortSignal.timeout(5_000))) {
-      // Nothing of it says that it ends.
+      // An answer without a mark of its end.
     }
   })();
   try {

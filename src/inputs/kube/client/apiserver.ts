@@ -19,9 +19,9 @@ const http: typeof import('node:http') = require('node:http');
 const https: typeof import('node:https') = require('node:https');
 
 export interface Patience {
-  /** Until the server has accepted a connection. */
+  /** Limit until the server has accepted a connection. */
   readonly connectMs: number;
-  /** For the first byte of an answer. */
+  /** Limit until the first byte of an answer. */
   readonly answerMs: number;
   /**
    * For the next byte. The server sends each watch a bookmark once a minute, so a silent watch is a dead one: also where
@@ -66,7 +66,7 @@ interface Question {
   readonly path: string;
   readonly query: Query;
   readonly signal: AbortSignal;
-  /** Without it this is a GET. */
+  /** The body to write; without it this is a GET. */
   readonly change?: Change;
 }
 
@@ -259,7 +259,7 @@ async function refusal(response: IncomingMessage, path: string): Promise<ApiErro
   });
 }
 
-/** In the server's own words: `pods is forbidden: User "x" cannot list resource "pods"`. */
+/** The error in the server's own words: `pods is forbidden: User "x" cannot list resource "pods"`. */
 async function statusOf(response: IncomingMessage): Promise<ApiError | undefined> {
   let text = '';
   try {

@@ -74,7 +74,7 @@ function isHeaderValue(value: string): boolean {
   }
 }
 
-/** As whom a kubeconfig's user goes to the API server: by certificate, token, password or plugin. */
+/** The credentials of a kubeconfig's user: certificate, token, password or plugin. */
 interface Credentials {
   readonly cert?: string;
   readonly key?: string;

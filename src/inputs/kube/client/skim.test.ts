@@ -17,7 +17,7 @@ function skim(text: string | Uint8Array, shape: Shape, cuts: readonly number[] =
   return skimmer.value();
 }
 
-/** The same, by reading all of it. */
+/** Computes the same from the whole value. */
 function project(value: unknown, shape: Shape): unknown {
   if (typeof shape === 'string' || typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(entry => project(entry, shape));
@@ -55,7 +55,7 @@ const { shape } = fc.letrec<{ shape: Shape }>(tie => ({
   ),
 }));
 const wanted = shape.filter(shape => shape !== 'none');
-/** As an encoder may write it, with spaces and escapes. */
+/** JSON as different encoders write it, with spaces and escapes. */
 const layout = fc.constantFrom<(value: unknown) => string>(
   value => JSON.stringify(value),
   value => JSON.stringify(value, null, 2),

@@ -27,7 +27,7 @@ const LONGEST_KEY = 1_000;
 interface Frame {
   readonly isList: boolean;
   readonly shape: Shape;
-  /** Where what was kept of the value begins. */
+  /** The offset at which the kept part of the value begins. */
   readonly start: number;
   hasMembers: boolean;
   expects: 'key or end' | 'key' | 'colon' | 'value or end' | 'value' | 'comma or end';
@@ -159,7 +159,7 @@ export class Skimmer {
     return position + 1;
   }
 
-  /** As far as the value goes in this chunk. */
+  /** Takes the part of the value that is in this chunk. */
   #takeWhole(whole: Whole, chunk: Uint8Array, position: number): number {
     const end = valueEnd(whole, chunk, position);
     if (whole.isKept) {

@@ -87,7 +87,7 @@ function withinBudget(policy: Policy, spec: Field, dialect: Dialect): Policy {
   };
 }
 
-/** Without a name or a spec, nothing says whom it could concern. */
+/** A policy without a name or a spec is left out, because nothing says which pods it could select. */
 function readFrame(object: Field): string | undefined {
   object.get('spec').requireMap();
   return readName(object);

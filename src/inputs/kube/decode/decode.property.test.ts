@@ -196,7 +196,7 @@ test('decodeObject() of a policy with an error opens nothing that the policy wit
       const { event, problems } = decodeObject(mutant);
       if (!problems.some(({ severity }) => severity === 'error')) return;
       reported.errors++;
-      if (event === undefined) return; // Nothing says whom it could concern: it has no name, or no spec.
+      if (event === undefined) return; // without a name or a spec, nothing says which pods it could select
       reported.events++;
       const [policy, original] = [event.value as Policy, decodeObject(object).event!.value as Policy];
       expectNoWider(policy, original);

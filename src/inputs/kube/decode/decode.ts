@@ -133,7 +133,7 @@ const NO_OBJECT: Problem = {
   effect: 'it is ignored',
 };
 
-/** For messages only: what it is called, whether or not the name is one. */
+/** The object's name for messages, whether or not it is a valid name. */
 function objectName(kind: string, object: unknown): string {
   const { name, namespace } = metadataOf(object);
   return CLUSTER_SCOPED.has(kind) ? `${kind} ${name}` : `${kind} ${namespace}/${name}`;

@@ -21,7 +21,7 @@ const object = (kind: keyof typeof KINDS, annotations: unknown) => ({
   metadata: { name: 'default', ...(kind === 'NetworkPolicy' && { namespace: 'shop' }), annotations },
   spec: KINDS[kind][1],
 });
-/** As it comes from an API server, of which only what is wanted is kept. */
+/** The object as read from an API server, of which only some fields are kept. */
 function skimmed(value: { readonly kind: string }): unknown {
   const skimmer = new Skimmer(shapeOf(value.kind));
   skimmer.push(Buffer.from(`${JSON.stringify(value)}\n`));

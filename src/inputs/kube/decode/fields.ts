@@ -73,7 +73,7 @@ export class Field {
     return { value, clean: this.#report.errors === before };
   }
 
-  /** The same for a part that shares the effect of the whole. */
+  /** Like `attempt`, for a part that shares the effect of the whole. */
   sameEffect<T>(read: (field: Field) => T): { value: T; clean: boolean } {
     return this.attempt(this.#effect, read);
   }
@@ -233,7 +233,7 @@ export function isLargerThan(selector: Field, most: number): boolean {
   return countDown(selector.value, most, MOST_LEVELS) < 0;
 }
 
-/** From a list of rules down to the values of a requirement. */
+/** Levels from a list of rules down to the values of a requirement. */
 const MOST_LEVELS = 12;
 
 /**

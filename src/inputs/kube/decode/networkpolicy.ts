@@ -88,7 +88,7 @@ function readDirections(spec: Field, types: readonly PolicyType[], namespace: st
   return directionsOf(types, ingress, egress);
 }
 
-/** Only rules that count are kept (N6). */
+/** The directions of the policy; rules of other directions are dropped (N6). */
 function directionsOf(
   types: readonly PolicyType[],
   ingress: readonly Rule[],

@@ -30,7 +30,7 @@ export function decodePod(object: Field): ClusterEvent | undefined {
   return { type: 'pod', key, value: partial ? { ...value, partial } : value };
 }
 
-/** Which pod it is, and where. */
+/** The identity of the pod, and its node. */
 function readIdentity(object: Field) {
   const spec = object.get('spec');
   return {
@@ -76,7 +76,7 @@ function readAddresses(status: Field): readonly Address[] {
   return [...new Set(addresses.filter(address => address !== undefined))];
 }
 
-/** All of them would be kept in memory. */
+/** A limit, because all ports are kept in memory. */
 const MOST_PORTS = 500;
 
 /** 4.14: containers, and init containers that keep running beside them. */

@@ -91,7 +91,7 @@ export function readSlicePort(field: Field): EndpointSlice['ports'][number][] {
   ];
 }
 
-/** Without a word about it an endpoint is ready. */
+/** An endpoint counts as ready unless it says otherwise. */
 function readEndpoint(field: Field, namespace: string): Endpoint {
   const pod = endpointPod(field, namespace);
   return {

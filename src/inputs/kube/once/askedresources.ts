@@ -27,7 +27,7 @@ const JOB: Shape = { template: TEMPLATE };
 
 const workloadShape = (spec: ShapeMap): Shape => ({ ...TYPE, metadata: OWNED, spec });
 
-/** The same pods as the agent's, and who controls them. */
+/** The pods as the agent reads them, with their owners. */
 export const PODS_AND_OWNERS: Resource = { ...PODS, shape: podShape() };
 
 function podShape(): Shape {
@@ -103,7 +103,7 @@ export const SERVICE_RESOURCES: readonly Resource[] = [
   },
 ];
 
-/** The same resource, of one namespace. */
+/** The resource, limited to one namespace. */
 export function namespacedResource(resource: Resource, namespace: string): Resource {
   const slash = resource.path.lastIndexOf('/');
   const path = `${resource.path.slice(0, slash)}/namespaces/${namespace}${resource.path.slice(slash)}`;

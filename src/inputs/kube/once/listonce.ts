@@ -32,7 +32,7 @@ import { MeasuredApi, MOST_READ } from './measure.ts';
 export interface ListedKinds {
   readonly workloads: boolean;
   readonly services: boolean;
-  /** Where to look when the whole cluster may not be listed. */
+  /** The namespaces to list if the caller may not list the whole cluster. */
   readonly namespaces: readonly string[];
 }
 
@@ -173,7 +173,7 @@ async function list(
   return { events, items, problems };
 }
 
-/** Which cluster policies a server has, and in which version to read them. */
+/** The cluster policies that a server has, and the version in which to read each. */
 interface CustomResources {
   readonly resources: readonly Resource[];
   readonly problems: readonly Problem[];
@@ -255,9 +255,9 @@ const DISCOVERED: Shape = { versions: { version: 'all' }, resources: { kind: 'al
 export interface Lack {
   /** `networkpolicies`. */
   readonly resource: string;
-  /** Those that could be read all the same, where not all could. */
+  /** The namespaces that could be read although the whole cluster could not. */
   readonly only: readonly string[];
-  /** In the words of the server. */
+  /** The reason in the server's words. */
   readonly reason: string;
   /** The effect, as the rest of a sentence. */
   readonly effect: string;

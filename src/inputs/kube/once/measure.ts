@@ -23,7 +23,7 @@ export class MeasuredApi implements Api {
     return this.#measured(path, await this.#api.get(path, query, signal));
   }
 
-  /** So many objects more were read there. Throws where these are too many. */
+  /** Counts objects that were read at this path. Throws if there are too many. */
   read(path: string, objects: number): void {
     this.#objects += objects;
     const { objects: most } = this.#most;

@@ -36,7 +36,7 @@ export class ConditionWriter {
     this.#options = { now: () => new Date(), ...options };
   }
 
-  /** Never waits. Undefined: the network is available. */
+  /** Sets the condition to write; undefined: the network is available. Returns at once. */
   set(unavailable: Unavailable | undefined): void {
     const before = this.#wanted;
     const isSame = before !== undefined && isEqual(before.unavailable, unavailable);
@@ -48,7 +48,7 @@ export class ConditionWriter {
     this.#changed.abort();
   }
 
-  /** Until the signal. */
+  /** Writes the condition until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { sleep, random } = this.#options.timing;
     while (!signal.aborted) {
@@ -86,7 +86,7 @@ function isEqual(a: Unavailable | undefined, b: Unavailable | undefined): boolea
  * that run alone; pods of the host's network tolerate it where a DaemonSet makes them.
  */
 
-/** As CamelCase word, and as a sentence. */
+/** The reason, as a CamelCase word and as a sentence. */
 export interface Unavailable {
   readonly reason: string;
   readonly message: string;

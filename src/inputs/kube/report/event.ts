@@ -28,7 +28,7 @@ const LONGEST_NOTE = 1024;
 /** Objects that live in no namespace have their Events here: nowhere else does the server take them. */
 const NAMESPACE_OF_NONE = 'default';
 
-/** Where to POST it. */
+/** The path to which the Event is POSTed. */
 export function eventPath({ about }: EventSpec): string {
   return `/api/v1/namespaces/${about.namespace ?? NAMESPACE_OF_NONE}/events`;
 }
@@ -61,7 +61,7 @@ export function eventObject(spec: EventSpec, { node, at }: Reporter): object {
   };
 }
 
-/** In bytes, as the server counts; never in the middle of a character. */
+/** Shortened to the server's limit in bytes, never within a character. */
 function shortened(text: string): string {
   const bytes = Buffer.from(text);
   if (bytes.length <= LONGEST_NOTE) return text;

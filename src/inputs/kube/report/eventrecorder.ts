@@ -55,7 +55,7 @@ export class EventRecorder {
     return this.#waiting.size;
   }
 
-  /** Until the signal; what waits then is never said. */
+  /** Posts until the signal; Events that wait then are dropped. */
   async run(signal: AbortSignal): Promise<void> {
     signal.addEventListener('abort', () => this.#wake(), { once: true });
     while (!signal.aborted) {
@@ -101,7 +101,7 @@ export class EventRecorder {
 
   #tryLater(event: WaitingEvent, error: unknown): void {
     this.#failures++;
-    // It may have been withdrawn meanwhile; else it goes to the end.
+    // The Event may have been withdrawn meanwhile; otherwise it goes to the end of the queue.
     if (this.#waiting.delete(event.name) && ++event.tries < MOST_TRIES) this.#waiting.add(event);
     const code = error instanceof ApiError ? error.code : 'garbled';
     if (this.#troubles.has(code)) return;
@@ -134,7 +134,7 @@ export class WaitingEvents {
     return this.#size;
   }
 
-  /** Behind those of its namespace; answers whether it waits now. */
+  /** Adds an Event behind those of its namespace; returns whether it waits now. */
   add(event: WaitingEvent): boolean {
     const namespace = namespaceOf(event);
     const its = getOrMake(this.#namespaces, namespace, () => new Map<string, WaitingEvent>());
@@ -145,7 +145,7 @@ export class WaitingEvents {
     return this.#namespaces.get(namespace)?.has(event.name) ?? false;
   }
 
-  /** It waits no more; answers whether it did. */
+  /** Removes a waiting Event; returns whether it waited. */
   delete(name: string): boolean {
     for (const [namespace, its] of this.#namespaces) {
       if (!its.delete(name)) continue;

@@ -42,7 +42,7 @@ export function objectKey(object: unknown): string | undefined {
   return isText(namespace) ? `${namespace}/${name}` : name;
 }
 
-/** Which object of its server this is; undefined where it does not say. */
+/** A reference to the object; undefined if the object lacks its identity. */
 export function referenceOf(object: unknown): ObjectReference | undefined {
   const { apiVersion, kind } = typeOf(object);
   const { name, namespace, uid, generation } = asMap(asMap(object).metadata);

@@ -34,7 +34,7 @@ export interface ClusterListener {
 export interface FeedNeeds {
   readonly isLiving: IsLiving;
   readonly timing: Timing;
-  /** After it nothing is published but what sources publish. */
+  /** After this signal only the sources themselves publish. */
   readonly signal: AbortSignal;
   readonly node?: string | undefined;
   readonly isolated?: ReadonlyMap<PodKey, ReadonlySet<Direction>> | undefined;
@@ -67,12 +67,12 @@ export class ClusterFeed {
     });
   }
 
-  /** When it is known of what waits whether it has to be held. */
+  /** Resolves when it is known which waiting events have to be held. */
   get settled(): Promise<void> {
     return this.#questions.settled();
   }
 
-  /** Also with nothing new, for what was held. */
+  /** Publishes events, and held ones that are free now; call it also without new events. */
   publish(events: readonly ClusterEvent[]): void {
     this.#publish(this.terminating.pass(events));
     this.#questions.ask(this.terminating.drainQuestions());
@@ -89,7 +89,7 @@ export class ClusterFeed {
     if (events.length > 0) this.#listener.onEvents(events);
   }
 
-  /** All that is wrong with the objects of one source. */
+  /** Sets all problems of the objects of one source. */
   reportProblems(source: string, problems: readonly Problem[]): void {
     const before = this.#problems.get(source) ?? [];
     this.#problems.set(source, problems);
@@ -128,7 +128,7 @@ export class NodesNotSynced {
   /** Policies that speak of nodes, as they are. */
   readonly #policies = new Map<PolicyId, ClusterEvent>();
 
-  /** From now on they are known; answers the policies that may be published as they are. */
+  /** From now on nodes are known; returns the policies that may be published unchanged. */
   setKnown(): readonly ClusterEvent[] {
     if (this.#areKnown) return [];
     this.#areKnown = true;
@@ -194,7 +194,7 @@ export class Identities {
       if (type === 'policy' && value === undefined) this.#known.delete(key);
   }
 
-  /** As the server knows it, where it is known. */
+  /** Completes a reference from the server's object, if it is known. */
   complete(about: ObjectReference): ObjectReference {
     if (about.uid !== undefined) return about;
     const { kind, namespace, name } = about;

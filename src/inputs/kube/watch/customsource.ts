@@ -49,7 +49,7 @@ export class CustomSource implements Store {
     );
   }
 
-  /** When all policies were read once, or it is known that there are none. */
+  /** Resolves when all policies were read once, or when it is known that there are none. */
   get synced(): Promise<void> {
     return this.#synced.promise;
   }

@@ -77,7 +77,7 @@ test.each([
     die();
     server.put(namespace('missed'));
     await until(() => hasHeardOf('missed'));
-    // And a watch that follows a watch.
+    // A watch is followed by the next one.
     await until(() => server.requests.filter(({ query }) => query.resourceVersion !== undefined).length > 20);
     die();
     server.put(namespace('missed-too'));

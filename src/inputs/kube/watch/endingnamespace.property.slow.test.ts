@@ -119,7 +119,7 @@ class World {
     await this.#server.stop();
   }
 
-  /** Nothing disturbs any more: all ends that has begun to. */
+  /** Stops all disturbances, and completes all deletions that have begun. */
   async calm(): Promise<void> {
     this.#fault = undefined;
     await until('ready', () => this.#agent.isReady);
@@ -186,7 +186,7 @@ class World {
     this.#server.delete(kind, name);
   }
 
-  /** With its pods, and a policy for each. */
+  /** Makes a namespace with its pods, and a policy for each. */
   #beginNamespace(name: string): void {
     this.#server.put(apiNamespace(name));
     for (const [at, pod] of PODS.filter(pod => namespaceOfPod(pod) === name).entries()) {
@@ -221,7 +221,7 @@ class World {
     this.#server.put(apiNamespace(name, {}, true));
   }
 
-  /** Its objects are gone, so that it is gone itself; one by the same name comes. */
+  /** The objects of the namespace are gone, so it is gone, too; a new one of the same name is made. */
   #renew(name: string): void {
     const left = [...this.#named('Pod'), ...this.#named('NetworkPolicy')];
     if (!this.#ending.has(name) || left.some(key => namespaceOfPod(key as PodKey) === name)) return;

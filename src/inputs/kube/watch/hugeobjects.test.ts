@@ -30,7 +30,7 @@ function hugePod(name: string): ReturnType<typeof apiPod> {
   return { ...apiPod(name, '10.0.0.1', { app: 'web' }), spec: { nodeName: 'node-1', containers } };
 }
 
-/** As many peers as make 3 MB, in an object that may be stored as less. */
+/** A policy with peers of 3 MB in all, more than the server would store. */
 function hugePolicy(name: string): ReturnType<typeof apiPod> {
   const peer = { podSelector: { matchLabels: { app: 'x'.repeat(60) } } };
   return apiNetworkPolicy(name, 'web', { ingress: [{ from: Array(30_000).fill(peer) }] });

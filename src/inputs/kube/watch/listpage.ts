@@ -12,7 +12,7 @@ export interface ListedObject {
 /** The list metadata of a page, complete once the page was read to its end. */
 export interface PageEnd {
   readonly revision: string;
-  /** Where the next page starts; absent on the last one. */
+  /** The token of the next page; absent on the last one. */
   readonly next?: string;
   readonly bytes: number;
 }

@@ -51,7 +51,7 @@ function site({ isRestarted = false } = {}) {
     questions,
     closed,
     sleeping,
-    /** So many milliseconds pass; answers what was published meanwhile. */
+    /** Advances the time by so many milliseconds; returns what was published meanwhile. */
     pass: async (ms: number) => {
       nowMs += ms;
       for (const each of sleeping.splice(0)) {

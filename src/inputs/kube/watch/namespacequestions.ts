@@ -16,11 +16,11 @@ export interface NamespaceQuestionsNeeds {
   readonly isLiving: IsLiving;
   readonly publish: (events: readonly ClusterEvent[]) => void;
   readonly timing: Timing;
-  /** After it nothing is asked or published. */
+  /** After this signal nothing is asked or published. */
   readonly signal: AbortSignal;
 }
 
-/** For so long what a deleted policy allowed stays with what it denied. */
+/** How long the allow rules of a deleted policy stay in force while its namespace's state is unknown. */
 const LATE_MS = 1_000;
 const RETRY: Backoff = { firstMs: 100, mostMs: 10_000 };
 
@@ -34,7 +34,7 @@ export class NamespaceQuestions {
     this.#needs = needs;
   }
 
-  /** Those of which nothing is being asked already. */
+  /** Asks about these namespaces, except those about which a question is under way. */
   ask(namespaces: readonly string[]): void {
     for (const namespace of namespaces)
       if (!this.#asking.has(namespace)) {
@@ -44,7 +44,7 @@ export class NamespaceQuestions {
       }
   }
 
-  /** When all that is being asked was answered once, or is late. */
+  /** Resolves when every question under way was answered once, or is late. */
   async settled(): Promise<void> {
     await Promise.all([...this.#asking.values()].map(({ promise }) => promise));
   }
@@ -70,7 +70,7 @@ export class NamespaceQuestions {
     this.#asking.delete(namespace);
   }
 
-  /** Nothing where there was no answer. */
+  /** Asks about one namespace; the result is empty if there was no answer. */
   async #ask(namespace: string): Promise<{ lives?: boolean; retryAfterMs?: number }> {
     const { terminating, isLiving, publish, signal } = this.#needs;
     const deletions = terminating.deletionsOf(namespace);

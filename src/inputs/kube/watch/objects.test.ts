@@ -44,7 +44,7 @@ test('upsert() reads an unknown version as the one that it is told to', () => {
   expect(objects.problems).toEqual([]);
 });
 
-/** As a kubelet writes it every five minutes. */
+/** A Node as a kubelet writes it every five minutes. */
 function node(revision: number, said: { readonly address?: string; readonly beat?: number }): object {
   const { address = '10.0.0.1', beat = revision } = said;
   return {

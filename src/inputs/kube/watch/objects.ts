@@ -81,7 +81,7 @@ export class Objects {
     return gone.flatMap(name => this.#forget(name));
   }
 
-  /** From now on the same objects come in another version. */
+  /** From now on the same objects come in another API version. */
   setResource(resource: Resource): void {
     this.#resource = resource;
     this.#repeated.clear();
@@ -156,7 +156,7 @@ export class ObjectSource implements Store {
     );
   }
 
-  /** When all objects were read once, and published. */
+  /** Resolves when all objects were read once, and published. */
   get synced(): Promise<void> {
     return this.#synced.promise;
   }

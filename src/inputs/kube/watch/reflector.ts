@@ -31,7 +31,7 @@ export type WatchChange =
 export interface Store {
   /** A list begins. Where the storage may have been `rolledBack`, an object may differ although its revision is the same. */
   startReplace(rolledBack: boolean): void;
-  /** In the order in which they came. */
+  /** Applies changes in the order in which they came. */
   apply(changes: readonly WatchChange[]): void;
   /** Changes arrive again, or no longer; with a reason where a try to get them back has failed. */
   setHealth(isWatching: boolean, reason?: unknown): void;
@@ -57,7 +57,7 @@ export class Reflector {
   readonly #watchSeconds: () => number;
   /** The revision up to which all changes were seen; without one the objects have to be listed. */
   #revision: string | undefined;
-  /** Or may have been: the next list trusts no revision. */
+  /** The storage was, or may have been, rolled back: the next list trusts no revision. */
   #rolledBack = false;
   /** Whether the server may have been restored from a backup since the last answer. */
   #isSuspect = false;
@@ -65,7 +65,7 @@ export class Reflector {
   #failures = 0;
   /** Watches in a row that delivered nothing and ended early although the server had just answered. */
   #unheard = 0;
-  /** Since when what changes arrives. */
+  /** The time since which changes have been arriving; undefined while they do not. */
   #watchingSinceMs: number | undefined;
 
   /** `watchSeconds` says how long a watch may last now. */
@@ -280,14 +280,14 @@ function noEvent(value: unknown): ApiError {
  * a second, each of which the server answers from memory; with up to some 180 nodes, a watch lasts 15 s at most.
  */
 
-/** Each agent has as many watches as there are resources that it follows. */
+/** The number of watches of an agent, one for each resource. */
 const WATCHES = 8;
 const MOST_PER_SECOND = 100;
 const SHORTEST_S = 15;
 /** As others ask; the first watch of all, which begins with a list, for as long as that may take. */
 const LONGEST_S = 600;
 
-/** At most, in a cluster of so many nodes. */
+/** The longest duration of a watch in a cluster with so many nodes. */
 export function watchSeconds(nodes: number): number {
   return Math.min(LONGEST_S, Math.max(SHORTEST_S, (nodes * WATCHES) / MOST_PER_SECOND));
 }

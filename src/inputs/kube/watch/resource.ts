@@ -30,7 +30,7 @@ export const NETWORK_POLICIES: Resource = {
   path: '/apis/networking.k8s.io/v1/networkpolicies',
 };
 
-/** For their names only (servicesource.ts). */
+/** Services are read for their names only (servicesource.ts). */
 export const SERVICES: Resource = { kind: 'Service', apiVersion: 'v1', path: '/api/v1/services' };
 
 const POLICY_GROUP = 'policy.networking.k8s.io';

@@ -11,7 +11,7 @@ import { SERVICES } from './resource.ts';
 export interface ServiceListener {
   put(service: Service): void;
   delete(key: ServiceKey): void;
-  /** Those that it knows. */
+  /** The keys of all known Services. */
   keys(): Iterable<ServiceKey>;
   onSource(status: SourceStatus): void;
 }

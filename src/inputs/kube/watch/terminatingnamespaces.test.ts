@@ -155,7 +155,7 @@ describe('TerminatingNamespaces of an agent that starts over rules that isolate 
   ]);
   const KEY = 'NetworkPolicy shop/(deleted with its namespace)';
 
-  /** It has listed all pods and policies. */
+  /** A restarted agent that has listed all pods and policies. */
   function restarted(found: typeof isolated, ...events: readonly ClusterEvent[]): TerminatingNamespaces {
     const it = new TerminatingNamespaces('n1', found);
     expect(it.pass(events)).toEqual(events);

@@ -147,7 +147,7 @@ export class TerminatingNamespaces {
     this.#touched.add(namespace);
   }
 
-  /** As if its deletion had just come; it was never published itself. */
+  /** Handles a policy that was deleted before the start as if its deletion had just arrived; it was never published. */
   #leave(policy: Policy): void {
     const { id: key } = policy;
     this.#isolations.set(key, { type: 'policy', key, value: policy });
@@ -182,7 +182,7 @@ type PolicyEvent = Extract<ClusterEvent, { type: 'policy' }>;
 
 interface Waiting {
   readonly deletions: Map<string, PolicyEvent>;
-  /** Those of which nothing was published yet. */
+  /** The deletions that no event was published for yet. */
   readonly fresh: PolicyEvent[];
 }
 

@@ -26,7 +26,7 @@ interface Tuple {
 const hex = (bytes: Iterable<number>) => Buffer.from([...bytes]).toString('hex');
 const port = (value: number) => value.toString(16).padStart(4, '0');
 
-/** As the kernel writes it: both tuples, a status, and an id. */
+/** A message as the kernel writes it: both tuples, a status, and an id. */
 function messageOf(original: Tuple, reply: Tuple, status: number = REPLIED): Message {
   const to = new AttributeWriter();
   const family = original.source.includes(':') ? 'ip6' : 'ip';

@@ -32,7 +32,7 @@ export class NewConnections {
     this.#notifications = new Notifications(socket, readNewConnection);
   }
 
-  /** In the network namespace of the calling thread. Throws SocketError. */
+  /** Opens the socket in the network namespace of the calling thread. Throws SocketError. */
   static open(bufferBytes = BUFFER): NewConnections {
     const socket = new NetlinkSocket(NETLINK_NETFILTER);
     try {
@@ -62,11 +62,11 @@ export class NewConnections {
 
 /** A new connection as conntrack reports it (NFNLGRP_CONNTRACK_NEW). There may be thousands a second. */
 export interface NewConnection {
-  /** As policy sees it: behind any translation. */
+  /** The flow as policy sees it: after any translation. */
   readonly flow: Flow;
   readonly sourcePort?: number;
   readonly icmp?: { readonly type: number; readonly code: number };
-  /** Where it was sent, if that was translated. */
+  /** The destination that was dialled, if it was translated. */
   readonly dialled?: { readonly address: Address; readonly port?: number };
 }
 

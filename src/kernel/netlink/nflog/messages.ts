@@ -38,7 +38,7 @@ export interface LogGroup {
   readonly copyBytes: number;
   /** So many packets are handed over at once, or as many as have come when the time is over. */
   readonly atOnce: number;
-  /** In steps of ten. */
+  /** The longest time that packets wait in the kernel, in steps of ten milliseconds. */
   readonly withinMs: number;
 }
 

@@ -18,7 +18,7 @@ export function eachChain(visit: (table: string, chain: string) => void): Promis
   return eachOf(MSG.GETCHAIN, CHAIN.NAME, visit);
 }
 
-/** The same of every flowtable. */
+/** Visits every flowtable in the same way. */
 export function eachFlowtable(visit: (table: string, flowtable: string) => void): Promise<void> {
   return eachOf(MSG.GETFLOWTABLE, FLOWTABLE_NAME, visit);
 }
@@ -31,7 +31,7 @@ async function eachOf(
   nameAttribute: number,
   visit: (table: string, name: string) => void,
 ): Promise<void> {
-  // Before anything is awaited: the thread may be elsewhere by then.
+  // Opened before any await: later the thread may be in another network namespace.
   const conversation = new Conversation(new NetlinkSocket(NETLINK_NETFILTER));
   try {
     await untilWhole(() => dump(new Exchange(conversation), type, nameAttribute, visit), ATTEMPTS);

@@ -24,7 +24,7 @@ export interface CommitAttempt extends Draft {
 
 /** The circumstances in which a commit is made. */
 export interface Circumstances {
-  /** As far as is known. */
+  /** The last known generation. */
   readonly generation: Generation;
   readonly nextSequence: number;
   /** Tables of ours that can be named to ask for an echo. */
@@ -35,7 +35,7 @@ export interface Circumstances {
 
 export type AttemptOutcome =
   | { readonly kind: 'made'; readonly generation: Generation }
-  /** All of it was so already. */
+  /** The kernel had all of it already. */
   | { readonly kind: 'unchanged' }
   | { readonly kind: 'again'; readonly attempt: CommitAttempt }
   | { readonly kind: 'failed'; readonly error: KernelError };

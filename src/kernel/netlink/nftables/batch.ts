@@ -12,7 +12,7 @@ import { ANY_NFPROTO, NFNL_BATCH_GENID, type OtherFamily } from './constants.ts'
 // nfgenmsg.res_id of BATCH_BEGIN and BATCH_END: the subsystem.
 const NFTABLES = 10;
 
-// In nlmsghdr, of nlmsg_flags and nlmsg_seq.
+// Offset of nlmsg_flags and nlmsg_seq in nlmsghdr.
 const FLAGS_OFFSET = 6;
 const SEQUENCE_OFFSET = 8;
 const ATTRIBUTE_HEADER = 4;
@@ -56,7 +56,7 @@ export class Batch {
     this.#writer.patch(MESSAGE_HEADER + NFGEN_HEADER + ATTRIBUTE_HEADER, bigEndian(generation));
   }
 
-  /** The same messages once more, as another batch. */
+  /** Numbers the same messages again, so that they can be sent as another batch. */
   renumber(firstSequence: number, expected: Generation): void {
     this.#first = firstSequence;
     for (let i = 0; i < this.#count; i++)
@@ -127,7 +127,7 @@ export class Batch {
     return step === NO_STEP ? undefined : step;
   }
 
-  /** Where a message of this batch begins. */
+  /** The offset at which a message of this batch begins. */
   startOf(sequence: number): number {
     return this.#starts[this.#indexOf(sequence)]!;
   }

@@ -37,7 +37,7 @@ export function writeElements(
   let next = from;
   for (; next < elements.length && to.length < full; next++) {
     const [key, value] = elements[next]!;
-    // Most of all elements there are.
+    // A faster path for most elements.
     if (quads && isMember(value) && key !== CATCHALL) writeQuadMember(to, key);
     else writeElement(to, set, key, value);
   }
@@ -90,7 +90,7 @@ function isQuad(fields: readonly FieldType[]): boolean {
   return fields[0] === 'ipv4_addr' && fields.length === 1;
 }
 
-// Where the key has four bytes.
+// The header of an element whose key has four bytes.
 const QUAD_ELEMENT = nestHeader(LIST_ELEM, 12);
 const QUAD_KEY = nestHeader(ELEMENT.KEY, 8);
 const QUAD_VALUE = attributeHeader(DATA.VALUE, 4);
@@ -165,7 +165,7 @@ function onlyField(set: SetSpec): FieldType {
  */
 export interface IntervalBytes {
   readonly first: Uint8Array;
-  /** Behind the last value; undefined where there is nothing behind it. */
+  /** The key after the last value; undefined if the last value is the greatest key. */
   readonly end: Uint8Array | undefined;
 }
 

@@ -258,7 +258,7 @@ function writeEntries(batch: Batch, flags: number, op: AddElements, from: number
   return next;
 }
 
-/** The same of keys. */
+/** Writes keys in the same way. */
 function writeKeys(batch: Batch, op: DelElements, from: number): number {
   let next = from;
   batch.message(MSG.DELSETELEM, 0, op.family, to => {

@@ -62,7 +62,7 @@ export class Exchange {
     return this.#answers(batch);
   }
 
-  /** The same, on the event loop. */
+  /** Commits on the event loop. */
   commitSync(batch: Batch): BatchAnswers {
     this.#conversation.sendSync(batch.memory, batch.length, batch.messages);
     return this.#answers(batch);

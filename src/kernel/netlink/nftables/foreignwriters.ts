@@ -17,7 +17,7 @@ export class ForeignWriters {
    * of the time of a commit.
    */
   #fresh = false;
-  /** As it was when we last looked at the clock. */
+  /** Whether it was quiet when the clock was last read. */
   #quiet = false;
   /** When a change of another process was last detected; until the first look, the time of the start. */
   #foreignAt = performance.now();

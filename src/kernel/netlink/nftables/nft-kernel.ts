@@ -129,7 +129,7 @@ class NftKernel implements Kernel {
     return this.#conversation.inTurn(work).catch(asKernelError);
   }
 
-  /** All of it at one generation, or again. */
+  /** Dumps everything at one generation, and again if that changes. */
   #dump(known?: Ruleset): Promise<Snapshot> {
     const slices = new EventLoopYield();
     return untilWhole(async () => {

@@ -66,7 +66,7 @@ function chainsOf(family: OtherFamily, table: string): Promise<string[]> {
   );
 }
 
-/** With all that is in it. Whether it existed. Throws KernelError. */
+/** Removes a table with its contents; returns whether it existed. Throws KernelError. */
 function removeTable(family: OtherFamily, name: string): Promise<boolean> {
   return asking(async exchange => {
     const batch = new Batch();

@@ -20,7 +20,7 @@ export const OWNED = TABLE_F.OWNER | TABLE_F.PERSIST;
 /** NFTA_TABLE_FLAGS of the tables that exist. */
 export type TableFlagsByFamily = ReadonlyMap<TableFamily, number>;
 
-/** In microseconds. */
+/** Reads the flags of our tables, in microseconds. */
 export function readTableFlags(exchange: Exchange): TableFlagsByFamily {
   const reader = new RulesetReader();
   for (const family of TABLE_FAMILIES) readTable(exchange, family, reader);
@@ -30,10 +30,10 @@ export function readTableFlags(exchange: Exchange): TableFlagsByFamily {
 const NONE: readonly ExistingTable[] = [];
 
 export class Ownership {
-  /** For tables that we make or adopt; 0 on kernels without PERSIST. */
+  /** The flags for tables that we make or adopt; 0 on kernels without PERSIST. */
   readonly tableFlags: number;
   readonly #flags = new Map<TableFamily, number>();
-  /** As they are to be. */
+  /** Orphaned tables that the next batch has to adopt. */
   #orphans: readonly ExistingTable[] = NONE;
 
   constructor(tableFlags: number, existing: TableFlagsByFamily) {
@@ -56,7 +56,7 @@ export class Ownership {
     return Array.from(this.#flags, ([family, flags]) => ({ family, flags }));
   }
 
-  /** After a batch that named the tables `named` first. */
+  /** Call it after a batch that began by naming the tables `named`. */
   committed(ops: readonly Op[], named: readonly ExistingTable[]): void {
     for (const { family, flags } of named) this.#set(family, flags);
     for (const op of ops) {

@@ -21,7 +21,7 @@ type MemberOp = Extract<Op, { op: 'addElements' | 'delElements' }>;
 interface Prepared {
   readonly ops: readonly MemberOp[];
   readonly batch: Batch;
-  /** Where the key of each step begins. */
+  /** The offset of each operation's key. */
   readonly keys: readonly number[];
 }
 
@@ -74,7 +74,7 @@ function rewritten(
   batch.renumber(firstSequence, expected);
   for (let step = 0; step < ops.length; step++) {
     const op = ops[step] as MemberOp;
-    // All of the old key but its padding, which stays zero, is written over.
+    // Overwrites all of the old key except its padding, which is always zero.
     writeKey(op.set.key, keyOf(op), batch.buffer, keys[step]!);
   }
   return batch;

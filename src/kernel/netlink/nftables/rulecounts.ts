@@ -25,7 +25,7 @@ export interface ChainOf {
   readonly chain: string;
 }
 
-/** Without a chain: the whole table. */
+/** A chain; without a chain name, the whole table. */
 type Place = Pick<ChainOf, 'family'> & Partial<ChainOf>;
 
 /**

@@ -114,7 +114,7 @@ export function readVerdict(data: Span): NftVerdict | undefined {
 
 type Log = Expr & { kind: 'log' };
 
-/** To a group of nfnetlink_log. */
+/** Writes a log statement to a group of nfnetlink_log. */
 export function writeLog(to: AttributeWriter, { group, prefix, snaplen }: Log): void {
   to.u16(LOG.GROUP, group);
   to.string(LOG.PREFIX, prefix);
@@ -177,7 +177,7 @@ const XT_SIZE = 8;
 
 export const QUEUE_EXPRESSION: Readonly<Record<QueueBy, string>> = { nft: 'queue', xt: 'target' };
 
-/** In both of its forms. */
+/** Writes a queue statement, for nft_queue or for xt_NFQUEUE. */
 export function writeQueue(to: AttributeWriter, { number, by }: Queue): void {
   if (by === 'xt') writeTarget(to, number);
   else writeNative(to, number);

@@ -13,7 +13,7 @@ export function writeComment(to: AttributeWriter, attribute: number, type: numbe
 
 export type Userdata = readonly [type: number, value: Uint8Array];
 
-/** Nothing at all where there is nothing to write. */
+/** Writes no attribute if there is no user data. */
 export function writeUserdata(to: AttributeWriter, attribute: number, entries: readonly Userdata[]): void {
   const length = entries.reduce((sum, [, value]) => sum + 2 + value.length, 0);
   if (length === 0) return;

@@ -65,7 +65,7 @@ export class ChangeWatch {
     this.#socket.join(GROUPS, CHANGE_BUFFER);
   }
 
-  /** Never waits. Throws SocketError. */
+  /** Returns at once. Throws SocketError. */
   hasChanged(): boolean {
     let changed = false;
     while (this.#socket.receive() !== NOTHING) changed = true;

@@ -46,7 +46,7 @@ export interface Link {
   readonly master?: number;
   /** The other end of a pair, where it is in another network namespace. */
   readonly peer?: VethPeer;
-  /** Only of a bridge: IFLA_BR_GROUP_FWD_MASK. */
+  /** IFLA_BR_GROUP_FWD_MASK; set only for a bridge. */
   readonly groupForward?: number;
   /** The tunnels that arrive at it, if it is up and a tunnel device. */
   readonly tunnel?: Tunnels;
@@ -61,9 +61,9 @@ interface VethPeer {
 export interface DeviceAddress {
   readonly device: number;
   readonly address: Address;
-  /** That the address is of. */
+  /** The network of the address. */
   readonly network: Cidr;
-  /** That its network has, and that it was given; absent where there is none. */
+  /** The broadcast addresses of its network, and a configured one; absent if there are none. */
   readonly broadcasts?: readonly Address[];
 }
 
@@ -152,7 +152,7 @@ export function readDeviceAddress({ payload }: Message): DeviceAddress | undefin
   return { device, address, network, ...(broadcasts.length > 0 && { broadcasts }) };
 }
 
-/** The same of a list of routes, which has those of all tables. */
+/** Reads a route from a dump, which has the routes of all tables; undefined for those of other tables. */
 export function readRouteOfMain(message: Message): Route | undefined {
   return tableOf(message.payload) === RT_TABLE_MAIN ? readRoute(message) : undefined;
 }

@@ -13,7 +13,7 @@ import { type Link, readLink } from './rtnetlink-read.ts';
 export class RtnetlinkError extends Error {
   override readonly name = 'RtnetlinkError';
   readonly code: string;
-  /** Which message of the send it was. */
+  /** The index of the refused message in its send. */
   readonly index: number;
 
   constructor(code: string, index: number, what: string, text = '') {
@@ -31,7 +31,7 @@ export interface RouteStep {
   readonly absent?: ReadonlySet<string>;
 }
 
-/** To an address that is a blackhole's, unreachable, or prohibited. */
+/** Errors for an address with a blackhole, unreachable or prohibit route. */
 export const NO_ROUTE: ReadonlySet<string> = new Set(['EINVAL', 'EHOSTUNREACH', 'EACCES']);
 
 /** Steps of one send: a socket holds the answers to many more, also where all are refused. */
@@ -40,7 +40,7 @@ const MOST_STEPS = 4096;
 export class RtnetlinkSocket {
   readonly #conversation: Conversation;
 
-  /** In the namespace of the calling thread, or of the socket `fd` that was made elsewhere. */
+  /** Opens a socket in the namespace of the calling thread, or takes `fd`, a socket made in another one. */
   constructor(fd?: number) {
     this.#conversation = new Conversation(new NetlinkSocket(NETLINK_ROUTE, fd));
   }
@@ -58,7 +58,7 @@ export class RtnetlinkSocket {
     return (await this.getEach([step], read))[0];
   }
 
-  /** The same of several in one send. `read` must keep nothing of the message. */
+  /** Gets several objects with one send. `read` must not keep the message. */
   getEach<T>(
     steps: readonly RouteStep[],
     read: (message: Message, index: number) => T | undefined,
@@ -151,7 +151,7 @@ function isAbsent(code: string, { absent }: RouteStep): boolean {
   return ABSENT.has(code) || absent?.has(code) === true;
 }
 
-/** All interfaces of the socket's network namespace. */
+/** Lists all interfaces of the socket's network namespace. */
 export function listLinks(socket: Pick<RtnetlinkSocket, 'dump'>): Promise<Link[]> {
   const write = (to: AttributeWriter, sequence: number) => writeGetLink(to, sequence);
   return socket.dump({ what: 'list interfaces', write }, readLink, 'locked');

@@ -18,7 +18,7 @@ export const MAX_ATTRIBUTE = 0xffff;
 /** Bytes that stay where they are in memory. */
 export interface Memory {
   readonly bytes: Buffer;
-  /** Where that is; for the socket to keep, which asks once. */
+  /** The address of the memory; the socket looks it up once and keeps it here. */
   address: bigint | undefined;
 }
 
@@ -49,7 +49,7 @@ export class AttributeWriter {
     return this.#bytes;
   }
 
-  /** The same, to be sent. */
+  /** The written bytes as memory that can be sent. */
   get memory(): Memory {
     return this.#memory;
   }
@@ -96,7 +96,7 @@ export class AttributeWriter {
     this.#bytes.writeUInt16BE(value, at);
   }
 
-  /** At most 2^53. */
+  /** Writes a number up to 2^53. */
   u64(type: number, value: number): void {
     const at = this.blank(type, 8);
     this.#bytes.writeBigUInt64BE(BigInt(value), at);
@@ -191,7 +191,7 @@ function tooLong(size: number): RangeError {
   return new RangeError(`netlink attribute of ${size} bytes: at most ${MAX_ATTRIBUTE} are possible`);
 }
 
-/** Where the payload of an attribute lies in the bytes that were read. */
+/** Offset and length of an attribute's payload in the bytes that were read. */
 export interface Span {
   readonly bytes: Buffer;
   readonly start: number;

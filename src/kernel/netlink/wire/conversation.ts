@@ -39,7 +39,7 @@ const MOST_ATTEMPTS = 10;
 const ENOBUFS = 105;
 
 export class Conversation {
-  /** For those who send what they have written, and read the answers, by themselves: `send`. */
+  /** The socket itself, for callers that send messages and read answers on their own. */
   readonly line: ConversationSocket;
   readonly #writer = new AttributeWriter();
   #next = 0;
@@ -163,7 +163,7 @@ export function restBetweenSlices(slices: EventLoopYield): Pause {
   return () => (slices.isOver ? slices.rest() : undefined);
 }
 
-/** Does what reads a dump, again where it was interrupted; a few times, then throws Interrupted. */
+/** Repeats a dump that was interrupted; after a few attempts it throws Interrupted. */
 export async function untilWhole<T>(read: () => Promise<T>, attempts = MOST_ATTEMPTS): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {

@@ -43,7 +43,7 @@ export class DumpReader {
     return true;
   }
 
-  /** Nothing more is visited, and that is what the dump ends with. */
+  /** Visits nothing more; the dump ends with this error. */
   fail(error: unknown): void {
     this.#fault ??= error;
   }

@@ -37,9 +37,9 @@ export interface Message {
   readonly port: number;
   /** nfgen_family; of no meaning in control messages. */
   readonly nfproto: number;
-  /** Behind the nlmsghdr. */
+  /** The bytes after the nlmsghdr. */
   readonly payload: Span;
-  /** Behind the nfgenmsg. */
+  /** The bytes after the nfgenmsg. */
   readonly attributes: Span;
 }
 
@@ -76,7 +76,7 @@ export interface Reply {
   readonly errno: number;
   /** The kernel's own words, where it has some. */
   readonly text?: string;
-  /** Where the attribute that it refused begins, from the start of the message. */
+  /** The offset of the refused attribute, from the start of the message. */
   readonly offset?: number;
 }
 

@@ -60,7 +60,7 @@ export class SocketError extends Error {
 export class NetlinkSocket {
   readonly #fd: number;
   readonly received = Buffer.alloc(CHUNK);
-  /** The same bytes. */
+  /** The receive buffer as 32-bit words. */
   readonly words = new Uint32Array(this.received.buffer, this.received.byteOffset, CHUNK / 4);
   // Passing an address to koffi costs less than half of passing a Buffer, and every commit is two calls.
   readonly #receivedAt = pointerTo(this.received);
@@ -84,7 +84,7 @@ export class NetlinkSocket {
     if (send(this.#fd, memory.address, length, 0) < 0) throw new SocketError('send', errno());
   }
 
-  /** The same on another thread. `bytes` must not change before it is done. */
+  /** Sends on another thread. `bytes` must not change until the promise resolves. */
   sendAsync(bytes: Buffer, length: number): Promise<void> {
     return new Promise((resolve, reject) => {
       send.async(this.#fd, bytes, length, 0, (error: unknown, sent: number) => {
@@ -151,7 +151,7 @@ export class NetlinkSocket {
     close(this.#fd);
   }
 
-  /** Beyond the limits of the machine with CAP_NET_ADMIN, else up to them. */
+  /** Sets a buffer size: with CAP_NET_ADMIN beyond the limits of the machine, else up to them. */
   #raise(force: number, plain: number, size: number): void {
     if (!this.#set(SOL_SOCKET, force, size)) this.#set(SOL_SOCKET, plain, size);
   }

@@ -18,7 +18,7 @@ interface Group {
   readonly egress: Rules;
 }
 
-/** As kubectl takes them. */
+/** The suggested policies as objects for kubectl. */
 export function suggestPolicies(recording: Recording, namespace: string): object[] {
   const sets = new LabelSets(recording);
   const groups = new Map<string, Group>();
@@ -142,12 +142,12 @@ class Rules {
     getOrMake(this.#peers, key, () => ({ peer, ports: new Set() })).ports.add(`${protocol} ${port}`);
   }
 
-  /** In one order, however the connections came. */
+  /** The rules in a fixed order, whatever the order of the connections. */
   rules(): RuleObject[] {
     const sorted = [...this.#peers].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, value]) => value);
     const byPorts = new Map<string, typeof sorted>();
     for (const each of sorted) {
-      const key = JSON.stringify(portsOf(each.ports)); // By hand: Node 20 has nothing that groups.
+      const key = JSON.stringify(portsOf(each.ports)); // grouped by hand: Node 20 has no function for it
       getOrMake(byPorts, key, () => []).push(each);
     }
     return [...byPorts.values()].map(peers => ({
@@ -183,7 +183,7 @@ export interface SelectorObject {
   readonly matchExpressions?: readonly { readonly key: string; readonly operator: 'DoesNotExist' }[];
 }
 
-/** The same for the same labels. */
+/** A text that is equal for equal labels. */
 function labelText(labels: Labels): string {
   return JSON.stringify(Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
@@ -191,7 +191,7 @@ function labelText(labels: Labels): string {
 /** The sets of one namespace. */
 interface OfNamespace {
   readonly sets: Map<string, Labels>;
-  /** Those that have a label, by its key and value. */
+  /** Labels that contain a label, by its key and value. */
   readonly having: Map<string, Labels[]>;
   /** The selectors found, by set of labels. */
   readonly selectors: Map<string, SelectorObject>;
