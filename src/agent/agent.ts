@@ -38,11 +38,11 @@ export interface AgentOptions {
   /** The node whose pods are local; where none is named, all are. */
   readonly node?: string;
   readonly observers?: readonly Partial<Observer>[];
-  /** How often what is programmed is verified although nothing happened. */
+  /** How often the programmed rules are verified although no event arrived. */
   readonly resyncIntervalMs?: number;
   /** How long at the start to wait for another owner of the tables: our predecessor may be about to end. */
   readonly patienceMs?: number;
-  /** How much of what nothing in force leads to yet is committed at once (nft/plan/portions.ts). */
+  /** The most operations on objects that nothing in force refers to, in one commit (nft/plan/portions.ts). */
   readonly portion?: number;
   readonly timing?: Timing;
 }
@@ -100,8 +100,8 @@ export class Agent {
   }
 
   /**
-   * Takes changes of the cluster in; pods, namespaces and nodes of one call become part of the same batch, policies
-   * when it is their turn. Never waits. What is urgent may go beyond the budget of commits.
+   * Applies changes of the cluster. Pods, namespaces and nodes of one call become part of the same batch; policies wait
+   * for their turn. Returns at once. Urgent changes may exceed the budget of commits.
    */
   apply(events: readonly ClusterEvent[], { urgent = false } = {}): void {
     if (events.length === 0) return;
@@ -111,7 +111,7 @@ export class Agent {
     if (events.some(({ type }) => type !== 'policy')) this.#scheduler.pending(urgent);
   }
 
-  /** Reads the kernel back as soon as possible, and repairs what is wrong. */
+  /** Dumps the kernel's state as soon as possible, and repairs differences. */
   requestResync(): void {
     this.#scheduler.requestDump();
   }

@@ -13,7 +13,7 @@ export class CommitBarrier implements Pick<Observer, 'noted' | 'committing' | 'c
   #programmed = -1;
   #waiting: readonly Waiting[] = [];
 
-  /** Settles when the kernel holds what was noted before the call, however long that takes. */
+  /** Resolves when the kernel has all events from before the call, however long that takes. */
   programmed(): Promise<void> {
     if (this.#programmed >= this.#noted) return Promise.resolve();
     return new Promise(resolve => {

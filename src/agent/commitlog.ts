@@ -59,7 +59,7 @@ function logQuarantine(
       );
 }
 
-/** One line for all of them, since a tenant may have thousands; answers what it says. */
+/** One line for all of them, because a tenant may have thousands; returns its text. */
 function logOthers(log: Log, before: string, statuses: readonly LastingStatus[]): string {
   const others = statuses.filter(({ kind }) => kind !== 'quarantined' && kind !== 'suspected');
   const now = statusCounts(others).join(', ');
@@ -71,7 +71,7 @@ function logOthers(log: Log, before: string, statuses: readonly LastingStatus[])
 }
 
 function logCommit(log: Log, { cause, names, ops, tookMs, cluster, unknownBefore }: Committed): void {
-  // A flush may only go on with what waits for its turn.
+  // No line for a round without operations: its flush may only have continued postponed work.
   if (ops.length === 0 && (cause === 'look' || (cause === 'change' && names.length === 0))) return;
   const { pods, policies } = cluster;
   const fields = { ops: ops.length, tookMs: Math.round(tookMs), pods: pods.size, policies: policies.size };
@@ -82,7 +82,7 @@ function logCommit(log: Log, { cause, names, ops, tookMs, cluster, unknownBefore
 
 type Said = Pick<Committed, 'cause' | 'names' | 'ops' | 'unknownBefore'>;
 
-/** Whether the round only went on with what was left or prepared: no event of this moment asked for it. */
+/** Whether the round only continued with postponed work or preparations, without a new event. */
 function isBackground({ cause, names, unknownBefore }: Said): boolean {
   return cause === 'change' && names.length === 0 && !unknownBefore;
 }

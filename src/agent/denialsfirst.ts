@@ -33,7 +33,7 @@ export function denialsFirst(
   return [ahead.filter(isSomething), then.filter(isSomething)];
 }
 
-/** Addresses that leave what denies and join what denies, and are nowhere else in the batch. */
+/** Addresses that leave one denying set and join another, and occur nowhere else in the batch. */
 function movingIn(family: Family, ops: readonly Op[], before: Ruleset, after: Ruleset): Set<ElementKey> {
   const changes = ops.filter((op): op is Change => isChange(op) && op.family === family);
   const plain = changes.filter(({ set }) => isOfAddresses(set));

@@ -1,6 +1,6 @@
 /**
- * The desired state: the engine, what is pending for its next flush, and the policies that wait for their turn. Pods,
- * namespaces and nodes are in the engine as soon as they come; it knows a policy when a batch takes it in.
+ * The desired state: the engine, the events that are pending for its next flush, and the policies that wait for their
+ * turn. Pods, namespaces and nodes go to the engine as soon as they arrive; policies go to it when a batch takes them.
  */
 
 import type { TimeBudget } from '../compiler/live/workbudget.ts';
@@ -47,7 +47,10 @@ export class DesiredState {
     countLookedAt: change => this.#engine.countLookedAt(change),
     isOversized: namespace => this.#engine.isOversized(namespace),
   });
-  /** Names of what has changed since the last flush, and of what is flushed and not in the kernel yet; pods by their keys. */
+  /**
+   * Names of objects that have changed since the last flush, and of those that are flushed and not in the kernel yet;
+   * pods by their keys.
+   */
   readonly #pending = new Map<string, PodKey | undefined>();
   readonly #taken = new Map<string, PodKey | undefined>();
   readonly #podsInForce = new PodsInForce();
@@ -77,12 +80,12 @@ export class DesiredState {
     return this.#admission.waitingStatuses();
   }
 
-  /** What else has become of policies: the same list until something of it is different. */
+  /** The statuses of policies that are not waiting changes; the same list until one of them differs. */
   get lastingStatuses(): readonly LastingStatus[] {
     return this.#admission.lastingStatuses();
   }
 
-  /** Names of what has changed with the last flush. */
+  /** Names of the objects that have changed with the last flush. */
   get names(): readonly string[] {
     return [...this.#taken.keys()].filter(name => !this.#waits(name));
   }
@@ -133,7 +136,7 @@ export class DesiredState {
   }
 
   /**
-   * With all that is pending at this moment, and the policies that the batch takes in: both are decided before it first
+   * Flushes all events that are pending now, and the policies that the batch takes: both are decided before it first
    * waits.
    */
   async flush(actual: Ruleset, batch: BatchScope): Promise<Ruleset> {
@@ -162,7 +165,7 @@ export class DesiredState {
     };
   }
 
-  /** Answers the changes of policies that the batch takes in. */
+  /** Returns the changes of policies that the batch takes. */
   #takePolicies(all: boolean): readonly PolicyChange[] {
     const nowMs = this.#timing.now();
     const isReady = (change: PolicyChange) => this.#engine.isPrepared(change);
@@ -205,12 +208,12 @@ export class DesiredState {
     return this.#admission.isTrial;
   }
 
-  /** The batch under way leaves out who may be to blame. */
+  /** Whether the batch under way leaves suspected policies out. */
   get isSettling(): boolean {
     return this.#admission.isSettling;
   }
 
-  /** Whether the kernel named an object of a policy that changed with this batch, or of what goes ahead. */
+  /** Whether the kernel named an object of a policy that changed with this batch, or a staged object. */
   explains(error: KernelError): boolean {
     return this.#isStaged(error) || this.#admission.hasTaken(this.#behind(error));
   }
@@ -248,7 +251,9 @@ export class DesiredState {
     this.#applyPolicies(this.#admission.interrupted());
   }
 
-  /** Another engine, of the same cluster. What broke once may have been what went ahead: from now on nothing does. */
+  /**
+   * Makes another engine for the same cluster. Staged objects may have caused the error, so from now on none are made.
+   */
   renewEngine(): void {
     const engine = this.#makeEngine(false);
     this.#follower?.follow(engine.cluster);

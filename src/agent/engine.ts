@@ -22,9 +22,9 @@ export interface Engine {
   /** Takes an event in; cheap, and makes no rules. */
   apply(event: ClusterEvent): void;
   /**
-   * Makes the desired state of what was noted until now, in pieces: what is noted between two of them is for the next
-   * flush. What did not change since the last one is the same object as then. What can wait is left for later flushes
-   * as soon as a change waits for the next one.
+   * Makes the desired state from all events so far, in pieces: events that arrive between two pieces belong to the next
+   * flush. Parts that did not change since the last flush are the same objects. Work that can wait is left to later
+   * flushes as soon as a change waits for the next one.
    */
   flushInPieces(timeBudget?: TimeBudget): Pieces<Ruleset>;
   /**
@@ -33,13 +33,16 @@ export interface Engine {
    */
   waitingPods(): ReadonlyMap<PodKey, PodInForce | undefined>;
   /**
-   * These changes may be noted soon: flushes make ready what they need, in addition to what was noted, as far as each has
-   * room for it. What was made ready of others is forgotten.
+   * Announces changes that may be applied soon: flushes prepare what they need, in addition to their own work, as far
+   * as there is room for it. Preparations for other changes are discarded.
    */
   prepare(changes: readonly PolicyChange[]): void;
   /** About how many pods of the cluster it would have to ask for the peers of the policy and of those that it is merged with. */
   countLookedAt(change: PolicyChange): number;
-  /** Changes of its policies are made ready together, and to be noted so: each of them makes much anew. */
+  /**
+   * Whether changes of the namespace's policies are prepared and applied together, because each of them would recompute
+   * much.
+   */
   isOversized(namespace: string): boolean;
   /**
    * Whether everything is prepared that takes long to make: if so, applying the change now makes the next flush hardly
@@ -51,16 +54,19 @@ export interface Engine {
    * rules since.
    */
   takeRefused(): readonly Policy[];
-  /** The object of this step is of what is prepared alone, and nothing in force needs it; without a step, some object is. */
+  /**
+   * Whether the object of this operation is staged only, and nothing in force needs it; without an operation, whether
+   * any object is.
+   */
   isStaged(op?: Op): boolean;
-  /** The policies that the object of this step was made from; empty where it belongs to none in particular. */
+  /** The policies from which the object of this operation was made; empty if it belongs to no policy in particular. */
   policiesBehind(op: Op): readonly PolicyId[];
 }
 
 /** Makes of an engine's rules those that are programmed. */
 export type RulePass = (ruleset: Ruleset) => Ruleset;
 
-/** All of these, one behind the other: what did not change since the last time stays the same object. */
+/** Runs all passes, one after the other; parts that did not change since the last time stay the same objects. */
 export function inTurn(passes: readonly RulePass[]): RulePass {
   const once = passes.map(onceEach);
   return ruleset => once.reduce((made, pass) => pass(made), ruleset);
@@ -74,7 +80,7 @@ function onceEach(pass: RulePass): RulePass {
   };
 }
 
-/** Knows what the engine knows: each event before it, and every state that it has made. */
+/** Called with everything that the engine gets and makes: each event before it is applied, and every desired state. */
 export interface EngineFollower {
   /** A new engine, with its cluster. */
   follow(model: Cluster): void;

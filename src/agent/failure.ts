@@ -8,7 +8,7 @@ export interface RoundFailure {
   readonly cause: RoundCause;
   /** Including this failure. */
   readonly failuresInARow: number;
-  /** The engine in use was made anew, and has not proved itself yet. */
+  /** Whether the engine in use was replaced after a failure, and has not had a successful round yet. */
   readonly engineUnproven: boolean;
   /** Whether to wait on for another owner of the tables: our predecessor may be about to end. */
   readonly patient: boolean;
@@ -19,7 +19,7 @@ export type Recovery =
   | { readonly kind: 'give up' }
   /** Another process owns the tables, for a moment perhaps. */
   | { readonly kind: 'wait for owner'; readonly afterMs: number }
-  /** A broken invariant: what we know may be wrong, so nothing of it is kept but the cluster itself. */
+  /** A broken invariant: our state may be wrong, so only the cluster itself is kept. */
   | { readonly kind: 'start from scratch' }
   | {
       readonly kind: 'retry';
@@ -104,7 +104,10 @@ export function isPolicyFault({
   return isOfContent(error) && (isCertain || failuresBefore >= 1);
 }
 
-/** The kernel has more reasons to refuse a step than are listed here: the policy behind it must not stop all others. */
+/**
+ * The kernel has more reasons to refuse an operation than are listed here; in each case the policy behind it must not
+ * stop all others.
+ */
 function isOfContent({ code, op }: KernelError): boolean {
   return CONTENT.has(code) || (op !== undefined && code !== OWNED);
 }

@@ -24,7 +24,7 @@ export interface KernelStateOptions {
   readonly now: () => number;
   /** Waited for before each batch. */
   readonly beforeCommit?: ((ops: readonly Op[]) => Promise<void>) | undefined;
-  /** The weight of a batch of what goes ahead. */
+  /** The largest weight of one batch of staged objects. */
   readonly portion?: number | undefined;
 }
 
@@ -34,7 +34,7 @@ export interface KernelStateOptions {
  */
 export type ReadMode = 'cached' | 'verified' | 'dump';
 
-/** Makes the desired state when it is known what is there. */
+/** Makes the desired state when the actual state is known. */
 export type Flush = (actual: Ruleset) => Ruleset | Promise<Ruleset>;
 
 export interface Reconciled {
@@ -49,7 +49,7 @@ interface Known {
   /** The state that the kernel was reconciled with, if it was. */
   readonly desired?: Ruleset;
   readonly generation: Generation;
-  /** It is what a dump said, and not what our commits since then must have made of that. */
+  /** Whether the state is from a dump, and not computed from our commits since the last one. */
   readonly verified: boolean;
 }
 
@@ -63,7 +63,7 @@ interface Basis {
 
 const NOTHING: Ruleset = { tables: new Map() };
 const MOST_ATTEMPTS = 10;
-const LOOK_INTERVAL_MS = { ours: 1000, everybodys: 100, most: 5000 };
+const LOOK_INTERVAL_MS = { ours: 1000, shared: 100, most: 5000 };
 // Where other processes may write our tables, every change of nftables on the node costs a dump. Dumps take at most one
 // part in this many of our time.
 const DUMP_SHARE = 20;
@@ -81,11 +81,14 @@ export class KernelState {
     this.#options = options;
   }
 
-  /** How long not to look while nothing happens. Tables that are ours alone are looked at for a lost socket only. */
+  /**
+   * How long the state need not be verified while nothing happens. If tables belong to us alone, only a lost socket has
+   * to be detected.
+   */
   get lookIntervalMs(): number {
     if (this.#ours) return LOOK_INTERVAL_MS.ours;
-    const { everybodys, most } = LOOK_INTERVAL_MS;
-    return Math.min(Math.max(everybodys, DUMP_SHARE * this.#dumpMs), most);
+    const { shared, most } = LOOK_INTERVAL_MS;
+    return Math.min(Math.max(shared, DUMP_SHARE * this.#dumpMs), most);
   }
 
   /** Throws KernelError where nftables cannot be used at all. */
@@ -95,7 +98,7 @@ export class KernelState {
   }
 
   /**
-   * Makes the actual state equal to the desired one, which `flush` makes when it is known what is there, in one batch.
+   * Reconciles the actual state with the desired one, which `flush` makes when the actual state is known, in one batch.
    * A packet sees the rules from before it or those from after it. Throws KernelError with the old rules in force.
    */
   async reconcile(flush: Flush, mode: ReadMode): Promise<Reconciled> {

@@ -35,7 +35,7 @@ export class Backlog {
 
   noted(events: readonly ClusterEvent[], nowMs: number): void {
     let batch = this.#pending.at(-1);
-    // A storm must not grow the list: what came within the same millisecond is one entry.
+    // A storm must not grow the list: events of the same millisecond share one entry.
     if (batch === undefined || nowMs - batch.atMs >= 1) {
       batch = { atMs: nowMs, events: 0, pods: [], namespaces: [] };
       this.#pending.push(batch);
@@ -55,7 +55,8 @@ export class Backlog {
     const stays: Batch[] = [];
     const sinceMs = deferredSinceMs.toSorted((a, b) => a - b);
     const waiting = [...this.#deferred, ...this.#pending].sort((a, b) => a.atMs - b.atMs);
-    // Each stays with the latest ones that came before it: both from their ends, for either may be thousands.
+    // Assigns each waiting change to the latest batch of events before it. Both lists are walked from their ends,
+    // because either may have thousands of entries.
     for (const batch of waiting.toReversed()) {
       const stay = { atMs: batch.atMs, events: 0, pods: [], namespaces: [] };
       while (batch.events > batch.pods.length + batch.namespaces.length) {

@@ -66,7 +66,7 @@ export class Scheduler {
     this.#urgent = false;
   }
 
-  /** A round begins; answers what it has to take for the actual state. */
+  /** A round begins; returns how it has to read the actual state. */
   begin(): ReadMode {
     this.#retry = undefined;
     const nowMs = this.#timing.now();
@@ -178,7 +178,10 @@ function startOrWait(cause: RoundCause, ms: number): RoundDecision {
 //
 // A commit takes everything along that is pending, so that changes that may go further starve no others.
 
-/** How far beyond the budget a change may go: not at all, as far as a pod that waits, or as what tightens. */
+/**
+ * How far a change may exceed the budget of commits: not at all, as far as a starting pod may, or as far as a change
+ * that tightens may.
+ */
 export type Priority = 'normal' | 'urgent' | 'tightening';
 
 interface CommitLimits extends Rate {

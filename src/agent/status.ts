@@ -60,7 +60,7 @@ export interface AgentStatus extends PodsWaiting, PoliciesWaiting {
   /** The age of the oldest change of a pod that waits. */
   readonly waitingMs: number;
   readonly problems: readonly Problem[];
-  /** What has become of each policy that is not in force as it was written; those whose changes wait come first. */
+  /** The status of each policy that is not in force as written; those whose changes wait come first. */
   readonly policies: readonly PolicyStatus[];
   /** The policies that the kernel refuses, or for which there is no room. */
   readonly quarantined: readonly QuarantinedPolicy[];
@@ -75,7 +75,7 @@ export interface CommitRecord {
   readonly operations: number;
   readonly tookMs: number;
   readonly names: readonly string[];
-  /** It put right what another process may have changed, or an attempt that failed may have left. */
+  /** Whether the commit repaired what another process, or a failed attempt, may have changed. */
   readonly repairs: boolean;
 }
 

@@ -99,7 +99,7 @@ function fish(all: readonly Words[]): string[] {
   ];
 }
 
-/** `-s o -l output`. */
+/** The names of an option in the syntax of the fish shell: `-s o -l output`. */
 function fishNames(names: readonly string[]): string {
   return names.map(name => (name.startsWith('--') ? `-l ${name.slice(2)}` : `-s ${name.slice(1)}`)).join(' ');
 }

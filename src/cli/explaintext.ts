@@ -29,7 +29,7 @@ export function answerLine(asked: QuestionResult): string {
   return `${verdictWord(verdict)}  ${HANG}${question.from} -> ${question.to}  ${pc.dim(rest)}`;
 }
 
-/** The verdict, where it is not the same for all that is meant, and the walk that leads to it. */
+/** The verdict of each connection if they differ, and the explanation of the decisive one. */
 export function answerLines(answer: Answer, unknownPods: UnknownPods, isWide = false): string[] {
   const { decisive, cluster } = answer;
   const way = decisive && walk(cluster, decisive.flow, unknownPods);

@@ -73,7 +73,7 @@ async function gateWhenSynced({ synced }: AgentSource, gate: PodGate, ended: Abo
   await gate.run(ended);
 }
 
-/** First the source, so that no event comes any more; then what acts by itself; then what answers requests. */
+/** Closes the source first, so that no further event comes, then the parts that act on their own, then the servers. */
 async function close(pipeline: Pipeline, servers: Servers): Promise<void> {
   await pipeline.source.close();
   pipeline.interfaces.close();

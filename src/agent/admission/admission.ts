@@ -23,7 +23,7 @@ import { AdmissionQueue, type CostEstimate, type IsReady, NO_ESTIMATE } from './
 /** The parts of a refused batch that show which change caused the refusal. */
 export interface RefusalCause {
   readonly reason: string;
-  /** Policies behind the object that the kernel named; none where it named none. */
+  /** Policies from which the object was made that the kernel named; empty if it named none. */
   readonly named: readonly PolicyId[];
 }
 
@@ -51,7 +51,7 @@ export class Admission {
     return this.#queue.statuses();
   }
 
-  /** What else has become of policies: the same list until something of it is different. */
+  /** The statuses of policies that are not waiting changes; the same list until one of them differs. */
   lastingStatuses(): readonly LastingStatus[] {
     const held = this.#quarantine.statuses();
     const text = JSON.stringify(held);
@@ -127,7 +127,7 @@ export class Admission {
     return changes;
   }
 
-  /** A flush has taken these changes in, and found no room for those policies, which it or older ones took in. */
+  /** A flush has taken these changes, and found no room for those policies, which this flush or an earlier one took. */
   flushed(
     taken: readonly PolicyChange[],
     withoutRoom: readonly Policy[],
@@ -166,8 +166,8 @@ export class Admission {
   }
 
   /**
-   * The kernel refused the batch. Answers what is to be in force instead of those that may be to blame; nothing where
-   * none is left.
+   * The kernel refused the batch. Returns the versions to put in force in place of those that may have caused it; empty
+   * if no suspect is left.
    */
   refused(
     { reason, named }: RefusalCause,
@@ -184,7 +184,7 @@ export class Admission {
     return this.#quarantine.suspect(changes, this.#lastGood, reason, nowMs);
   }
 
-  /** The batch failed for a reason that has nothing to do with what is in it. */
+  /** The batch failed for a reason that is not in its contents. */
   interrupted(): readonly PolicyChange[] {
     return this.#quarantine.postpone();
   }

@@ -26,7 +26,7 @@ export interface Pending {
   readonly tightens: boolean;
   /** The look-ups of pods alone are more than a small change may weigh. */
   readonly looksAtMany: boolean;
-  /** No version of it has been in force with what it allows. */
+  /** Whether no version of the policy has been in force with its allow rules. */
   readonly isNew: boolean;
   /** The pods that this version selects are isolated already. */
   readonly isIsolated: boolean;
@@ -82,7 +82,7 @@ export function mayIsolate({ value, namespace, isNew, isIsolated }: Pending): bo
   return isNew && !isIsolated && value !== undefined && !value.audited && namespace !== '';
 }
 
-/** Some version of it isolates the pods that it selects, and what the policy allows is not in force. */
+/** Whether some version of the policy isolates the pods that it selects while its allow rules are not in force. */
 export function isIsolating({ isNew, before }: Pending): boolean {
   return isNew && before !== undefined;
 }

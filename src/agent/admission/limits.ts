@@ -19,6 +19,6 @@ export const FAIRNESS = {
   overdueMs: 60_000,
   /** A flush that has taken this long leaves the changes that can wait to later flushes. */
   flushMs: 10,
-  /** For so long a flush does what can wait although a change waits for the next one. */
+  /** For so long a flush continues with work that can wait although a change waits for the next flush. */
   momentMs: 4,
 } as const;

@@ -74,7 +74,7 @@ export class Quarantine {
     );
   }
 
-  /** The batch under way, or the next, must hold nothing but what the quarantine says. */
+  /** The batch under way, or the next, must contain only the versions that the quarantine returned. */
   get isSettling(): boolean {
     return this.#settling;
   }
@@ -138,8 +138,8 @@ export class Quarantine {
   }
 
   /**
-   * A flush took these changes in, and found no room for those policies, which it or older ones took in. Answers what has
-   * changed since of those that the quarantine tried.
+   * A flush took these changes, and found no room for those policies, which this flush or an earlier one took. Returns
+   * the policies that changed since the quarantine tried them.
    */
   flushed(taken: readonly PolicyChange[], withoutRoom: readonly Policy[], nowMs: number): PolicyChange[] {
     const without = new Set(withoutRoom.map(({ id }) => id));
@@ -170,7 +170,10 @@ export class Quarantine {
     });
     return before?.changed ? [{ id, value: before.wanted }] : [];
   }
-  /** Holds suspects; answers what is to be in force instead. `lastGood` knows nothing of one that was never in force. */
+  /**
+   * Holds the suspects back; returns the versions to put in force in place of theirs. `lastGood` lacks a policy that
+   * was never in force.
+   */
   suspect(
     suspects: readonly PolicyChange[],
     lastGood: ReadonlyMap<PolicyId, Policy | undefined>,
@@ -188,7 +191,7 @@ export class Quarantine {
     });
   }
 
-  /** The batch under way is in force; answers what has changed since of those that it released. */
+  /** The batch under way is in force; returns the later changes of policies that it released. */
   accepted(nowMs: number): PolicyChange[] {
     if (this.#settling) this.#settled(nowMs);
     const released = this.#trial ?? [];
@@ -209,7 +212,7 @@ export class Quarantine {
     else this.#groups.push(...halves(suspects));
   }
 
-  /** The group under way was refused; answers what is to be in force instead of it. */
+  /** The group under way was refused; returns the versions to put in force in its place. */
   refused(reason: string, nowMs: number): PolicyChange[] {
     const group = this.#trial ?? [];
     this.#trial = undefined;

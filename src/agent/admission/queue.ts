@@ -19,14 +19,17 @@ import type { WaitingChange } from '../scheduler.ts';
 import { isIsolating, isMany, isolatedBy, isolating, mayIsolate, type Pending, pendingOf } from './change.ts';
 import { FAIRNESS } from './limits.ts';
 
-/** Whether a change costs a batch no more than its own text says: what its peers need of the cluster is prepared. */
+/**
+ * Whether a change costs a batch no more than its own text suggests, because everything that its peers need is
+ * prepared.
+ */
 export type IsReady = (change: PolicyChange) => boolean;
 
 /** Costs of a change that are known before it is taken from the queue. */
 export interface CostEstimate {
   /** How many pods of the cluster have to be asked for a change, if nothing of it is ready. */
   countLookedAt(change: PolicyChange): number;
-  /** Whether changes of the namespace's policies are made ready and taken in together, however small they are. */
+  /** Whether changes of the namespace's policies are prepared and taken together, even small ones. */
   isOversized(namespace: string): boolean;
 }
 
@@ -45,7 +48,7 @@ const MOST_RATIONS = 1000;
 /** Each namespace may have one edit taken in this time although it is not ready. */
 const OVERDUE: Rate = { burst: 1, perSecond: 1000 / FAIRNESS.overdueMs };
 
-/** The turn of a namespace is forgotten when so many others had theirs since. */
+/** The turn of a namespace is forgotten after this many others had theirs. */
 const MOST_TURNS = 10_000;
 
 export class AdmissionQueue {
@@ -62,7 +65,10 @@ export class AdmissionQueue {
   #largeAtMs = Number.NEGATIVE_INFINITY;
   #takenAtMs = Number.NEGATIVE_INFINITY;
   #tookLarge = false;
-  /** Small changes went alone although a large one was due: not twice in a row, or large ones would never go. */
+  /**
+   * Small changes went without a large one although that was due. This must not happen twice in a row, or large ones
+   * would never go.
+   */
   #smallWentAlone = false;
 
   constructor(estimate = NO_ESTIMATE) {
@@ -77,7 +83,7 @@ export class AdmissionQueue {
     return this.#pending.has(id);
   }
 
-  /** The first ones have waited longest. */
+  /** Waiting policies; those that have waited longest come first. */
   statuses(): WaitingPolicy[] {
     return [...this.#pending.values()].map(change => ({
       id: change.id,
@@ -120,7 +126,7 @@ export class AdmissionQueue {
     return { atMs, sinceMs: Math.max(atMs, this.#takenAtMs), priority };
   }
 
-  /** Takes a policy's change out of the queue; answers what was asked for, if it waited. */
+  /** Takes a policy's change out of the queue; returns the wanted version if the change waited. */
   withdraw(id: PolicyId): PolicyChange | undefined {
     const pending = this.#pending.get(id);
     this.#pending.delete(id);
@@ -146,7 +152,7 @@ export class AdmissionQueue {
     return [...taken, ...this.#isolate(nowMs, starting)];
   }
 
-  /** The batch of what was taken last took that time: as much belongs to others. */
+  /** The batch of the last changes took this time: large changes pause for as long, so that others get as much. */
   took(tookMs: number, nowMs: number): void {
     if (this.#tookLarge) this.#largeAtMs = nowMs + Math.min(tookMs, FAIRNESS.mostPauseMs);
     this.#tookLarge = false;
@@ -186,7 +192,7 @@ export class AdmissionQueue {
     return namespaces;
   }
 
-  /** The large changes that a batch takes in, in which there are small ones or none. */
+  /** The large changes that a batch takes, depending on whether it also has small ones. */
   #largeTurn(large: readonly Pending[], isBesideSmall: boolean, nowMs: number, isReady: IsReady): Pending[] {
     const [ready, unready] = partition(large, change => isReady(change) || this.#mayGoUnready(change, nowMs));
     const overdue = unready.find(change => this.#isOverdue(change, nowMs));
@@ -210,8 +216,8 @@ export class AdmissionQueue {
   }
 
   /**
-   * New policies that stay behind isolate: they keep their places, and their allow rules come when it is their turn. Where
-   * pods have started all of them isolate, however many.
+   * New policies that have to wait isolate first: they keep their places, and their allow rules follow in their turn.
+   * In namespaces in which pods have started, all of them isolate, however many.
    */
   #isolate(nowMs: number, starting: ReadonlySet<string>): PolicyChange[] {
     const left = [...this.#pending.values()].filter(mayIsolate).map(isolating);

@@ -38,7 +38,10 @@ export class ConnectionChecker {
     this.#localPods = localPods;
   }
 
-  /** Whether a local pod's class denies it, or it leads from a pod into a tunnel; no class has a say on what passes by. */
+  /**
+   * Whether the class of a local pod denies it, or it goes from a pod into a tunnel; classes do not judge packets that
+   * only pass through the node.
+   */
   denies(flow: Flow): boolean {
     const { from, to, viaService } = flow;
     const table = this.#ruleset.tables.get(familyOf(from));
@@ -74,7 +77,7 @@ export class ConnectionChecker {
     return verdictFrom(table, chain, machine, INGRESS_CHAIN) === 'drop';
   }
 
-  /** The chains that its first packet is led to: of the pod that sends it, and of the one that it is for. */
+  /** The chains that its first packet reaches: those of the source pod, and those of the destination pod. */
   #chains(table: Table, { from, to }: Flow): string[] {
     const egress = classAt(table, 'egress', from);
     const ingress = this.#own.has(from) ? undefined : classAt(table, 'ingress', to); // N43

@@ -75,7 +75,7 @@ export class LiveConnections {
   readonly #closed = new AbortController();
   readonly #short = this.#scanQueue(affected => this.#scanFew(affected));
   readonly #long = this.#scanQueue(affected => this.#scanMany(affected));
-  /** Addresses with so many connections that a short scan left them. */
+  /** Addresses that a short scan left out because they have too many connections. */
   readonly #crowded = new Set<Address>();
   /** Scanned before the DNS answers of pods were known. */
   #blind: AffectedAddresses = 'none';
@@ -102,7 +102,7 @@ export class LiveConnections {
     if (affected !== 'none') this.#scanAgain(affected);
   }
 
-  /** Pods whose allow rules follow have the later scan, and one when the rules are there. */
+  /** Leaves out pods whose allow rules are still to come: they are in a later scan, when these rules are in force. */
   #withoutHeld({ cluster, isolating = NONE }: Programmed, affected: AffectedAddresses): AffectedAddresses {
     const held = this.#awaiting.of(cluster, isolating, performance.now());
     const released = [...this.#held].filter(address => !held.has(address));
@@ -260,8 +260,8 @@ export class LiveConnections {
   }
 
   /**
-   * Rules may have come to allow it during the scan, and a connection may be younger than what is known of the DNS answer
-   * that led to it.
+   * Checks again before cutting: rules may have come to allow the connection during the scan, or a DNS answer may have
+   * allowed it that was not known yet.
    */
   async #stillDenied(denied: readonly Connection[], checkedBy: Programmed): Promise<readonly Connection[]> {
     const { names } = this.#options;

@@ -1,6 +1,7 @@
 /**
- * Scans of open connections, one after the other: what is added during one is scanned together in the next. Addresses that are
- * in every scan rest for as long as each takes; addresses that were not in the last one wait for no rest, and go first.
+ * Scans of open connections, one after the other; addresses that are added during a scan are scanned together in the
+ * next. Addresses that are in every scan pause after each one for as long as it took; addresses that were not in the
+ * last scan do not pause, and go first.
  */
 import { sleep } from '../../lib/async/sleep.ts';
 import type { Address } from '../../model/address.ts';
@@ -108,7 +109,7 @@ export class ScanQuota {
     this.#counts = new Map([...about].map(address => [address, 0]));
   }
 
-  /** Addresses with so many connections that they are left out. */
+  /** Addresses that are left out because they have too many connections. */
   get left(): ReadonlySet<Address> {
     return this.#crowded;
   }

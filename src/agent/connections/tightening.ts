@@ -26,7 +26,7 @@ import type {
   Table,
 } from '../../nft/ruleset.ts';
 
-/** `before` is what was programmed before `ops`, or undefined where that is not known. */
+/** `before` is the ruleset that was programmed before `ops`, or undefined if that is not known. */
 export function affectedAddresses(
   before: Ruleset | undefined,
   after: Ruleset,
@@ -87,7 +87,7 @@ function changesTunnels(touched: Exclude<Touched, 'table'>, before: Table, after
   return touched.sets.has(TUNNEL_SETS.ports) && [...elements.keys()].some(port => known?.has(port) !== true);
 }
 
-/** A rule or an element that leads to a new chain is touched too, and so is one that led to a deleted chain. */
+/** A rule or an element that jumps to a new chain has changed, too, and so has one that jumped to a deleted chain. */
 function isTighter(name: string, before: Table, after: Table): boolean {
   const [was, is] = [before.chains.get(name), after.chains.get(name)];
   if (was === undefined || is === undefined || was === is) return false;
@@ -190,8 +190,8 @@ export function addresses(found: Iterable<Address>): AffectedAddresses {
 }
 
 /**
- * Whether rules that changed allow at least what they allowed before: rules that allow were added, and rules that deny were
- * deleted, and nothing else changed. Where this is not sure the answer is no.
+ * Whether changed rules still allow everything that they allowed before: allow rules were added, deny rules were
+ * deleted, and nothing else changed. If that is not certain, the result is false.
  */
 function permitsAtLeast(before: readonly NftRule[], after: readonly NftRule[]): boolean {
   let next = 0;
@@ -304,8 +304,8 @@ function useIn(rule: NftRule): Use {
 }
 
 /**
- * The local pods whose connections one of these chains may judge: an element of a pod map leads there, over any number of
- * chains. What the hooks ask before they look up the pod does not judge open connections (connectionchecker.ts).
+ * The local pods whose connections one of these chains may judge: an element of a pod map leads there, over any number
+ * of chains. Rules of the hooks before the pod maps do not judge open connections (connectionchecker.ts).
  */
 export function podsReaching(chains: ReadonlySet<string>, table: Table, family: Family): readonly Address[] {
   const reaches = reachOf(chains, table);

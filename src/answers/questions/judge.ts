@@ -194,7 +194,10 @@ function ledBy(evaluate: (flow: Flow) => FlowVerdict, flow: Flow, node: Address)
   return seenFrom(node, evaluate, flow, egress);
 }
 
-/** The source sees the node, and the pod behind sees the node too. */
+/**
+ * The case of a connection that a node forwards with its own address: the source's egress is judged towards the node,
+ * and the pod's ingress from the node.
+ */
 function throughNode(
   evaluate: (flow: Flow) => FlowVerdict,
   flow: Flow,

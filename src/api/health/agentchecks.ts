@@ -1,4 +1,4 @@
-/** Checks of the agent itself: does it read the cluster, and does the kernel hold what was read? */
+/** Checks of the agent itself: whether it reads the cluster, and whether the kernel has the rules for it. */
 
 import type { Ours } from '../../kernel/host/facts.ts';
 import type { Rate } from '../../lib/fairness/rates.ts';
@@ -165,7 +165,7 @@ export function ageText(ms: number): string {
   return `${Math.round(age / 3_600_000)} h`;
 }
 
-/** Checks of what a node needs where we attach its pods. */
+/** Checks of a node on which we attach the pods. */
 const ANOTHERS = 'another plugin attaches the pods';
 const MOST_NAMED = 3;
 
@@ -195,7 +195,7 @@ export function nodeRoutes({ attached }: Ours): Check {
 
 // Whether two pods of the cluster claim one address.
 
-/** A warning and no failure: what the kubelet of another node writes must not keep pods from this one. */
+/** A warning and not a failure: a kubelet of another node must not be able to keep pods off this one. */
 export function addressOwnersKnown({ contested = [] }: Pick<Ours, 'contested'>): Check {
   const name = 'address-owners';
   const [first] = contested;
@@ -208,7 +208,7 @@ export function addressOwnersKnown({ contested = [] }: Pick<Ours, 'contested'>):
   );
 }
 
-// The check of what this node's kernel can do.
+// The check of this kernel's features.
 
 /** Facts about this node's kernel. */
 export interface KernelFacts {
@@ -268,7 +268,7 @@ export const NO_DENIALS: DenialsFacts = { sinceMs: 0, denied: 0, handed: 0, atte
 
 const NAME = 'denials';
 
-/** A warning at most: what is denied is denied. */
+/** A warning at most, because denials work without it. */
 export function denials({ limits, error, services, denied, handed, attempts, lost }: DenialsFacts): Check {
   if (error !== undefined)
     return finding.warn(NAME, `denied connections are counted, and not named: ${error}`, remedyOf(error));

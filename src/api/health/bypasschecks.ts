@@ -1,4 +1,4 @@
-/** Checks of what leads packets past the rules, or lets them have another's source address. */
+/** Checks for settings and programs that let packets bypass the rules, or let pods send with another source address. */
 
 import type { Host, Ours, PodRoute } from '../../kernel/host/facts.ts';
 import { firstOf } from '../../lib/text/firstof.ts';
@@ -32,7 +32,7 @@ export function flowtables({ flowtables }: Host): Check {
   );
 }
 
-/** kube-proxy asks for it, and drops what it would let in; others who ask may not. */
+/** kube-proxy sets it and drops the packets that it would let in; other programs may not. */
 export function routeLocalnet({ localnet, foreignChains }: Host): Check {
   const name = 'route-localnet';
   if ('unreadable' in localnet) return finding.unknown(name, localnet.unreadable);
@@ -50,7 +50,7 @@ export function routeLocalnet({ localnet, foreignChains }: Host): Check {
 
 export const KUBE_FIREWALL = 'KUBE-FIREWALL';
 
-/** The next address is written into a packet to the node behind every rule, or where its connection is the node's. */
+/** A source route redirects a packet after all rules, or within a connection of the node itself. */
 export function sourceRoutes({ sourceRoutes }: Host): Check {
   const name = 'source-routes';
   if ('unreadable' in sourceRoutes) return finding.unknown(name, sourceRoutes.unreadable);
@@ -109,10 +109,10 @@ const UNKNOWN_REMEDY: Readonly<Record<UnknownPods, string>> = {
   deny: FIND,
 };
 
-/** By these all that a pod sends comes to the node as its own packets; of bridges another check says whether it does. */
+/** Types of links over which all packets of a pod reach the node's hooks; another check covers bridges. */
 const POD_LINKS = new Set(['veth', 'netkit', 'tun', 'bridge']);
 
-/** Pods that are linked beside the node's network, by macvlan and its like, send past every hook. */
+/** Pods that are linked past the node's network stack, as by macvlan, send past every hook. */
 export function podLinks({ podRoutes }: Pick<Ours, 'podRoutes'>): Check {
   const name = 'pod-links';
   if (podRoutes === undefined) return finding.unknown(name, 'not read yet');

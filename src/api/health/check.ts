@@ -50,7 +50,7 @@ const ESSENTIAL: readonly CheckName[] = ['sources-synced', 'kernel-equals-desire
  */
 const DENIES_MORE: readonly CheckName[] = ['names'];
 
-/** Ready: nothing fails but what only denies more, and the essential checks could run and are ok. */
+/** Ready: no check fails apart from those that only deny more, and the essential checks are ok. */
 export function isReady(checks: readonly Check[]): boolean {
   return whyNotReady(checks).length === 0;
 }

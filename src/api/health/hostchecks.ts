@@ -38,7 +38,7 @@ export function forwarding(family: Family, { forwarding }: Host, ours: Ours): Ch
   return finding.fail(name, reason, remedy);
 }
 
-/** Frames between two ports of a bridge pass no IP hook unless a sysctl says so: rules would not see them. */
+/** Without a sysctl, frames between two ports of a bridge pass no IP hook, so the rules would not see them. */
 export function bridgeTrafficSeen({ bridges, bridgeCalls }: Host, ours: Ours): Check {
   const name = 'bridge-traffic-seen';
   if ('unreadable' in bridges) return finding.unknown(name, bridges.unreadable);
@@ -89,7 +89,7 @@ export function conntrackFill({ conntrack }: Host, { openers }: Pick<Ours, 'open
   return finding.ok(name, reason);
 }
 
-/** Whether the table is so full that it matters who opened the connections. */
+/** Whether the table is so full that it is worth finding the clients that opened the connections. */
 export function isNearlyFull({ conntrack }: Pick<Host, 'conntrack'>): boolean {
   if ('unreadable' in conntrack) return false;
   const { count, max } = conntrack.value;
@@ -173,7 +173,7 @@ function names(bridges: readonly Bridge[]): string {
   return bridges.map(({ name }) => name).join(', ');
 }
 
-// Other programs that enforce network policy on a node, by the names of what they leave there.
+// Other programs that enforce network policy on a node, recognized by the names of their processes, pods and chains.
 
 /** Other enforcers, by the name of their process, or by the first part of their pod's name. */
 const PROGRAMS: readonly { readonly process: string; readonly pod: string }[] = [
@@ -219,7 +219,10 @@ function enforcingPod(name: string): string | undefined {
   return isOne ? `pod ${name}` : undefined;
 }
 
-/** `table calico`, `chains KUBE-ROUTER-*`: what a chain of nf_tables is a part of; or undefined. */
+/**
+ * The enforcer to which a chain of nf_tables belongs, as text: `table calico`, `chains KUBE-ROUTER-*`; undefined if
+ * there is none.
+ */
 export function enforcingChain(table: string, chain: string): string | undefined {
   if (TABLES.has(table)) return `table ${table}`;
   const start = CHAINS.find(start => chain.startsWith(start));

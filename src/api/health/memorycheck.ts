@@ -13,8 +13,8 @@ export interface MemoryFacts {
 }
 
 /**
- * Bytes that an agent takes at most, while it starts or much changes, and those of them that are on the heap, garbage
- * included (docs/performance.md has what was measured).
+ * The most bytes that an agent takes, while it starts or much changes, and how many of them are on the heap, garbage
+ * included (measured in docs/performance.md).
  */
 const PEAK = { fixed: 100e6, pod: 3_000, policy: 10_000 };
 const HEAP = { fixed: 30e6, pod: 1_700, policy: 10_000 };

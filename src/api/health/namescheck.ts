@@ -35,7 +35,7 @@ const SILENT_MS = 5_000;
 const NAME = 'names';
 const NOTHING = 'rules by domain name match nothing';
 
-/** Fails where what policy asks for can never be; else a warning at most, since everything else is in force. */
+/** Fails if rules by name can never match; otherwise it warns at most, because all other rules are in force. */
 export function names(facts: DnsFacts): Check {
   const { pods, isNaming, canWait, counts } = facts;
   if (!canWait) return finding[isNaming ? 'fail' : 'warn'](NAME, ...NO_QUEUE);

@@ -1,4 +1,4 @@
-/** Checks of what protects a pod from its start to its first packet. */
+/** Checks of the protection of a pod from its start to its first packet. */
 
 import type { Ours } from '../../kernel/host/facts.ts';
 import { cidrText } from '../../model/address.ts';

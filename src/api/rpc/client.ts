@@ -33,7 +33,7 @@ export interface AgentClient {
   close(): void;
 }
 
-/** New connections and denied ones, in pieces: the facts first. */
+/** A message of new and denied connections; the first one has the facts. */
 export interface FlowsMessage {
   readonly facts?: FlowsFacts;
   readonly flows: readonly SeenFlow[];

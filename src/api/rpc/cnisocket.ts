@@ -1,6 +1,6 @@
 /**
- * The socket that `sluice-cni` asks, beside that of gRPC. One exchange for each connection; src/network/cni/sluice-cni.c says
- * how it looks on the wire.
+ * The socket for `sluice-cni`, beside that of gRPC. One exchange for each connection; its format is in
+ * src/network/cni/sluice-cni.c.
  */
 import { createServer, type Server, type Socket } from 'node:net';
 import type { CniAnswer } from '../../network/cni/cni.ts';
@@ -10,9 +10,9 @@ import { placeSocket } from './socketfile.ts';
 const MAGIC = Buffer.from('cni1');
 const HEADER = 8;
 const LARGEST = 1024 * 1024;
-/** Callers at a time; on more of them we hang up, and the plugin says to try again. */
+/** The most callers at a time; further ones are disconnected, and the plugin tells the runtime to retry. */
 const MOST_CALLERS = 200;
-/** The plugin connects when it has all that it will say, and reads what it is answered at once. */
+/** Limit for one exchange: the plugin connects when its request is complete, and reads the answer at once. */
 const PATIENCE_MS = 5000;
 
 export interface CniSocket {
@@ -57,7 +57,7 @@ async function serveCaller(caller: Socket, answer: (request: CniRequest) => Prom
   caller.setTimeout(PATIENCE_MS, () => caller.destroy());
 }
 
-/** Undefined for what is no request. */
+/** Reads a request; undefined if it is none. */
 function readRequest(caller: Socket): Promise<CniRequest | undefined> {
   return new Promise(resolve => {
     let bytes: Buffer = Buffer.alloc(0);

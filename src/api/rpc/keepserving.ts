@@ -1,6 +1,6 @@
 /**
- * A port, for as long as the agent lives. Any process in the node's network may have it first, a pod with hostNetwork
- * too, and would answer in our place: the log says so, and we try again until the port is ours.
+ * Keeps a port open for as long as the agent lives. Any process in the node's network, also a pod with hostNetwork, may
+ * have taken the port and would answer in our place: the log says so, and we retry until we get it.
  */
 import type { Backoff } from '../../lib/async/backoff.ts';
 import { backoffMs } from '../../lib/async/backoff.ts';

@@ -1,4 +1,7 @@
-/** kni.KNI: what a runtime asks about the node's and a pod's network. docs/kni.md documents every extradata key. */
+/**
+ * kni.KNI: the requests of a runtime about the network of the node and of pods. docs/kni.md documents every extradata
+ * key.
+ */
 
 import { status, type UntypedServiceImplementation } from '@grpc/grpc-js';
 import type { StatusKeeper } from '../../agent/status.ts';
@@ -97,7 +100,7 @@ function policiesOf({ cluster }: StatusKeeper, key: PodKey): string[] {
   return chosen.sort(comparePolicies).map(policyLabel);
 }
 
-/** Repeating it is harmless: the kernel is read back, and what is wrong is put right. */
+/** May be repeated: it reads the kernel back and repairs differences. */
 async function setupNodeNetwork(view: AgentView) {
   await view.podNetwork?.network?.setUp();
   const askedMs = Date.now();

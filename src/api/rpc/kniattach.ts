@@ -103,7 +103,7 @@ function portMapping({ protocol, host_port, container_port, host_ip }: PortMappi
 async function detach(network: PodNetwork, request: DetachInterfaceRequest) {
   const sandbox = requireSandbox(request.id);
   await network.detachSandbox(sandbox);
-  // One that a killed agent left half made does not say whose it is.
+  // An attachment that a killed agent left incomplete does not name its owner.
   await network.detach({ sandbox, interface: INTERFACE });
   return {};
 }

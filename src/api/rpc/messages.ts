@@ -36,7 +36,7 @@ export interface StatusResponse {
   readonly policies_in_all: number;
 }
 
-/** What has become of a policy that is not in force as it was written. */
+/** The status of a policy that is not in force as written. */
 export interface PolicyStatusMessage {
   readonly policy: string;
   readonly status: string;
@@ -83,7 +83,10 @@ export interface StateObject {
   readonly json: string;
   /** The pod as the rules in force have it; empty or absent where that is `json`. */
   readonly in_force?: string;
-  /** Where those have another namespace of the pod: its number, which the first with it says what it is. */
+  /**
+   * If the rules have another version of the pod's namespace: its number; the first message with a number has the
+   * namespace itself.
+   */
   readonly namespace_before?: number;
   readonly namespace_json?: string;
 }

@@ -2,7 +2,7 @@
 import { Counter, Gauge, type Metric, type Registry } from 'prom-client';
 import { addCounter } from './risingcounter.ts';
 
-/** Totals of the thread that reads DNS answers now: with the next thread the counters begin anew. */
+/** Totals of the present thread that reads DNS answers: a new thread starts at zero. */
 export interface DnsTotals {
   /** How often such a thread ended. */
   readonly restarts: number;

@@ -157,7 +157,7 @@ export async function openersOf(
   }
 }
 
-/** No connection is wanted: each is counted where it is looked at, so that nothing is made of a hundred thousand. */
+/** Connections are only counted while they are read, so that no objects are made for a hundred thousand of them. */
 async function countOpeners(conntrack: Pick<Conntrack, 'read' | 'close'>): Promise<Map<Address, number>> {
   const counts = new Map<Address, number>();
   try {

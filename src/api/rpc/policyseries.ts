@@ -90,7 +90,7 @@ export function namespaceOfLabel(policy: string): string {
   return policy.includes(':') ? '' : policy.slice(0, Math.max(0, policy.indexOf('/')));
 }
 
-/** A total that is smaller than before began anew. */
+/** A total that is smaller than before has started at zero again. */
 function risen(before = 0, now: number): number {
   return now >= before ? now - before : now;
 }

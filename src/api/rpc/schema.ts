@@ -1,4 +1,4 @@
-/** Our .proto files as what grpc-js serves and calls. */
+/** Our .proto files, in the form that grpc-js needs to serve and to call. */
 import { join } from 'node:path';
 import { loadPackageDefinition, type ServiceClientConstructor, type ServiceDefinition } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';

@@ -20,7 +20,7 @@ const { createServer }: typeof import('node:https') = createRequire(import.meta.
 export interface ScrapeFiles {
   /** A folder with `tls.crt` and `tls.key`, as Secrets of type kubernetes.io/tls have them. */
   readonly tlsDir: string;
-  /** A file with what comes after `Authorization: Bearer`. */
+  /** The file with the token that follows `Authorization: Bearer`. */
   readonly tokenFile: string;
 }
 
@@ -29,7 +29,7 @@ export interface ScrapeOptions extends ScrapeFiles {
   readonly metrics: Registry;
   readonly log: { error(fields: object, message: string): void };
   readonly limits?: HttpLimits;
-  /** How often the certificate's files are looked at. */
+  /** How often the files of the certificate are read again. */
   readonly renewMs?: number;
 }
 

@@ -15,7 +15,7 @@ import type { AgentView } from './view.ts';
 export interface RpcOptions {
   readonly socket: string;
   readonly view: AgentView;
-  /** How soon a change of health reaches those who watch it. */
+  /** How often health is checked for clients that watch it. */
   readonly watchMs?: number;
 }
 

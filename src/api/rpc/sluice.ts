@@ -39,7 +39,7 @@ export function sluiceService(view: AgentView): UntypedServiceImplementation {
   };
 }
 
-/** What `sluice status` is told. */
+/** The message for `sluice status`. */
 export async function statusMessage(view: AgentView): Promise<StatusResponse> {
   const { ready, checks } = await view.health();
   const state = view.status.status();

@@ -22,7 +22,7 @@ export interface PlacedSocket {
 /** Something that listens. */
 export interface Listening {
   readonly listen: (path: string) => Promise<void>;
-  /** Called where the socket cannot have its place: what goes on listening keeps a process from its end. */
+  /** Called if the socket cannot be created: a listener that stays open would keep the process from ending. */
   readonly stop: () => void;
 }
 

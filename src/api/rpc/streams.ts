@@ -1,4 +1,4 @@
-/** Streams of denied and of new connections to callers who may read more slowly than the connections come. */
+/** Streams of denied and of new connections to clients that may read more slowly than connections come. */
 import type { ServerWritableStream } from '@grpc/grpc-js';
 import type { Denial } from '../../observe/denials/denial.ts';
 import type { DropsRequest, DropsResponse, FlowsResponse } from './messages.ts';
@@ -80,7 +80,7 @@ class SlowReader<Message extends object> {
   }
 }
 
-// Denied connections: first those that are recorded, then new ones.
+// The stream of denied connections: first the recorded ones, then new ones.
 
 type DropsCall = ServerWritableStream<DropsRequest, DropsResponse>;
 
@@ -92,7 +92,7 @@ export async function sendDrops(call: DropsCall, { denials }: AgentView): Promis
   if (call.cancelled) return;
   const reader = new DropsReader(call);
   call.write({ ...NO_DENIALS, facts });
-  // From here on without a pause: what comes later is behind what is recorded, and none of it is missing.
+  // No await from here on, so that no denial is missed between the recorded and the new ones.
   for (const denial of denials.denials()) reader.take(denial);
   reader.endRecorded();
   if (!call.request.follow) return reader.end();
@@ -136,17 +136,17 @@ class DropsReader {
   }
 }
 
-// New connections, and denied ones among them, from the call on.
+// The stream of new connections, with denied ones among them, from the call on.
 
 type FlowsCall = ServerWritableStream<object, FlowsResponse>;
 
 /** Connections beyond this are left out, and the number of them is sent. */
 const MOST_FLOWS_WAITING = 8_192;
-/** Characters of their JSON: what the API server lets pass has a byte for each. */
+/** Characters of waiting JSON; text that the API server accepts has one byte for each. */
 const MOST_WAITING_TEXT = 4 << 20;
 /**
- * Characters in one message, unless one connection has more. This is far below the 4 MB that gRPC allows, because a call
- * holds sixteen messages before it says that it is full.
+ * Characters in one message, unless a single connection has more. This is far below the 4 MB that gRPC allows, because
+ * a call buffers sixteen messages before it reports that it is full.
  */
 const MOST_MESSAGE_TEXT = 256 << 10;
 

@@ -44,7 +44,10 @@ function isAbout({ from, to }: RecordedFlow, namespace: string): boolean {
   return from.pod?.namespace === namespace || to.pod?.namespace === namespace;
 }
 
-/** Judged as a cluster would read them: a policy that is too large, for one, isolates and allows nothing. */
+/**
+ * The denials that remain with the suggested policies. These are decoded as a cluster would: one that is too large
+ * isolates and allows nothing.
+ */
 function stillDenied(
   recording: Recording,
   own: readonly RecordedFlow[],

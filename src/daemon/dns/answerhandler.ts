@@ -35,7 +35,7 @@ import type { QueueSocket, WaitingPacket } from './queuesocket.ts';
 const LOOPBACKS = ['127.0.0.1' as Address, '::1' as Address];
 /** Answers that are read before the heartbeat, the clock and the main thread have their turn. */
 const MOST_AT_ONCE = 64;
-/** As often as that, of them, what has come meanwhile is fetched, so that the kernel's queue has room. */
+/** After this many answers new packets are fetched in between, so that the kernel's queue has room. */
 const FETCH_EVERY = 8;
 const MOST_FETCHED = 256;
 const BUSY_MS = 2;
@@ -111,7 +111,7 @@ export class DnsAnswerHandler {
     return performance.now() - this.#answeredMs < BUSY_MS;
   }
 
-  /** Handles the answers that are there, and what is due. `waits`: first waits a moment if there is no answer. */
+  /** Handles the waiting answers and the timers that are due. With `waits`, it first waits a moment for an answer. */
   work(waits: boolean): void {
     const isFirst = waits && this.#turns.isEmpty;
     for (let turn = 0; turn < MOST_AT_ONCE; turn++) {

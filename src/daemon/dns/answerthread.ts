@@ -11,7 +11,7 @@ import type { AnswerThreadOptions, DnsCounts, FromThread, ToThread } from './mes
 
 export interface AnswerThreadEvents {
   resolved(records: readonly DnsRecord[]): void;
-  /** The time of these pairs is over soon; `inUse` says which of them are connected. */
+  /** The leases of these pairs end soon; the answer is a call of `inUse` with those that have open connections. */
   ending(pairs: readonly Pair[]): void;
   /** The thread has ended by itself. */
   lost(error: string): void;
@@ -55,7 +55,7 @@ export class AnswerThread {
     return performance.now() - this.#heardMs;
   }
 
-  /** The rules for these are in force; `renewed`: sets of names were made anew, and are empty. */
+  /** The rules for these subjects are in force; `renewed`: sets of names were recreated, and are empty. */
   configure(subjects: Subjects, renewed: boolean): void {
     this.#send({ kind: 'subjects', subjects, renewed });
   }

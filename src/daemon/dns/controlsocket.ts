@@ -24,7 +24,7 @@ const IPPROTO_IPV6 = 41;
 const IPV6_HDRINCL = 36;
 const SO_MARK = 36;
 const UDP = 17;
-/** No datagram is so long: where no rule takes the packet, whom it comes to drops it without an answer. */
+/** A UDP length that no datagram has: if no rule takes the packet, its receiver drops it without an answer. */
 const NO_LENGTH = 0xffff;
 
 /** One family's socket, with a packet that only its addresses and ports change in. */
@@ -67,7 +67,7 @@ export class ControlSocket {
   }
 }
 
-/** Undefined where no way leads there: to a pod that has ended none may, and the node itself is always there. */
+/** Whether the rule took the packet; undefined if there is no route to its destination, as for a pod that has ended. */
 function wasTaken({ fd, packet, target, targetAddress }: Way, to: Uint8Array): boolean | undefined {
   target.bytes.set(to, targetAddress);
   const sent = sendto(fd, packet.at, packet.bytes.length, 0, target.at, target.bytes.length);

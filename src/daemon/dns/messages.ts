@@ -23,7 +23,7 @@ export interface AnswerThreadOptions {
 export const monotonicMs = (): number => Number(process.hrtime.bigint() / 1_000_000n);
 
 export type ToThread =
-  /** The rules for these are in force; `renewed`: sets of names were made anew, and are empty. */
+  /** The rules for these subjects are in force; `renewed`: sets of names were recreated, and are empty. */
   | { readonly kind: 'subjects'; readonly subjects: Subjects; readonly renewed: boolean }
   /** Asks for all records that are due, and for this number. */
   | { readonly kind: 'sync'; readonly id: number }

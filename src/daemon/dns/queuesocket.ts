@@ -30,7 +30,9 @@ const COMMAND_BIND = 1;
 const COPY_PACKET = 2;
 const MOST_COPIED = 0xffff;
 const MOST_WAITING = 4_096;
-/** NFQA_CFG_F_FAIL_OPEN: what has no room goes on; NFQA_CFG_F_GSO: large packets come as they are. */
+/**
+ * NFQA_CFG_F_FAIL_OPEN: packets for which there is no room are accepted; NFQA_CFG_F_GSO: large packets are not split.
+ */
 const FLAGS = 1 | 4;
 const PACKET = { HEADER: 1, PAYLOAD: 10 } as const;
 const VERDICT_HEADER = 2;

@@ -178,7 +178,7 @@ function routeQuery(address: Address): RouteStep {
   };
 }
 
-/** Whether a device of the socket's namespace carries packets, and the namespace takes what comes for the addresses. */
+/** Whether a device of the socket's namespace carries packets, and the namespace accepts packets to these addresses. */
 export async function isListening(
   socket: RtnetlinkSocket,
   device: DeviceName,

@@ -1,8 +1,8 @@
 /**
- * The cluster as the reference semantics look at it. Who has an address is kept up event by event, however large the
- * cluster is, and who has just gone still has a name for a while. The nodes by address are made for the first denied
- * packet after any of them has changed; the policies by what they ask for are kept up one by one, and which of them select
- * a pod is found for the first packet that meets the pod.
+ * The cluster in the form in which the reference reads it. The owners of addresses are updated event by event, so the
+ * size of the cluster does not matter, and a pod that has just ended still has its name for a while. The index of nodes
+ * by address is built for the first denied packet after a Node has changed. The index of policies is updated one by
+ * one, and the policies that select a pod are looked up for the first packet of that pod.
  */
 
 import { MultiMap } from '../../lib/collections/multimap.ts';

@@ -45,7 +45,7 @@ export class FakeSet {
     return this.#spec.dynamic !== undefined;
   }
 
-  /** A map to data. */
+  /** Whether it is a map to data, and not to verdicts. */
   get hasData(): boolean {
     return this.#spec.data !== undefined;
   }

@@ -247,7 +247,10 @@ function writeRule(batch: Batch, { family, chain, rule }: Extract<Op, { op: 'add
   });
 }
 
-/** One message of elements from `from` on; answers where the next has to begin: the list is one attribute, and ends at 64 KB. */
+/**
+ * Writes one message with the elements from `from` on; returns the index at which the next message has to begin,
+ * because the list is one attribute of at most 64 KB.
+ */
 function writeEntries(batch: Batch, flags: number, op: AddElements, from: number): number {
   let next = from;
   batch.message(MSG.NEWSETELEM, flags, op.family, to => {

@@ -74,7 +74,7 @@ export interface Route {
   /** Index of the interface; absent where the route says that there is no way. */
   readonly device?: number;
   readonly gateway?: Address;
-  /** The source of what this machine itself sends there. */
+  /** The source address of packets that this machine itself sends by the route. */
   readonly source?: Address;
   /** `local`: an address of this namespace; only read, never made. */
   readonly type?: 'unicast' | 'unreachable' | 'local';
