@@ -54,8 +54,6 @@ export interface Policy {
   readonly subject: PodSelector;
   /** Set in what `effectIfUncertain` leaves of a policy for pods of which it is not known whether the subject selects them. */
   readonly uncertain?: true;
-  /** Absent if its rules are those that its author wrote. */
-  readonly closed?: Closed;
   /**
    * Its author only wants to see what it would do: it is never in force (`ClusterState` keeps it in a map of its own).
    */
@@ -63,6 +61,12 @@ export interface Policy {
   /** Absent: this policy does not affect the direction (N2, C10). Present and empty: no rule matches. */
   readonly ingress?: readonly Rule[];
   readonly egress?: readonly Rule[];
+}
+
+/** A policy as rules are made from it: its author's, or less if that cannot be in force. */
+export interface AppliedPolicy extends Policy {
+  /** Absent if its rules are those that its author wrote. */
+  readonly closed?: Closed;
 }
 
 export interface Rule {
@@ -125,12 +129,12 @@ export function rulesOf({ ingress = [], egress = [] }: Pick<Policy, 'ingress' | 
 }
 
 /** The policy without its rules: it isolates the pods that it selects, and allows nothing. */
-export function withoutRules({ ingress, egress, ...policy }: Policy, closed: IsolateOnly): Policy {
+export function withoutRules({ ingress, egress, ...policy }: Policy, closed: IsolateOnly): AppliedPolicy {
   return { ...policy, closed, ...(ingress && { ingress: [] }), ...(egress && { egress: [] }) };
 }
 
 /** Whether nothing was left out of it when it was read, and its author wants it in force. */
-export function isAsWritten({ closed, audited, subject: { namespaces, pods } }: Policy): boolean {
+export function isAsWritten({ closed, audited, subject: { namespaces, pods } }: AppliedPolicy): boolean {
   const isReadable = !pods.unreadable && (namespaces.kind === 'name' || !namespaces.selector.unreadable);
   return closed === undefined && !audited && isReadable;
 }

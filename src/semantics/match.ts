@@ -2,7 +2,7 @@
 
 import { assertNever } from '../lib/text/assert.ts';
 import { type Address, cidrContains } from '../model/address.ts';
-import { type Cluster, type Node, namespaceAround, type Pod } from '../model/cluster.ts';
+import { type AppliedPod, type Cluster, type Node, namespaceAround, type Pod } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
 import type { Direction, Peer, PortMatch, Rule } from '../model/policy.ts';
 import { type Match, matchesLabels, matchPod, type PodSelector } from '../model/selector.ts';
@@ -12,10 +12,10 @@ export interface Packet {
   readonly flow: Flow;
   readonly direction: Direction;
   /** The pod that the policies select: the source of egress, the destination of ingress. */
-  readonly subject: Pod;
+  readonly subject: AppliedPod;
   /** The other end, and the pod that owns its address, if one does. */
   readonly peer: Address;
-  readonly peerPod: Pod | undefined;
+  readonly peerPod: AppliedPod | undefined;
 }
 
 /** N12: one of the peers and one of the ports has to match. */
@@ -94,7 +94,7 @@ function declares(
 }
 
 /** Whether a selector of a subject or peer selects this pod; not if the pod owns no address (N45, N46, N47). */
-export function selects(cluster: Cluster, selector: PodSelector, pod: Pod): Match {
+export function selects(cluster: Cluster, selector: PodSelector, pod: AppliedPod): Match {
   return matchPod(selector, pod, namespaceAround(cluster, pod));
 }
 

@@ -2,7 +2,7 @@
 import type { ServerWritableStream, UntypedServiceImplementation } from '@grpc/grpc-js';
 import { getOrMake } from '../../lib/collections/getormake.ts';
 import { firstOfEach } from '../../lib/fairness/firstofeach.ts';
-import type { ClusterEvent, Namespace, Pod, PodKey } from '../../model/cluster.ts';
+import type { AppliedPod, ClusterEvent, Namespace, PodKey } from '../../model/cluster.ts';
 import { clusterEvents } from '../../model/clusterevents.ts';
 import type { CountedFlow } from '../../model/countedflows.ts';
 import { namespaceOfPolicy } from '../../model/policy.ts';
@@ -131,7 +131,7 @@ function stateObjects({ status, agent }: AgentView): Iterable<StateObject> {
 
 function* objectsOf(
   events: readonly ClusterEvent[],
-  inForce: ReadonlyMap<PodKey, Pod | undefined>,
+  inForce: ReadonlyMap<PodKey, AppliedPod | undefined>,
 ): Generator<StateObject> {
   const namespaces = new Map<Namespace, number>();
   for (const { type, key, value } of events) {
@@ -142,9 +142,9 @@ function* objectsOf(
 }
 
 /** A namespace has as many labels as it likes, and very many pods: of all that wait it is sent once. */
-function asInForce(pod: Pod | undefined, sent: Map<Namespace, number>): Partial<StateObject> {
-  const { namespaceBefore, ...rest } = pod ?? {};
-  if (namespaceBefore === undefined) return { in_force: jsonOf(pod) };
+function asInForce(pod: AppliedPod | undefined, sent: Map<Namespace, number>): Partial<StateObject> {
+  if (pod?.namespaceBefore === undefined) return { in_force: jsonOf(pod) };
+  const { namespaceBefore, ...rest } = pod;
   const isNew = !sent.has(namespaceBefore);
   const number = getOrMake(sent, namespaceBefore, () => sent.size + 1);
   return {

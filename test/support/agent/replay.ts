@@ -14,7 +14,7 @@ import {
   type Pod,
   type PodKey,
 } from '../../../src/model/cluster.ts';
-import { type Policy, withoutRules } from '../../../src/model/policy.ts';
+import { type AppliedPolicy, type Policy, withoutRules } from '../../../src/model/policy.ts';
 import type { PolicyChange } from '../../../src/model/policychange.ts';
 import type { Ruleset } from '../../../src/nft/ruleset.ts';
 import { type Enforced, PLAIN } from '../arbitrary/enforced.ts';
@@ -48,7 +48,7 @@ function isolatingFirst(step: Step, at: number): Step[] {
 }
 
 /** A new policy as it is in force while its allow rules are still to come. */
-export function awaitingAllowances(policy: Policy): Policy {
+export function awaitingAllowances(policy: Policy): AppliedPolicy {
   return { ...isolated(policy), closed: 'rules follow' };
 }
 
