@@ -15,8 +15,8 @@ import { readFiles } from './sources/files.ts';
 import { DEFAULT_SOCKET } from './sources/state.ts';
 
 /**
- * Where there are no manifests the agent is asked. `node` says as which node of them this one is judged; the agent
- * knows its own.
+ * Options of commands that compare with expected rules. Without manifests the agent is asked. `node` names this node in
+ * the manifests; the agent knows its own name.
  */
 export interface NodeOptions {
   readonly manifests?: readonly string[];
@@ -42,7 +42,7 @@ export interface Expected {
   readonly unknownPods?: UnknownPods;
   /** Answers of DNS to pods, if the agent reports them. */
   readonly known?: DnsSnapshot;
-  /** What has become of policies that are not in force as they were written. */
+  /** The statuses of policies that are not in force as written. */
   readonly statuses: PolicyStatuses;
   /** The origin of the cluster: `the manifests`, `the agent's cluster`. */
   readonly source: string;

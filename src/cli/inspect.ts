@@ -61,7 +61,7 @@ interface Look {
 const SETTLE_MS = 1000;
 const MOST_LOOKS = 3;
 
-/** `sluice inspect`: what is programmed, by pod and policy, and whether it is what policy demands. */
+/** `sluice inspect`: shows the programmed rules, by pod and policy, and whether they are what policy demands. */
 export async function inspectCommand(options: InspectOptions): Promise<void> {
   const { actual, comparison, known } = await settledLook(options);
   const inspection = onlyAbout(await counted(actual), options.what, known);
@@ -95,7 +95,7 @@ async function settledLook(options: InspectOptions): Promise<Look> {
   return { ...last, comparison: { missing: 'the agent changed its rules each time that they were read' } };
 }
 
-/** A difference that is there twice while nothing moves is one. */
+/** A difference counts if it is there twice while nothing changes. */
 function isUnsettled({ comparison, isMoving }: Look, { manifests }: InspectOptions, looks: number): boolean {
   return manifests === undefined && isDifferent(comparison) && (looks < 2 || isMoving === true);
 }
@@ -124,8 +124,8 @@ function isDifferent(comparison: Comparison): boolean {
 // The part of an inspection that is about a pod, a namespace or a policy.
 
 /**
- * Keeps what is about a pod (`shop/web`), a namespace (`shop`) or a policy (`NetworkPolicy shop/web`). Throws CommandError
- * if there is nothing, with the reason as far as the cluster is known.
+ * Keeps the parts about a pod (`shop/web`), a namespace (`shop`) or a policy (`NetworkPolicy shop/web`). Throws
+ * CommandError if there are none, with the reason as far as the cluster is known.
  */
 export function onlyAbout(
   inspection: Inspection,
@@ -159,7 +159,7 @@ function whyNothing(
 
 const NO_STATUSES: PolicyStatuses = { policies: [], policies_in_all: 0 };
 
-/** Those of the policies that judge one of these pods, are of the namespace, or are what is meant. */
+/** The statuses of policies that select one of these pods, are in the namespace, or are the named ones. */
 export function statusesAbout(
   { pods }: Inspection,
   all = NO_STATUSES,

@@ -1,6 +1,6 @@
 /**
- * The composition root: what each command needs is made here and in the command's own file, nowhere else.
- * Commands are loaded when they are asked for, so that the agent starts with nothing but its own parts.
+ * The composition root: the parts of each command are made here and in the command's own file, nowhere else. Commands
+ * are loaded on demand, so that the agent loads only its own parts.
  */
 
 import '../daemon/stopsignal.ts'; // first: it must listen before all else is loaded

@@ -1,4 +1,4 @@
-/** What has become of policies that are not in force as they were written, for `sluice status` and `sluice inspect`. */
+/** The lines about policies that are not in force as written, for `sluice status` and `sluice inspect`. */
 import type { PolicyStatusMessage, StatusResponse } from '../api/rpc/messages.ts';
 import { firstOf } from '../lib/text/firstof.ts';
 import type { Cluster } from '../model/cluster.ts';
@@ -8,7 +8,7 @@ import { HANG } from '../terminal/hang.ts';
 
 export type PolicyStatuses = Pick<StatusResponse, 'policies' | 'policies_in_all'>;
 
-/** What manifests alone say of it: no agent is asked. */
+/** The statuses that follow from manifests alone, without an agent. */
 export function statusesOf({ policies, audited }: Pick<Cluster, 'policies' | 'audited'>): PolicyStatuses {
   const all = [...policies.values(), ...(audited?.values() ?? [])];
   const found = all.flatMap(policy => statusAsRead(policy) ?? []);

@@ -19,7 +19,9 @@ export async function lookAtKernel(): Promise<{ readonly ruleset: Ruleset; reado
   }
 }
 
-/** While an agent makes much ready it writes ten times a second: what cannot be read whole then can be soon after. */
+/**
+ * While an agent prepares policies it writes ten times a second: a read that was interrupted can succeed soon after.
+ */
 const PATIENCE = { tries: 20, pauseMs: 500 };
 
 async function dumpInPeace(kernel: Kernel): Promise<Snapshot> {
@@ -27,7 +29,7 @@ async function dumpInPeace(kernel: Kernel): Promise<Snapshot> {
     try {
       return await kernel.dump();
     } catch (error) {
-      // ENOENT: what was listed has gone before it was read.
+      // ENOENT: an object was deleted between listing and reading it.
       if (!(error instanceof KernelError && ['EAGAIN', 'ENOENT'].includes(error.code))) throw error;
       if (left === 0)
         throw new Error(

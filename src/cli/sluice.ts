@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * The command. Its libraries want a current Node; where the one that started us is older, the one that was
- * installed beside us takes over.
+ * The command. Its libraries need a current Node; if it was started by an older one, the Node that was installed beside
+ * it takes over.
  */
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';

@@ -1,6 +1,6 @@
 /**
- * The command line as one file, to be used on any machine with Node 20, without any library beside it. What
- * only a node can do is done by the build around it, where there is one.
+ * The command line as one file, for any machine with Node 20, without libraries beside it. Commands that only a node
+ * can run are delegated to the full build around the file, if there is one.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

@@ -22,7 +22,7 @@ const COLOUR: Record<CheckState, (text: string) => string> = {
   unknown: pc.yellow,
 };
 
-/** `sluice status`: how the agent behind the socket is. Exit code 1 where the node is not ready. */
+/** `sluice status`: shows the state of the agent behind the socket. Exit code 1 if the node is not ready. */
 export async function statusCommand({ socket, output }: StatusOptions): Promise<void> {
   const status = await askAgent(socket, agent => agent.status());
   if (isData(output)) await writeData(output, [statusObject(status)]);

@@ -34,7 +34,7 @@ import { type ExpectedPath, traceLines } from './tracetext.ts';
 export type TraceOptions = OutputOptions & NodeOptions;
 
 /**
- * `sluice trace FROM TO[:PORT[/PROTOCOL]]`: what the kernel does now, by a walk through the rules that were read back
+ * `sluice trace FROM TO[:PORT[/PROTOCOL]]`: the verdict of the kernel, by a walk through the rules that were read back
  * from it.
  */
 export async function traceCommand(from: string, to: string, options: TraceOptions): Promise<void> {

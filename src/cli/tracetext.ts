@@ -1,4 +1,4 @@
-/** A trace for people, as lines: what becomes of the connection first, then why. */
+/** A trace for people, as lines: first the outcome for the connection, then the reasons. */
 
 import type { EnforcementPoint, Outcome } from '../answers/readback/enforcementpoints.ts';
 import type { Hook, KernelWalk, Step, WalkEnd } from '../answers/readback/kernelwalk.ts';
@@ -11,7 +11,7 @@ import type { DirectionVerdict, FlowVerdict } from '../semantics/evaluate.ts';
 import pc from '../terminal/colours.ts';
 import { HANG } from '../terminal/hang.ts';
 
-/** The verdict of policy about the flow, what it demands of this kernel, and what of others. */
+/** The verdict of policy about the flow, the part that this kernel has to enforce, and the part of other nodes. */
 export interface ExpectedPath {
   readonly node: string;
   readonly verdict: FlowVerdict;
@@ -24,7 +24,7 @@ export interface ExpectedPath {
   readonly note: string | undefined;
 }
 
-/** Where the flow is traced: which node this is is known where its agent or a folder says so. */
+/** The node on which the flow is traced; its name is known from its agent, or from an option with a folder. */
 export interface Here {
   readonly installed: boolean;
   readonly cluster?: Cluster;
@@ -165,7 +165,7 @@ export function alsoAllows(
   return `; so does ${comments.at(-1)}, whose rule the kernel asks first: any of them is enough`;
 }
 
-/** Why this kernel accepts, as it should, what policy denies. */
+/** Why this kernel rightly accepts a connection that policy denies. */
 function exceptionText({ verdict, demanded, elsewhere }: ExpectedPath): string {
   if (demanded === 'drop' || verdict.verdict === 'allow') return '';
   const nodes = new Set(elsewhere.filter(point => point.verdict === 'deny').map(point => point.node));

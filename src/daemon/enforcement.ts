@@ -62,7 +62,7 @@ export interface EnforcementOptions {
 
 /** How DNS answers of pods are read. */
 export interface DnsOptions {
-  /** Resolvers that pods ask, beside those of resolv.conf. */
+  /** Resolvers of pods in addition to those of resolv.conf. */
   readonly servers: readonly Address[];
   /** The ports from which they answer. */
   readonly ports: readonly number[];
@@ -124,7 +124,7 @@ export async function openEnforcement(options: EnforcementOptions, localPods: Lo
   };
 }
 
-/** Opens the kernel and reads what the previous agent left there. */
+/** Opens the kernel and reads what the previous agent left in it. */
 async function openKernel({ podLinks, unknownPods }: EnforcementOptions, log: Logger) {
   const kernelFeatures = new KernelFeatures(release(), log);
   const open = async () => kernelFeatures.opened(await openNftKernel({ podLinks }));
@@ -141,7 +141,7 @@ async function denyAgain(log: Logger): Promise<void> {
   await denyUnknownPodsAgain(log);
 }
 
-/** Makes the engines of the agent, and says what the rules by name of the latest one are about. */
+/** Makes the engines of the agent, and returns the subjects of the latest one's rules by name. */
 class Engines {
   readonly queue: DnsQueue | undefined;
   #latest: Incremental | undefined;
@@ -173,7 +173,7 @@ function openDenials(options: EnforcementOptions, kernel: Kernel, dns: DnsWatche
   return new Denials({ ...options.denials, isPossible, node, unknownPods, resolved, log });
 }
 
-/** What is done to each desired ruleset before it is compared with the kernel's. */
+/** Passes over each desired ruleset before it is compared with the kernel's. */
 function passesOf(
   { cutsConnections }: EnforcementOptions,
   { missingFeatures }: Kernel,
@@ -200,7 +200,7 @@ function startingWith(first: Kernel, open: () => Promise<Kernel>): () => Promise
   };
 }
 
-/** Whether an address of this node's pod networks belongs to no pod and no interface that is known. */
+/** Addresses of this node's pod networks that belong to no known pod and no known interface. */
 function vacantAddresses(
   { nodes }: Cluster,
   node: string,

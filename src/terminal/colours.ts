@@ -1,4 +1,4 @@
-/** Colours for people at a terminal. What goes into a pipe is plain text, on a CI machine as anywhere. */
+/** Colours for people at a terminal. Output to a pipe is plain text, on every machine. */
 import { randomUUID } from 'node:crypto';
 import picocolors from 'picocolors';
 import { printable } from './printable.ts';
@@ -15,7 +15,10 @@ const ESCAPE = '\x1b[';
  */
 const MARK = `\u{f0000}${randomUUID()}`;
 
-/** Whether to write in colour: NO_COLOR (https://no-color.org) says no, FORCE_COLOR yes, else the terminal decides. */
+/**
+ * Whether to write in colour: NO_COLOR (https://no-color.org) switches it off, FORCE_COLOR on, else the terminal
+ * decides.
+ */
 export function inColour(
   env: Readonly<Record<string, string | undefined>>,
   stdout: { readonly isTTY?: boolean },

@@ -1,4 +1,4 @@
-/** Something that the person at the shell can mend; the message is one sentence that says how. */
+/** An error that the user can fix; the message is one sentence that says how. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
 }

@@ -1,4 +1,7 @@
-/** Lines that fit a terminal: what does not is broken between words, and hangs where its text began. */
+/**
+ * Lines that fit the terminal: a longer line is broken between words, and continues below the column where its text
+ * began.
+ */
 import { randomUUID } from 'node:crypto';
 import { visibleWidth, wrap } from './wrap.ts';
 

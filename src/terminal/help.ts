@@ -18,7 +18,7 @@ export function writeUsageError(text: string): void {
   for (const line of shown.replace(/\n$/, '').split('\n')) writeNote(line);
 }
 
-/** Lines of one paragraph are one; a list and an example are what they were. */
+/** Joins the lines of a paragraph; lists and examples keep their lines. */
 function flowing(lines: readonly string[]): string[] {
   const flown: string[] = [];
   for (const line of lines) {

@@ -17,7 +17,7 @@ export function outputColumns(): number | undefined {
   return columnsOf(process.stdout);
 }
 
-/** Output to a pipe is not wrapped, unless COLUMNS says its width. */
+/** Output to a pipe is not wrapped, unless COLUMNS gives its width. */
 function columnsOf(stream: NodeJS.WriteStream): number | undefined {
   const said = Number(process.env.COLUMNS);
   return stream.isTTY === true ? stream.columns : said > 0 ? said : undefined;
@@ -42,7 +42,10 @@ export function writeDocument(lines: Iterable<string>): void {
   for (const line of lines) process.stdout.write(`${toTerminal(line)}\n`);
 }
 
-/** Waits until the reader has taken what was written: for a pipe without a reader, memory would grow without end. */
+/**
+ * Waits until the reader has taken the written output: without that, a pipe without a reader would take unlimited
+ * memory.
+ */
 export async function outputTaken(stream: NodeJS.WriteStream = process.stdout): Promise<void> {
   if (!stream.writableNeedDrain) return;
   await new Promise<void>(resolve => {

@@ -5,8 +5,8 @@
  */
 
 /**
- * Control, format and surrogate characters, the two separators that some terminals take for a new line, and what shows
- * nothing although it is a letter, a mark or a symbol (U+3164, U+FE0F, U+2800), or looks like a space and is none.
+ * Control, format and surrogate characters, the two separators that some terminals treat as a new line, and characters
+ * that are invisible although they are letters, marks or symbols (U+3164, U+FE0F, U+2800), or look like a space.
  */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu;
 

@@ -10,7 +10,7 @@ export interface Progress {
   end(): void;
 }
 
-/** That a command waits, and for what, at a terminal: beside what it prints meanwhile, and so on a line of its own. */
+/** Shows at a terminal that a command waits, and for what, on a line of its own beside its output. */
 export function noteWait(text: string): void {
   if (process.stderr.isTTY === true) writeNote(pc.dim(text));
 }
@@ -40,7 +40,7 @@ export function startProgress(): Progress {
 /** Pods times policies that are judged in about a second. */
 const LONG = 2_000_000;
 
-/** Does what cannot say how far it is; what is large enough to take a second is said before. */
+/** Runs work that cannot report its progress; if it is large enough to take a second, a line says so first. */
 export function withProgress<T>(
   what: string,
   {

@@ -5,7 +5,7 @@ export function terminalWidth(): number {
   return process.stdout.columns || 80;
 }
 
-/** The words of a text in lines of at most `width`, all but the first indented; a longer word has a line of its own. */
+/** A text in lines of at most `width`, all but the first indented; a longer word has its own line. */
 export function wrap(text: string, width: number, indent = 0): string[] {
   const [first = '', ...words] = text.split(/(?<=\S) /);
   const lines = [first];

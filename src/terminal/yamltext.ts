@@ -1,4 +1,4 @@
-/** A value as YAML that a terminal may show: what does not show itself is escaped, as in our JSON. */
+/** A value as YAML that is safe for a terminal: invisible characters are escaped, as in our JSON. */
 import { Document, Scalar, visit } from 'yaml';
 import { isPrintable, printableJsonText } from './printable.ts';
 
@@ -15,7 +15,7 @@ export function yamlText(value: unknown): string {
   return lines.map(printableJsonText).join('\n');
 }
 
-/** `0X1F`: a number to who reads YAML in Go, and by no YAML's rules. */
+/** Whether a text needs quotes that YAML's rules do not demand: readers of YAML in Go take `0X1F` for a number. */
 function isQuoted(text: string): boolean {
   return !isPrintable(text) || /^0[XBO]/.test(text);
 }

@@ -42,10 +42,10 @@ export interface Answer {
   readonly cluster: Cluster;
 }
 
-/** Connections that audited policies are asked of: each makes a view of the cluster. */
+/** The most connections that are judged by audited policies: each makes a view of the cluster. */
 const MOST_AUDITED = 16;
 
-/** Throws FlowTextError where the question cannot be read, or names what is not there. */
+/** Throws FlowTextError if the question cannot be read, or names an object that does not exist. */
 export function answer(known: ClusterView, question: Question): Answer {
   const { given } = question;
   const view = given === undefined ? known : { ...known, cluster: withGiven(known.cluster, given) };
@@ -106,7 +106,7 @@ export function reasonOf(each: JudgedFlow): string {
   return each.undecided ?? withNames(decisiveDirection(each.verdict).reason, each);
 }
 
-/** A Service is no source: what comes from it comes from its pods. */
+/** A Service cannot be a source: connections come from its pods. */
 function sourcesOf(view: ClusterView, end: NamedEndpoint): readonly ResolvedEndpoint[] {
   const { name, text } = end;
   if (name.kind === 'service' || shortNameOf(view, end) !== undefined)

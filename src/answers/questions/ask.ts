@@ -1,4 +1,4 @@
-/** Many questions about one cluster: read from a text, and each with its answer or with what is wrong with it. */
+/** Many questions about one cluster: read from a text, each with its answer or its error. */
 import { FlowTextError } from '../../semantics/flowtext.ts';
 import { PolicyIndex } from '../../semantics/policyindex.ts';
 import { type Answer, answer, type Question } from './answer.ts';
@@ -11,10 +11,10 @@ export interface Unreadable {
   readonly problem: string;
 }
 
-/** What became of one question. */
+/** The result of one question. */
 export type QuestionResult = Failure | { readonly answer: Answer };
 
-/** A question without an answer, and what is wrong with it. */
+/** A question without an answer, and its error. */
 interface Failure {
   readonly question: Question | Unreadable;
   /** The question as it was asked. */

@@ -25,7 +25,7 @@ interface InNamespace {
 export interface ServiceName extends InNamespace {
   readonly kind: 'service';
   readonly name: string;
-  /** The pod behind it that is meant; absent: any endpoint of the Service. */
+  /** The pod behind the Service that the name means; absent: any of its endpoints. */
   readonly endpoint?: string;
 }
 

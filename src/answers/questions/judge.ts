@@ -188,7 +188,7 @@ function sendersOf(
 /** Nodes are alike to most policies. */
 const MOST_SENDERS = 8;
 
-/** The source's own node sees where it leads; the pod behind sees the node. */
+/** The source is judged towards the pod, and the pod sees the node as its client. */
 function ledBy(evaluate: (flow: Flow) => FlowVerdict, flow: Flow, node: Address): FlowVerdict {
   const { egress } = evaluate(flow);
   return seenFrom(node, evaluate, flow, egress);
@@ -246,12 +246,12 @@ export const MOST_PIECES = 2_000;
 interface AssignedAddresses {
   readonly endpoint: ResolvedEndpoint;
   readonly candidates: readonly CandidateAddress[];
-  /** The pod that is there for the time of the question. */
+  /** The pod that exists only for this question. */
   readonly pod?: Pod;
   readonly isCut: boolean;
 }
 
-/** `others` are the pods at the other end: their policies in `direction` are what sees this address. */
+/** `others` are the pods at the other end: their policies in `direction` judge this address. */
 function assignAddresses(
   cluster: Cluster,
   endpoint: ResolvedEndpoint,

@@ -44,7 +44,7 @@ function warning(
   return [{ severity: 'warning', code, object: policy.id, field, message, effect }];
 }
 
-/** Names of Services. The domain is assumed to be cluster.local, since manifests do not say another. */
+/** Names of Services. The cluster's domain is assumed to be cluster.local, because manifests do not have it. */
 const SERVICE_NAME = /^(?:\*\.|(?<name>[^.]+)\.)?(?:(?<namespace>[^.]+)\.)?svc(?:\.cluster\.local)?$/;
 
 /** Policy sees a packet after its translation, but DNS answers with the address before it. */
@@ -167,7 +167,7 @@ const OF_ANY_ADDRESS = ['duckdns.org', 'dyndns.org', 'nip.io', 'no-ip.org', 'ssl
 /** With CoreDNS as kubeadm configures it (`pods insecure`), `10-0-0-1.shop.pod.cluster.local` is 10.0.0.1. */
 const OF_PODS = /^(?:(?:[^.]+\.)?pod\.)?cluster\.local$/;
 
-/** Hosting: customers get a name, and what is behind it is theirs. */
+/** Hosting services, whose customers get a name and decide what it serves. */
 const OF_CUSTOMERS = [
   'amazonaws.com',
   'appspot.com',
@@ -212,7 +212,7 @@ const OF_REGISTRIES = [
   'org.uk',
 ];
 
-/** Many customers behind the same addresses. */
+/** Names that share their addresses with many other customers. */
 const SHARED = [
   'akamaiedge.net',
   'akamaized.net',

@@ -9,7 +9,7 @@ import type { Service } from '../../model/service.ts';
 import type { DnsSnapshot } from '../../names/dnscache.ts';
 import type { PolicyIndex } from '../../semantics/policyindex.ts';
 
-/** The cluster and what is known about it, in which ends are looked up. */
+/** The cluster and other known facts, in which ends are looked up. */
 export interface ClusterView {
   readonly cluster: Cluster;
   readonly inventory: Inventory;
@@ -35,7 +35,7 @@ export interface ResolvedEndpoint {
   /** The pod that has them, if one does. */
   readonly pod?: Pod;
   readonly unassigned?: UnassignedAddress;
-  /** The name of the DNS that leads there. */
+  /** The DNS name by which the destination was given. */
   readonly domain?: string;
 }
 
@@ -52,9 +52,9 @@ export interface Target {
   readonly protocol: FlowProtocol;
   readonly port?: number;
   readonly service?: Service;
-  /** A port of the pod's node leads here: what comes back to its own sender was translated. */
+  /** The destination is a host port of the pod's node: answers to the pod itself were translated. */
   readonly isHostPort?: true;
-  /** The port of a node that leads here; absent for the pod's own node, which keeps the source address. */
+  /** The node port that was dialled; absent for the pod's own node, which keeps the source address. */
   readonly nodePort?: NodePort;
   /** The nodes that may forward a connection from an external address to this target. */
   readonly senders?: readonly Node[];

@@ -47,7 +47,7 @@ export function placesOf(
   }
 }
 
-/** Says that nothing has that name, or that it is unknown because it may not be listed. */
+/** The error that no object has this name, or that it is unknown because the caller may not list these objects. */
 export function absent(
   view: ClusterView,
   kind: string,
@@ -61,7 +61,7 @@ export function absent(
   return `there is no ${kind} ${name}${hint}`;
 }
 
-/** The world without what the cluster holds. */
+/** Addresses on the internet, without those of the cluster. */
 function internetOf(cluster: Cluster): AddressRange[] {
   return without(INTERNET, [...cluster.nodes.values()].flatMap(podCidrsOf).map(cidrRange));
 }
@@ -110,7 +110,7 @@ const meantText = (names: readonly string[]) => `; did you mean ${names.join(' o
 const NOBODY = ', nor any other: name the manifests of pods and workloads too';
 const OTHER_KINDS = ' (a Service is svc/NAME, a Deployment deploy/NAME)';
 
-/** A pod that has no address yet is judged by what it will be. */
+/** A pod without an address is judged with one that it may get. */
 export function podEndpoint(view: ClusterView, pod: Pod): ResolvedEndpoint {
   if (pod.addresses.length === 0)
     return { name: pod.key, addresses: [], unassigned: { within: podSpaces(view.cluster), pod } };
@@ -216,7 +216,7 @@ function addressEndpoint(cluster: Cluster, address: Address): ResolvedEndpoint {
 
 // Networks from which a pod that does not exist yet may get its address.
 
-/** The networks of the nodes' pods, else those around the pods that are there, else all that is private. */
+/** The networks of the nodes' pods; else networks around the existing pods; else all private networks. */
 function podSpaces(cluster: Cluster): readonly AddressRange[] {
   const given = [...cluster.nodes.values()].flatMap(podCidrsOf);
   if (given.length > 0) return rangesOf(given);

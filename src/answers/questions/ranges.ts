@@ -81,7 +81,7 @@ export const INTERNET: readonly AddressRange[] = without(
   ),
 );
 
-/** Ranges of pod addresses if the cluster does not say its own. */
+/** Ranges of pod addresses for clusters that do not state their own. */
 export const PRIVATE: readonly AddressRange[] = rangesOf(
   cidrs('10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', 'fd00::/8'),
 );

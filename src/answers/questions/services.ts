@@ -210,8 +210,8 @@ function selected(view: ClusterView, namespace: string, selector: Labels): Resol
 }
 
 /**
- * As kube-proxy leads who dials an external address: where the pod is on another node than the one that he came to, that
- * node puts its own address in the place of his, unless the Service keeps it.
+ * The targets of an external address, as kube-proxy forwards a client: if the pod is on another node than the one that
+ * was dialled, that node replaces the client's address by its own, unless the Service keeps it.
  */
 export function fromOutside({ cluster }: ClusterView, service: Service, found: Targets): Targets {
   if (service.keepsSource) return { ...found, notes: [...found.notes, keptNote(service)] };

@@ -75,7 +75,7 @@ function protocolOf({ text, port, protocol, name }: NamedEndpoint): FlowProtocol
   return port === undefined && name.kind !== 'service' ? 'ICMP' : 'TCP';
 }
 
-/** Addresses that a Service or a node port may be behind. */
+/** Addresses that may be those of a Service or of a node. */
 function addressesDialled({ cluster }: ClusterView, { name }: NamedEndpoint): readonly Address[] {
   if (name.kind === 'address') return [name.address];
   if (name.kind !== 'node') return [];
@@ -100,7 +100,7 @@ function portAt(endpoint: ResolvedEndpoint, { text, port }: NamedEndpoint, proto
   throw new FlowTextError(`"${text}": "${port}" is not a port from 1 to 65535${who}`);
 }
 
-/** Policy sees the pod behind a Service (N61): a connection to an address that may be a Service's is undecided. */
+/** Policy judges the pod behind a Service (N61), so a connection to an address that may be a Service's is undecided. */
 function maybeService(
   view: ClusterView,
   { name, port }: NamedEndpoint,
@@ -125,7 +125,7 @@ function isKnown({ cluster, knowsInventory, inventory }: ClusterView, address: A
 /** Every cluster has this Service: if it was read, all Services were. */
 const API_SERVER = 'default/kubernetes';
 
-// Where a port of a node leads that a pod there has for itself: policy sees the pod behind it (N61).
+// The pod behind a host port: policy judges that pod (N61).
 
 /** Undefined where no pod of the node has the port. Throws FlowTextError where its address is another pod's by now. */
 function hostPortTargets(

@@ -22,7 +22,10 @@ import type { ConnectionPool, Connections } from './connections.ts';
 import type { FamilyEnds, PeerSets } from './familyends.ts';
 import { togglesOf } from './regions.ts';
 
-/** The policies on each template, in order of precedence; what is left of those that may not select it (N68). */
+/**
+ * The policies on each template, in order of precedence. Of policies that only may select it, the part that applies
+ * then (N68).
+ */
 export function policiesByTemplate({ policies, selected, templates }: ClusterIndex): readonly Policy[][] {
   const found: Policy[][] = templates.all.map(() => []);
   for (const policy of policies) {
@@ -227,7 +230,7 @@ export function judgePeers(
     return afterBaseline.map(group => ending(group, UNDECIDED));
   }
   const denied: Decision = { verdict: 'deny', tier: 'networkpolicy', policies: isolatedBy };
-  // C7: Baseline has no say where a NetworkPolicy isolates.
+  // C7: Baseline does not apply where a NetworkPolicy isolates.
   return walk(pool, afterAdmin, tier('networkpolicy')).map(group => ending(group, denied));
 }
 
@@ -253,7 +256,7 @@ function decided(pool: ConnectionPool, group: Open, step: JudgedRule, hit: Conne
   return { ...group, open, parts: [...group.parts, { connections: hit, decision }] };
 }
 
-/** C5: what no rule decided and what was passed goes on alike. */
+/** C5: undecided and passed connections both continue to the next tier. */
 function leaveTier(pool: ConnectionPool, groups: readonly Open[]): readonly Open[] {
   return groups.map(group => ({ ...group, open: pool.or(group.open, group.passed), passed: pool.none }));
 }

@@ -4,7 +4,7 @@ import { type ConnectionPool, type Connections, ICMP } from './connections.ts';
 import type { Cell } from './places.ts';
 import { combine, DIFFERENCE, type Toggles, toggleRanges } from './regions.ts';
 
-/** The shorter of what is in it and what is not. */
+/** The set as text: its members, or `all but` the others, whichever is shorter. */
 export function connectionsText(pool: ConnectionPool, connections: Connections): string {
   if (connections === pool.none) return 'none';
   if (connections === pool.all) return 'all';

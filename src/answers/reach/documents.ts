@@ -25,13 +25,13 @@ function lineOf(values: readonly string[]): string {
   return values.map(quoted).join(',');
 }
 
-/** A spreadsheet takes what begins like a formula for one. */
+/** Quoted so that a spreadsheet does not take a name for a formula. */
 function quoted(value: string): string {
   const safe = /^[=+\-@]/.test(value) ? `'${value}` : value;
   return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-/** A matrix as a graph for Graphviz: an arrow for each connection, dashed to what is not there yet. */
+/** A matrix as a graph for Graphviz: an arrow for each connection, dashed for pods that do not exist yet. */
 export function dotLines(view: MatrixView, rows: readonly Row[]): string[] {
   const ids = new Map(view.ends.map((end, i) => [end, `end${i}`]));
   const used = new Set(rows.flatMap(({ from, to }) => [from, to]));

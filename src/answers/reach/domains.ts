@@ -1,6 +1,6 @@
 /**
- * Domain names as ends: an outside address that a pod has by an answer of DNS. Only pods with a rule by name have such
- * addresses, and what they may do then depends on where the address lies.
+ * Domain names as ends: an outside address that a pod got from a DNS answer. Only pods with a rule by name have such
+ * addresses, and the network that contains the address matters, too.
  */
 
 import { getOrMake } from '../../lib/collections/getormake.ts';
@@ -15,8 +15,8 @@ import { combine, DIFFERENCE, networkAddresses, type Region, togglesOf } from '.
 export type Teller = (region: number) => string;
 
 /**
- * Each class of names that a pod here has a rule by, as one place: what it opens beside what is open at the address
- * anyway. Networks of which policies say otherwise, as where they deny before the names, are places of their own.
+ * A place for each class of names for which a pod has a rule, with everything that is allowed to such addresses. If
+ * policies treat some networks differently, for example deny them before the names, these are places of their own.
  */
 export function domainPlaces(reach: Reach): ReachPlace[] {
   return reach.clusterIndex.names.flatMap((_, nameClass) => {

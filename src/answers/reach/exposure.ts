@@ -80,7 +80,7 @@ export interface Representative extends ImaginedPod {
 /** A pod of which no policy knows a label, in a namespace of which none does. */
 const ANYBODY: PodSelector = { namespaces: EVERY_NAMESPACE, pods: EVERYTHING };
 
-/** `isPresent` says whether a selector selects a pod that is there. */
+/** `isPresent` says whether a selector selects an existing pod. */
 export function representativesOf(
   cluster: Cluster,
   isPresent: (selector: PodSelector) => boolean,

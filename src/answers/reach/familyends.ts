@@ -100,7 +100,10 @@ function regionsOfIndex(family: Family, clusterIndex: ClusterIndex): Regions {
   return regionsOf(family, [...networks, ...podNetworks]);
 }
 
-/** Whether it matters what is in a pod network: for unknown pods, or for tunnels, which do not leave them. */
+/**
+ * Whether it matters that an address is in a pod network: for unknown pods, or for tunnels, which do not leave these
+ * networks.
+ */
 function areAskedFor({ unknownPods, tunnelLinks }: ClusterIndex): boolean {
   return unknownPods === 'deny' || tunnelLinks.tunnels !== undefined;
 }
@@ -141,7 +144,7 @@ export interface End {
   readonly nodeSelectors: readonly number[];
   /** Addresses of nodes, as all nodes know them: tunnels end there. */
   readonly isTunnelEnd: boolean;
-  /** Outside of the pod networks, where that matters: what is for a tunnel that nodes have does not go there. */
+  /** Outside of the pod networks, if that matters: packets for tunnels of nodes do not go there. */
   readonly isOutside: boolean;
   /** Addresses of pod networks that no known pod has, where such are denied. */
   readonly isUnknownPod: boolean;

@@ -71,15 +71,17 @@ class FamilyReach {
   }
 
   /**
-   * Between two different pods or other ends; between a pod and its own node it is what policy alone says. `to` may be
-   * an end with a name: for a source without a rule by such a name it is the same end without the name.
+   * The connections between two different ends; between a pod and its own node only as far as policy decides. `to` may
+   * be an end with a name: for a source without a rule by such a name it is the same end without the name.
    */
   connections(from: number, to: number): Connections {
     const out = this.allowed('egress', from, to);
     return out === this.#pool.none ? out : this.#pool.and(out, this.allowed('ingress', to, from));
   }
 
-  /** What one direction lets pass: `own` is the end that is asked, the source of egress. */
+  /**
+   * The connections that one direction allows: `own` is the end whose policies are evaluated, for egress the source.
+   */
   allowed(direction: Direction, own: number, peer: number): Connections {
     const pool = this.#pool;
     const judgement = this.#judgement(direction, own, peer);
@@ -92,7 +94,7 @@ class FamilyReach {
     return this.#allowedBy(judgement, direction, this.ends.bare(peer));
   }
 
-  /** The policies that decide, and what. */
+  /** The policies that decide, and their decisions. */
   group(direction: Direction, own: number, peer: number): JudgedPeers | undefined {
     const bare = this.ends.bare(peer);
     return this.#judgement(direction, own, peer)?.groups.find(({ peers }) => peers.has(bare));
@@ -117,7 +119,7 @@ class FamilyReach {
     return this.#tunnels(from, to).reduce((left, tunnels) => pool.minus(left, tunnels), found);
   }
 
-  /** N72: what is denied of connections from one address to another, by the sender's node and by the receiver. */
+  /** N72: connections from one address to another that the sender's node and the receiver's node deny as tunnels. */
   #tunnels(from: Address, to: Address): Connections[] {
     const pool = this.#pool;
     const { owners, cluster, nodeOfUnknownPod, nodeWith, tunnels } = this.#clusterIndex;

@@ -169,7 +169,7 @@ function compareEnds(a: EndView, b: EndView): number {
   return ORDER[a.kind] - ORDER[b.kind] || internet(a) - internet(b) || (first < second ? -1 : 1);
 }
 
-/** `shop/web` of `Deployment shop/web`; what is of no kind is its own name. */
+/** `shop/web` of `Deployment shop/web`; a member without a kind is shown as it is. */
 export function memberName(member: string): string {
   return member.replace(/^[A-Z][A-Za-z]* /, '');
 }
@@ -227,7 +227,7 @@ export function domainTexts(reach: Reach, members: readonly Member[]): string[] 
   });
 }
 
-/** The internet is what is outside of networks; without it, it is these networks. */
+/** Describes where an address lies: outside of all listed networks, or in these. */
 function whereText(reach: Reach, all: readonly string[], found: ReadonlySet<string>): string {
   const missing = all.filter(region => !found.has(region));
   if (missing.length === 0) return '';
@@ -344,7 +344,7 @@ function isNetworkOf(family: Family) {
     ends[family] !== undefined && ends[other] === undefined && OUTSIDE.has(members[0]!.kind);
 }
 
-/** Whether it holds what is left of a family once all networks of policies are taken from it. */
+/** Whether the line contains the addresses of a family that are in no network of a policy. */
 function isInternet({ families }: Reach, { members }: MatrixLine, family: Family): boolean {
   const { largest } = families[family].ends.regions;
   return members.some(member => member.kind === 'network' && member.regions[family] === largest);

@@ -35,7 +35,7 @@ export function enforcementPoints(
     const word = verdict[direction].verdict;
     // The rules of the node deny an unknown pod, whatever other rules say about its address.
     const unknown = word === 'deny' ? nodeOfUnknownPod(address) : nodeDenyingUnknownPod(address);
-    // A node that denies what comes to itself judges too (N72).
+    // A node that denies connections to itself is an enforcement point, too (N72).
     const itself = word === 'deny' && direction === 'ingress' ? nodeWith(address) : undefined;
     const node = owners.get(address)?.node ?? (itself ?? unknown)?.name ?? '';
     return node === '' ? [] : [{ node, direction, verdict: word }];

@@ -57,7 +57,7 @@ interface FamilyTable {
   readonly table: Table;
 }
 
-/** Every rule that the chain leads to. Our chains never lead back, but a foreign hand might make them. */
+/** All rules that the chain reaches. Our chains have no cycles, but a foreign change might make one. */
 function chainRules(within: FamilyTable, name: string, seen: readonly string[] = []): RuleInspection[] {
   if (seen.includes(name)) return [];
   const chain: Chain | undefined = within.table.chains.get(name);
@@ -123,7 +123,7 @@ function runsText(numbers: readonly number[]): string {
 /** Kinds of expressions of a rule that are not conditions. */
 const BESIDE_CONDITION: ReadonlySet<Expr['kind']> = new Set(['verdict', 'counter', 'last']);
 
-/** The condition in words: what nft would write, with sets by what they hold. */
+/** The condition in words: what nft would print, with sets by their contents. */
 function conditionOf({ family, table }: FamilyTable, rule: NftRule): Pick<RuleInspection, 'ports' | 'peers'> {
   const text = formatRule(family, {
     exprs: rule.exprs.filter(({ kind }) => !BESIDE_CONDITION.has(kind)),
@@ -273,7 +273,7 @@ function only(family: Family, rules: readonly RuleInspection[]): RuleInspection[
 // What is programmed, as data: by pod, direction and rule.
 
 export interface Inspection {
-  /** Whether our tables are there at all. */
+  /** Whether our tables exist. */
   readonly installed: boolean;
   readonly pods: readonly PodInspection[];
   /** The treatment of addresses in the node's pod networks that no known pod has. */
@@ -329,7 +329,7 @@ export interface RuleInspection {
 
 type Matched = Required<Pick<RuleInspection, 'matched'>> & Pick<RuleInspection, 'lastMatchedMsAgo'>;
 
-/** The inspection with what each of its rules has matched, on all pods of the node that have it. */
+/** The inspection with the counts of its rules, each over all pods of the node that have the rule. */
 export function withCounts(inspection: Inspection, counts: readonly RuleCount[]): Inspection {
   const sums = new Map<string, Matched>();
   for (const count of counts) {

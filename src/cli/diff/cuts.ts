@@ -135,7 +135,10 @@ function flowsOf(cluster: Cluster, line: string, place: string): Flow[] {
   }
 }
 
-/** `tcp 6 431999 ESTABLISHED src=A dst=SERVICE sport=S dport=P src=B dst=A sport=Q …`: who answers is the destination. */
+/**
+ * `tcp 6 431999 ESTABLISHED src=A dst=SERVICE sport=S dport=P src=B dst=A sport=Q …`: the destination is the address
+ * that answers.
+ */
 function trackedFlow(line: string): Flow[] {
   const values = (key: string) =>
     [...line.matchAll(new RegExp(`\\b${key}=(\\S+)`, 'g'))].map(([, value]) => value!);

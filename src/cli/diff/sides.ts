@@ -27,7 +27,7 @@ export interface Sides {
   readonly notes: readonly string[];
 }
 
-/** Throws CommandError where one of them cannot be read, or is said to be standard input twice. */
+/** Throws CommandError if a side cannot be read, or if both are standard input. */
 export async function readSides(oldName: string, newName: string, options: SideOptions): Promise<Sides> {
   const names = [...(options.with ?? []), oldName, newName];
   if (names.filter(name => name === '-').length > 1)
@@ -53,7 +53,7 @@ async function readSide(name: string, options: SideOptions): Promise<State> {
   return state;
 }
 
-/** The first of what keeps a file from being read. */
+/** The first problem of each side that keeps a file from being read. */
 function problemsText({ problems }: State): string {
   const first = problems.find(({ severity }) => severity === 'error');
   return first === undefined ? '' : `: ${problemText(first)}`;

@@ -1,4 +1,4 @@
-/** `sluice drops`: what the rules of this node denied, by name. */
+/** `sluice drops`: the denied connections of this node, by name. */
 import type { DenialsFacts } from '../../api/health/agentchecks.ts';
 import { plural } from '../../lib/text/plural.ts';
 import { isData } from '../../terminal/data.ts';
@@ -26,7 +26,7 @@ export async function dropsCommand(options: DropsOptions): Promise<void> {
   await askHere(socket, options);
 }
 
-/** For text output: a line says that nothing was found, and whether the objects in the filter exist. */
+/** For text output: a line that nothing was found, and whether the objects in the filter exist. */
 function sayNothing({ follow = false, output }: DropsOptions) {
   if (follow || isData(output)) return undefined;
   return async (agents: Agents, given: readonly string[]) => {
@@ -79,7 +79,10 @@ const MOST_ASKED = 3;
 const WAIT_MS = 10_000;
 const SAID = /^no denied connection, and the agent knows (no .*)$/;
 
-/** `no pod shop/wbe and no policy cnp:x`, as the first agent says that answers; undefined where it knows all, or none answers. */
+/**
+ * `no pod shop/wbe and no policy cnp:x`, from the first agent that answers; undefined if it knows all, or if no agent
+ * answers.
+ */
 export async function unknownTo(agents: Agents, words: readonly string[]): Promise<string | undefined> {
   const running = (await agents.list()).filter(({ phase }) => phase === 'Running');
   for (const pod of running.slice(0, MOST_ASKED)) {

@@ -32,7 +32,7 @@ export function hasWantedEnd(ends: readonly DenialEnd[], { namespace, pod }: End
   return pod === undefined || ends.some(end => end.pod !== undefined && isPod(end.pod, pod, namespace));
 }
 
-/** Whether the pod of this key is meant. */
+/** Whether the filter means the pod of this key. */
 function isPod(pod: string, asked: string, namespace: string | undefined): boolean {
   if (asked.includes('/')) return pod === asked;
   return namespace === undefined ? pod.endsWith(`/${asked}`) : pod === `${namespace}/${asked}`;

@@ -103,13 +103,13 @@ class Shown {
     return this.#flows + this.#denials === 0;
   }
 
-  /** `unknown` is what was asked for and the agent knows nothing of. */
+  /** `unknown` are the parts of the filter that the agent does not know. */
   summary(ms = performance.now() - this.#beganMs, unknown: readonly string[] = []): string {
     return `${flowsText(this.#flows, this.#denials, ms)}; ${this.#lost} lost${unknownText(unknown)}`;
   }
 }
 
-/** Says what is lost, at once and then once a second at most: a flood that loses connections would else fill the terminal. */
+/** Losses are printed at once and then once a second at most: otherwise a flood would fill the terminal. */
 const EVERY_MS = 1_000;
 
 class LostNotes {

@@ -40,7 +40,7 @@ export class Printer {
 export function sayAtInterrupt(output: OutputOptions['output'], text: () => string): void {
   const [stream, write] = isData(output) ? [process.stderr, writeNote] : [process.stdout, writeLine];
   process.once('SIGINT', () => {
-    if (stream.isTTY === true) write(''); // behind the terminal's own ^C
+    if (stream.isTTY === true) write(''); // below the ^C that the terminal shows
     write(text());
     process.kill(process.pid, 'SIGINT');
   });

@@ -18,7 +18,7 @@ export interface AgentOutput {
 export interface Until {
   /** Ends the command at once. */
   readonly end: AbortSignal;
-  /** Asks the command to end; it may still write what it has left. */
+  /** Asks the command to end; it may still write its remaining output. */
   readonly finish?: AbortSignal;
 }
 
@@ -42,7 +42,7 @@ export class MissingRight extends Error {
 /** An empty line: it is not an object, so readers skip it. */
 const HEARTBEAT = '\n';
 export const HEARTBEAT_MS = 2_000;
-/** A prompt writes this to ask a command to write what it has left, and to end. */
+/** Sent to a command to ask it to write its remaining output, and to end. */
 export const STOP = '\n';
 
 /**
@@ -57,7 +57,9 @@ export function serveRemote(onFinish: () => void = () => undefined): void {
   setInterval(heartbeat, HEARTBEAT_MS).unref();
 }
 
-/** The first one says that everything recorded before has been written: the prompt waits for it. */
+/**
+ * Writes a heartbeat. The first one means that everything recorded before has been written, for which the prompt waits.
+ */
 export function heartbeat(): void {
   writeUnwrapped(HEARTBEAT);
 }

@@ -19,7 +19,7 @@ export interface WhereOptions {
   readonly follow?: boolean;
 }
 
-/** The socket of the agent that is meant; undefined where the cluster is. */
+/** The socket of the agent to ask; undefined if the cluster is to be asked. */
 export async function socketOf(options: WhereOptions): Promise<string | undefined> {
   if (options.remote) return options.socket ?? DEFAULT_SOCKET;
   const asked = await agentOrCluster(options);

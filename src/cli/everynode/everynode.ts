@@ -13,13 +13,13 @@ export interface EveryNodeOptions
   readonly print: (report: NodeReport) => Promise<void>;
 }
 
-/** A machine's clock, a slow connection: what comes within it is in order. */
+/** Covers differences of clocks and slow connections: reports within this time are put in order. */
 const HOLD_MS = 100;
 const LOOK_MS = 20;
-/** How long to wait until all nodes have sent what they recorded before. */
+/** How long to wait until all nodes have sent their recorded reports. */
 const START_MS = 5_000;
 const MOST_HELD = 50_000;
-/** In characters of what the agents said; what is made of them takes a few times as much. */
+/** Characters of the agents' output; in memory it takes a few times as much. */
 const MOST_HELD_SIZE = 64 << 20;
 
 /** Whether all nodes have sent everything. Throws CommandError where there is no agent, or a right is missing. */
@@ -112,8 +112,8 @@ export class NodeClocks {
 const NOTED_MS = 2_000;
 
 /**
- * One order of time for what comes from many nodes: each thing is held for a moment, in which earlier ones of other nodes
- * may still come. What comes later than that comes late, with its own time.
+ * Puts reports of many nodes in order of time: each is held for a moment, in which earlier ones of other nodes may
+ * still come. Reports that come later are shown late, with their own time.
  */
 export interface Timed {
   readonly atMs: number;

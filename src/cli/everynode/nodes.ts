@@ -11,7 +11,7 @@ import { type AgentPod, type Agents, MissingRight } from './agents.ts';
 export interface NodesOptions
   extends Pick<FollowOptions, 'words' | 'forever' | 'note' | 'finish' | 'end' | 'againMs'> {
   readonly agents: Agents;
-  /** Takes a line of the agent of a node; returns what is wrong with it. */
+  /** Takes a line of a node's agent; returns what is wrong with it. */
   readonly take: (node: string, line: string) => string | undefined;
   /** Called when every node has sent its recorded reports, or is away. */
   readonly onAllFirst?: () => void;
@@ -122,7 +122,7 @@ class Nodes {
   }
 }
 
-// One node's agent, asked again and again: one note says that it is away, and one that it is back.
+// Asks one node's agent, again and again; one note says that it is away, and one that it is back.
 
 interface FollowOptions {
   readonly agents: Pick<Agents, 'run'>;
@@ -132,7 +132,7 @@ interface FollowOptions {
   readonly words: readonly string[];
   /** Whether to run until a signal: a command that ends by itself is run again. */
   readonly forever: boolean;
-  /** A line that is not empty. Returns what is wrong with it, if an agent would not write it. */
+  /** Takes a line that is not empty. Returns what is wrong with it, if no agent would write it. */
   readonly take: (line: string) => string | undefined;
   readonly note: (text: string) => void;
   /** Called when the node has sent its recorded reports, or is away. */
@@ -140,7 +140,7 @@ interface FollowOptions {
   /** Called when the node is away, for the first time or again. */
   readonly onAway?: () => void;
   readonly access: AccessCheck;
-  /** Asks the commands to write what they have left, and to end. */
+  /** Asks the commands to write their remaining output, and to end. */
   readonly finish?: AbortSignal;
   readonly end: AbortSignal;
   readonly againMs?: number;
@@ -192,7 +192,8 @@ class Asking {
     try {
       return await agents.run(asked, words, sink, { end, ...(finish && { finish }) });
     } catch (error) {
-      // A caller whom another node accepts has the right: an API server or node that starts may refuse for a while.
+      // If another node accepts the caller, the caller has the right: an API server or a node that is starting may
+      // refuse for a while.
       if (error instanceof MissingRight) await access.refused(node, error);
       return (error as Error).message || 'it cannot be reached';
     }
@@ -230,7 +231,7 @@ class Asking {
 
 // The agent's standard error, within limits, so that one node cannot fill the terminal on which others are read.
 
-/** Above what an agent writes: at most two lines a second about losses, and everything else once. */
+/** More than an agent writes: at most two lines a second about losses, and everything else once. */
 const RATE: Rate = { burst: 20, perSecond: 4 };
 const LONGEST = 500;
 

@@ -8,7 +8,7 @@ export interface NodeReport {
   readonly node: string;
   readonly atMs: number;
   readonly kind: keyof typeof TEXTS;
-  /** Equal for every report of the same denial; absent for what is never reported twice. */
+  /** Equal for every report of the same denial; absent for reports that are never repeated. */
   readonly key?: string;
   readonly object: object;
   /** The report as a line for people; throws if the object lacks a field that its kind has. */

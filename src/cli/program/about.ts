@@ -19,7 +19,7 @@ export function addAbout(sluice: Command): void {
     .action(async shell => (await import('../completion.ts')).completionCommand(sluice, shell));
 }
 
-/** Commander's own says of a command that there is not what it says of none: all that there is. */
+/** Replaces commander's own help command, which prints the general help for an unknown command. */
 function addHelp(sluice: Command): void {
   sluice
     .helpCommand(false)

@@ -1,7 +1,7 @@
 /** Options that several commands have. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 
-/** The formats that a command has beside text: yaml and json are for programs, and wide shortens nothing. */
+/** The output formats of a command in addition to text: yaml and json are for programs, and wide shortens nothing. */
 export const output = (...others: readonly string[]) =>
   new Option('-o, --output <format>', 'output format')
     .choices(['text', ...others, 'json', 'yaml'])

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 
-/** The one-file program has it written into it: no package.json lies beside that. */
+/** The build of the one-file program inserts it, because there is no package.json beside that file. */
 declare const SLUICE_VERSION: string | undefined;
 
 export const VERSION: string =

@@ -1,4 +1,4 @@
-/** `sluice audit [POLICY…]`: what audited policies would have denied and allowed. */
+/** `sluice audit [POLICY…]`: the connections that audited policies would have denied or allowed. */
 
 import { versioned } from '../../answers/schema.ts';
 import { plural } from '../../lib/text/plural.ts';

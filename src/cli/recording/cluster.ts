@@ -1,4 +1,4 @@
-/** Merges the recordings of all agents. Each sends parts, so that a node that goes away leaves what it had sent. */
+/** Merges the recordings of all agents. Each sends parts, so that the parts of a node that goes away are kept. */
 
 import { aborted } from '../../lib/async/aborted.ts';
 import { getOrMake } from '../../lib/collections/getormake.ts';
@@ -9,7 +9,7 @@ import { clusterAgents } from '../everynode/clusteragents.ts';
 import type { WhereOptions } from '../everynode/command.ts';
 import { askNodes } from '../everynode/nodes.ts';
 
-/** How long nodes may take to send what they have left. */
+/** How long nodes may take to send their last parts. */
 const LAST_MS = 30_000;
 const WORDS = ['sluice', 'record', '-', '--remote'];
 
@@ -42,7 +42,7 @@ export async function recordCluster(
 /** Characters that no terminal may show take six when they are written. */
 const LONGEST = LONGEST_LINE / 6;
 
-/** The size of one part from a node: some hundred times what a node has in a minute. */
+/** The size of one part from a node: some hundred times that of a usual minute. */
 const MOST_OF_PART = 100_000_000;
 
 /** How the last line of a part begins. */
@@ -88,7 +88,7 @@ export class NodeParts {
     }
   }
 
-  /** A part of what the node saw will not come. */
+  /** A part of the node's connections is lost. */
   miss(node: string): void {
     this.#hasMissed = true;
     this.#begun.delete(node);

@@ -1,4 +1,6 @@
-/** A recording of what the agent of this node knows, and of what it sees while the command waits, in parts. */
+/**
+ * Records the connections that the agent of this node knows, and those that it sees while the command waits, in parts.
+ */
 
 import type { AgentClient, FlowsMessage } from '../../api/rpc/client.ts';
 import { sleep } from '../../lib/async/sleep.ts';
@@ -16,7 +18,7 @@ import { clusterOf, unknownPodsOf } from '../sources/agent.ts';
 import { askAgent } from '../sources/askagent.ts';
 
 export interface CollectOptions {
-  /** Absent: only what is known now. */
+  /** When to end; absent: records only the connections that are known now. */
   readonly end?: AbortSignal;
   /** Called with each part: from time to time, and at the end. */
   readonly take: (part: Recording) => void;

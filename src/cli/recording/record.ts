@@ -18,7 +18,7 @@ import { windowText } from './text.ts';
 export interface RecordOptions extends WhereOptions {
   /** How long to record, in seconds. */
   readonly for: number;
-  /** A file that is there is replaced. */
+  /** Whether an existing file is replaced. */
   readonly force?: boolean;
 }
 

@@ -1,4 +1,6 @@
-/** `sluice suggest -n NAMESPACE --recorded FILE`: the least policies that allow what was recorded of a namespace. */
+/**
+ * `sluice suggest -n NAMESPACE --recorded FILE`: the least policies that allow the recorded connections of a namespace.
+ */
 import { decodeObject } from '../../inputs/kube/decode/decode.ts';
 import { plural } from '../../lib/text/plural.ts';
 import type { Policy, PolicyId } from '../../model/policy.ts';
@@ -102,7 +104,7 @@ function whyText(denied: readonly RecordedFlow[]): string {
   return whys.length === 0 ? '' : ` (${whys.join('; ')})`;
 }
 
-/** A look at DNS is over in a moment: a recording of what is open has none. */
+/** A warning, because DNS lookups are short, so a recording of open connections has none. */
 function withoutDns(own: readonly RecordedFlow[]): string[] {
   const asks = own.some(({ from, port }) => from.pod !== undefined && port === 53);
   const opens = own.some(({ from }) => from.pod !== undefined);

@@ -19,7 +19,7 @@ export interface KnownCluster {
 }
 
 /**
- * `addresses`: of these it is asked what they were, too. Throws CommandError where no agent answers, or it has not read
+ * `addresses`: their earlier DNS records are read, too. Throws CommandError if no agent answers, or if it has not read
  * its cluster yet.
  */
 export function readAgent(socket: string, addresses: readonly Address[] = []): Promise<KnownCluster> {

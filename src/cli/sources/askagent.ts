@@ -7,7 +7,7 @@ import type { StatusResponse } from '../../api/rpc/messages.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { DEFAULT_SOCKET, type SourceOptions } from './state.ts';
 
-/** Asks the agent behind the socket. Throws CommandError where none answers. */
+/** Asks the agent behind the socket. Throws CommandError if no agent answers. */
 export async function askAgent<T>(socket: string, ask: (agent: AgentClient) => Promise<T>): Promise<T> {
   const { connectAgent } = await import('../../api/rpc/client.ts');
   const client = connectAgent(socket);

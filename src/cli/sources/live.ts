@@ -37,7 +37,7 @@ export async function readLive(
   }
 }
 
-/** To the cluster that is meant: with what kubectl would use, or in a pod as that. */
+/** The access to the chosen cluster: as kubectl would connect, or inside a pod with its token. */
 export function accessTo(kubeconfig: string | undefined, context: string | undefined): LoadAccess {
   const own = isInCluster(kubeconfig, context) ? inClusterAccess(process.env) : undefined;
   return own ?? kubeconfigAccess(kubeconfig, context);

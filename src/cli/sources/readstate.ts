@@ -1,6 +1,6 @@
 /**
- * The cluster that a question is asked of: manifests, a dump, a live cluster or the node's agent. What is named is
- * read; where nothing is, the agent of this node, and on a machine without one kubectl's own cluster.
+ * Reads the cluster for a question: from manifests, a dump, a live cluster or the node's agent. A named source is read;
+ * otherwise the agent of this node, or on a machine without one the current cluster of kubectl.
  */
 import { auditedNote } from '../../model/audited.ts';
 import { NO_INVENTORY } from '../../model/inventory.ts';
@@ -61,7 +61,7 @@ async function fromLive(options: SourceOptions, wanted: QuestionNeeds): Promise<
 
 // What is wrong with what was read, and what an answer lacks by it: on standard error, before the answer.
 
-/** Why nothing that is said is a verdict. */
+/** Why no answer is a verdict. */
 export const HIDDEN = 'not all policies could be read: what follows is what the others say';
 
 const MOST_PROBLEMS = 20;

@@ -21,7 +21,9 @@ export interface State {
   readonly known?: DnsSnapshot;
   /** Problems of the objects that were read. */
   readonly problems: readonly Problem[];
-  /** A sentence for each thing that could not be read, and what the answer lacks by it; and which policies are audited. */
+  /**
+   * A sentence for each kind of object that could not be read, with the effect on the answer; and the audited policies.
+   */
   readonly notes: readonly string[];
   /** There may be policies that could not be read: then no verdict is certain. */
   readonly hidesPolicies: boolean;
@@ -36,7 +38,7 @@ export interface State {
 
 /** The objects that lists show and names are looked up in. */
 export interface Scope {
-  /** The namespace of names that say none. */
+  /** The namespace of names without one. */
   readonly defaultNamespace: string;
   /** Absent: all of them. */
   readonly namespace?: string;
@@ -61,7 +63,7 @@ function selectorOf(text: string): LabelSelector {
   return selector;
 }
 
-/** Whether a pod, or what a workload makes, is one that the question is about. */
+/** Whether a pod, or a pod of a workload, is one that the question is about. */
 export function isInScope(
   { namespace, selector }: Scope,
   item: { readonly namespace: string; readonly labels: Labels },
@@ -97,7 +99,7 @@ export function isAnybodyIn(
   return [...cluster.pods.values(), ...inventory.workloads.values()].some(item => isInScope(scope, item));
 }
 
-/** Where a question gets its cluster from, as the command line says it; the same for every question. */
+/** The source of the cluster for a question, as given on the command line; the same for every question. */
 export interface SourceOptions {
   /** Folders and files of manifests; `-` is standard input. */
   readonly manifests?: readonly string[];
@@ -109,7 +111,7 @@ export interface SourceOptions {
   readonly isCluster?: boolean;
   /** The socket of the node's agent; else the default one, if it exists. */
   readonly socket?: string;
-  /** The namespace of names that say none, and the one that lists are about. */
+  /** The namespace of names without one, and the one that lists are limited to. */
   readonly namespace?: string;
   readonly allNamespaces?: boolean;
   /** kubectl's selector syntax. */
@@ -123,7 +125,7 @@ export interface SourceOptions {
 export interface QuestionNeeds {
   readonly workloads?: boolean;
   readonly services?: boolean;
-  /** Namespaces that it is about, for callers who may not list the whole cluster. */
+  /** The namespaces of the question, for callers who may not list the whole cluster. */
   readonly namespaces?: readonly string[];
   /** Addresses of which an agent is asked by which names they were allowed. */
   readonly addresses?: readonly Address[];

@@ -13,7 +13,7 @@ import { readText } from '../sources/files.ts';
 export interface TestFile {
   readonly file: string;
   readonly title: string;
-  /** Folders and files, as they are found from here; what both the file and its author name. */
+  /** Folders and files as paths from here. A path that both the file and the command line name is one. */
   readonly paths: readonly string[];
   /** Kubernetes objects that the file holds itself. */
   readonly objects: readonly unknown[];
@@ -40,7 +40,10 @@ export interface ExpectedFlow {
   readonly by?: string;
 }
 
-/** Throws CommandError where it cannot be read, or holds what no test has: a misspelt word would prove less than it says. */
+/**
+ * Throws CommandError if the file cannot be read, or has an unknown field: with a misspelt one it would test less than
+ * it says.
+ */
 export async function readTestFile(file: string): Promise<TestFile> {
   const [document] = await documentsOf(file);
   const fields = mapOf(file, 'the file', document);
@@ -160,7 +163,7 @@ function onlyKeys(file: string, what: string, fields: Fields, allowed: readonly 
 
 // Every pair of pods of a cluster, and which of them must be closed.
 
-/** A flow, and what is expected of it. */
+/** A flow, and its expected verdict. */
 export interface PairExpectation {
   readonly text: string;
   readonly verdict: 'allow' | 'deny';

@@ -35,7 +35,7 @@ export interface TestResult {
   readonly notes: readonly string[];
 }
 
-/** `base` is what the paths of the file and of the command line hold; `notes` are what it lacks. */
+/** `base` has the objects of the file's paths and of the command line; `notes` say what it lacks. */
 export function runTestFile(test: TestFile, base: ClusterView, notes: readonly string[] = []): TestResult {
   const cluster = new ClusterState();
   for (const event of clusterEvents(base.cluster)) cluster.apply(event);
@@ -129,7 +129,7 @@ function wrongFlow(
   return by === undefined ? undefined : wrongDecider(walk(cluster, flow, unknownPods), expected, by);
 }
 
-/** Every address and endpoint that is meant has to have the verdict. */
+/** The flow's verdict must hold for every address and endpoint that it means. */
 function wrongAnswer(
   view: ClusterView,
   flow: string,

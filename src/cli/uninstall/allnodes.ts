@@ -21,7 +21,7 @@ export const AGENTS = 'sluice';
 export interface Removal {
   /** Names of nodes, sorted. */
   readonly cleaned: readonly string[];
-  /** Nodes that did not answer in time, with what their pod says; those without a pod as a number. */
+  /** Nodes that did not answer in time, with the message of their pod; nodes without a pod as a number. */
   readonly missing: readonly string[];
 }
 

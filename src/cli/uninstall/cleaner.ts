@@ -1,6 +1,6 @@
 /**
- * The DaemonSet that cleans each node when its agent has ended: the agent's own, so that it runs where the agent ran
- * and may do what it may, except that it removes and then waits. Pure.
+ * The DaemonSet that cleans each node when its agent has ended. It is a copy of the agent's own, so that it runs on the
+ * same nodes with the same rights; its pods remove Sluice, and then wait. Pure.
  */
 import type { V1Container, V1DaemonSet, V1PodSpec } from '@kubernetes/client-node';
 

@@ -1,4 +1,7 @@
-/** Takes off this node what Sluice made on it: tables, interfaces of attached pods, routes, files of the CNI plugin. */
+/**
+ * Removes everything that Sluice made on this node: tables, interfaces of attached pods, routes, files of the CNI
+ * plugin.
+ */
 
 import { isLayout } from '../../compiler/layout.ts';
 import { isMarkedRemoved } from '../../compiler/removedmark.ts';

@@ -78,8 +78,8 @@ export class QueueSocket {
   }
 
   /**
-   * Visits what is there now, up to about `most` datagrams; answers how many that were. `waits`: a while for the first, if
-   * there is none.
+   * Visits the waiting packets, up to about `most` datagrams; returns how many datagrams there were. With `waits`, it
+   * waits a while for the first.
    */
   read(most: number, visit: (packet: WaitingPacket) => void, waits = false): number {
     let count = this.#early.length;
@@ -208,7 +208,7 @@ class Datagrams {
   readonly #headers: Fixed;
   readonly #vectors: Fixed;
 
-  /** Room for so many, each of so many bytes. */
+  /** Room for `most` datagrams of `chunk` bytes each. */
   constructor(most: number, chunk: number) {
     this.most = most;
     this.#chunks = Array.from({ length: most }, () => fixed(chunk));
@@ -224,7 +224,10 @@ class Datagrams {
     }
   }
 
-  /** How many came; negative where errno says why none did. `waits`: for the first, as long as the socket does. */
+  /**
+   * Returns how many datagrams came; negative on an error, which errno names. With `waits`, it waits for the first as
+   * long as the socket allows.
+   */
   receive(fd: number, waits: boolean): number {
     return recvmmsg(fd, this.#headers.at, this.most, waits ? MSG_WAITFORONE : MSG_DONTWAIT, null);
   }

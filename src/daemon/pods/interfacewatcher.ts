@@ -38,9 +38,9 @@ const UNKNOWN: Backoff = { firstMs: 200, mostMs: EVERY_MS };
 export interface InterfaceWatcherOptions {
   readonly node: string;
   readonly cluster: () => Cluster;
-  /** Takes the agent's own Node again, when what is known of its interfaces has changed. */
+  /** Applies the agent's own Node again when its interfaces have changed. */
   readonly apply: (events: readonly ClusterEvent[], urgent: boolean) => void;
-  /** Whether this kernel takes rules about who sends by which port of a bridge. */
+  /** Whether this kernel supports the rules about sources behind ports of a bridge. */
   readonly bridgeRules: boolean;
   /** The ports in the rules that this agent found at its start. */
   readonly portsBefore: readonly PodPort[];
@@ -194,7 +194,7 @@ export class InterfaceWatcher {
 
 type OwnInterfaces = Required<Pick<Node, 'links' | 'interfaceAddresses'>>;
 
-/** Where kube-proxy works by IPVS this interface has the ClusterIPs: what is sent there is for Services. */
+/** With IPVS, kube-proxy gives this interface the ClusterIPs: packets to them are for Services. */
 const OF_SERVICES = 'kube-ipvs0';
 const MOST_ADDRESSES = 256;
 

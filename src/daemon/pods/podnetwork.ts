@@ -25,7 +25,10 @@ export interface PodNetworkParts extends CniParts {
   close(): Promise<void>;
 }
 
-/** How long a pod waits for its rules; a runtime gives up after some seconds, and its next attempt waits anew. */
+/**
+ * How long a request waits for the pod's rules; a runtime gives up after some seconds, and its next attempt waits
+ * again.
+ */
 const PATIENCE_MS = 1500;
 const POLL_MS = 10;
 
@@ -34,7 +37,7 @@ export interface PodNetworkNeeds {
   readonly agent: Pick<Agent, 'apply' | 'cluster' | 'observe'>;
   readonly status: StatusKeeper;
   readonly barrier: Pick<CommitBarrier, 'programmed'>;
-  /** Called with what keeps the node from taking further pods, and with undefined when nothing does. */
+  /** Called with the reason why the node cannot take further pods, and with undefined when there is none. */
   readonly onNetworkUnavailable: (unavailable: NetworkError | undefined) => void;
   readonly staleConntrack: StaleConntrack;
   readonly log: Logger;
@@ -119,7 +122,7 @@ function admissionTo(
   };
 }
 
-/** Throws NetworkError where the kernel does not get in time what was noted. */
+/** Throws NetworkError if earlier events are not in the kernel in time. */
 async function programmedInTime({ barrier }: PodNetworkNeeds): Promise<void> {
   if (await within(PATIENCE_MS, barrier.programmed())) return;
   throw new NetworkError(
@@ -173,15 +176,15 @@ function livingPods(localPods: LocalPods, status: StatusKeeper): ReadonlySet<Pod
 }
 
 /**
- * Host ports as part of what the agent keeps the kernel equal to. A change waits for the events of its pod, which
- * follow at once, so that ports and rules are one commit: each would have to wait for its place in the budget.
+ * Host ports as part of the agent's desired state. A change waits for the events of its pod, which follow at once, so
+ * that ports and rules need only one commit of the budget.
  */
 export class AgentHostPorts implements HostPortState {
   readonly programmed: () => Promise<void>;
   readonly #agent: Pick<Agent, 'apply' | 'cluster'>;
   #held: ClusterEvent[] = [];
 
-  /** `programmed` settles when the kernel holds what was noted, and throws where that takes too long. */
+  /** `programmed` resolves when the kernel has all earlier events, and throws if that takes too long. */
   constructor(agent: Pick<Agent, 'apply' | 'cluster'>, programmed: () => Promise<void>) {
     this.#agent = agent;
     this.programmed = programmed;
@@ -204,7 +207,7 @@ export class AgentHostPorts implements HostPortState {
     this.note([], how);
   }
 
-  /** Events of pods, and what waits for them. */
+  /** Applies events of pods together with the changes of host ports that wait for them. */
   note(events: readonly ClusterEvent[], how: { readonly urgent: boolean }): void {
     const held = this.#held;
     this.#held = [];

@@ -13,7 +13,7 @@ import { cidrContains, parseCidr } from '../../model/address.ts';
 import type { BridgePorts, PodPort } from '../../model/cluster.ts';
 import { isMac, type Mac } from '../../model/mac.ts';
 
-/** A port of a bridge, and what is behind it. */
+/** A port of a bridge, and the namespace behind it. */
 export interface PortFacts {
   readonly index: number;
   readonly namespace: NamespaceId;
@@ -35,7 +35,7 @@ export interface PodPortFacts {
   readonly before: readonly PodPort[];
 }
 
-/** The ports that lead to pods. What several name, an address or a hardware address, is one pod's. */
+/** The ports that lead to pods. An address, or a hardware address, that several ports claim belongs to one pod. */
 export function podPortsOf(facts: PodPortFacts): PodPort[] {
   const { podAddresses, ownAddresses, before } = facts;
   const had = new Map(before.map(port => [port.index, port]));
@@ -83,7 +83,7 @@ function withoutFree(
   );
 }
 
-/** Many times what any pod has. */
+/** Many times the number of addresses of any pod. */
 const MOST_OF_PORT = 256;
 
 /** A pod may give itself as many as it likes: its own come first. */
@@ -108,8 +108,8 @@ const LOOPBACK = /^(127\.|::1$)/;
 const NO_MAC = '00:00:00:00:00:00' as Mac;
 
 /**
- * The namespace that has each of what ports name: who had it, else who came since, else the oldest. A pod that names its
- * neighbour's does not take it, nor what the next pod is to have.
+ * The owner of each claimed name: its previous owner, else the latest claimant, else the oldest. So a pod cannot take a
+ * name by claiming it, neither its neighbour's nor that of a future pod.
  */
 function holdersOf<Name>(
   ports: readonly PortFacts[],
@@ -153,7 +153,10 @@ export function bridgePortsOf(
   };
 }
 
-/** Reads what is behind each port of these bridges. A port whose other end cannot be read, or is gone, is left out. */
+/**
+ * Reads the namespace behind each port of these bridges. A port whose other end cannot be read, or is gone, is left
+ * out.
+ */
 export async function readBridgePorts(
   socket: RtnetlinkSocket,
   interfaces: readonly Link[],

@@ -1,4 +1,4 @@
-/** By which interfaces this node's routes lead to its pods: what the checks ask about a network that others have made. */
+/** The interfaces by which this node's routes lead to its pods, for checks of a network that another plugin made. */
 import type { PodRoute, Reading } from '../../kernel/host/facts.ts';
 import { writeGetRouteTo } from '../../kernel/netlink/route/rtnetlink.ts';
 import { readRoute } from '../../kernel/netlink/route/rtnetlink-read.ts';
@@ -24,7 +24,7 @@ export async function podRoutes(
   }
 }
 
-/** In the network namespace of the socket. A pod that no route leads to is left out. */
+/** Reads the routes in the network namespace of the socket. A pod without a route is left out. */
 export async function listPodRoutes(
   socket: RtnetlinkSocket,
   pods: readonly Address[],
@@ -45,7 +45,10 @@ export async function listPodRoutes(
 
 // The interfaces by which the kernel would send to addresses.
 
-/** Their indices, in the order of the addresses; undefined where none leads there, or the address is the node's own. */
+/**
+ * Indices of the interfaces, in the order of the addresses; undefined for an address without a route, or of the node
+ * itself.
+ */
 export async function devicesTo(
   socket: RtnetlinkSocket,
   addresses: readonly Address[],

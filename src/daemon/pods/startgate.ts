@@ -1,4 +1,4 @@
-/** The start gate, and what becomes of unknown pods: what was asked for, and what a user would expect who did not ask. */
+/** The settings of the start gate and of unknown pods: the given options, or defaults that fit the node. */
 
 import { existsSync } from 'node:fs';
 import { connect } from 'node:net';

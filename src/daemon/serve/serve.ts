@@ -38,7 +38,8 @@ export async function serve(
   }
   if (metricsAddress === 'none' && scrape.scrapeAddress === undefined) return closing(closers);
   const { makeMetrics } = await import('../../api/rpc/metrics.ts');
-  const metrics = makeMetrics(view); // One registry for both addresses: a scrape takes what its histograms have.
+  // One registry for both addresses, because a scrape empties the collected histograms.
+  const metrics = makeMetrics(view);
   if (metricsAddress !== 'none') closers.push(await serveProbes(metricsAddress, view, metrics, log));
   const { scrapeAddress, scrapeTlsDir, scrapeTokenFile } = scrape;
   if (scrapeAddress !== undefined) {

@@ -1,6 +1,6 @@
 /**
  * Starts the servers: the socket, the metrics, and the CNI plugin on the node. They start after the first rules are in
- * force, or after some seconds: an agent that cannot program rules must be able to say so.
+ * force, or after some seconds, so that an agent that cannot program rules can report it.
  */
 import type { Logger } from 'pino';
 import { PATIENCE_MS } from '../../agent/agent.ts';

@@ -52,9 +52,9 @@ export async function readAdoptedState(
 }
 
 /**
- * The agent's own Node until the API server says what it is. Without its networks the rules about who may send as whom
- * would go, and without the other nodes' addresses those about tunnels. It has no address and no labels, so that no rule
- * means it as a peer.
+ * The agent's own Node until the API server delivers it. Without its networks, the rules that check sources would be
+ * removed, and without the other nodes' addresses those about tunnels. It has no address and no labels, so that no rule
+ * selects it as a peer.
  */
 export function placeholderNode(name: string, adopted: AdoptedState): ClusterEvent[] {
   const { podCidrs, podPorts, nodeAddresses, tunnelEnds, podNetworks } = adopted;

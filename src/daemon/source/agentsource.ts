@@ -10,11 +10,11 @@ import type { ClusterEvent } from '../../model/cluster.ts';
 import { type Problem, problemText } from '../../model/problem.ts';
 
 export interface AgentSource {
-  /** Settles when what was read may replace the rules in force, or at the signal. */
+  /** Resolves when the state that was read may replace the rules in force, or when the signal aborts. */
   mayStart(stop: AbortSignal): Promise<void>;
   /** Settles when all there is was read. */
   readonly synced: Promise<void>;
-  /** Whether it could be read at some time of the last so many milliseconds. */
+  /** Whether the source could be read within the last so many milliseconds. */
   wasReadWithin(ms: number): boolean;
   /** Reports to the cluster, where there is one; never waits. */
   report(spec: EventSpec): void;

@@ -98,7 +98,7 @@ export class Readability {
     else if (this.#readAtMs === 'now') this.#readAtMs = nowMs;
   }
 
-  /** Whether it was read within so many milliseconds. */
+  /** Whether the cluster was read within the last so many milliseconds. */
   wasReadWithin(ms: number, nowMs: number): boolean {
     if (typeof this.#readAtMs === 'string') return this.#readAtMs === 'now';
     return nowMs - this.#readAtMs <= ms;

@@ -30,9 +30,9 @@ export async function openManifests(
 const NO_SERVICES = 'the agent reads them from an API server only, not from manifests';
 
 /**
- * Waits until the manifests may replace the rules in force. A file that cannot be read at the very start may have said
- * "deny" to the agent before us: its rules stay until the file can be read. Where there are no rules, what can be
- * read is better than nothing.
+ * Waits until the manifests may replace the rules in force. A file that cannot be read at the start may have contained
+ * a deny that the previous agent enforced: its rules stay until the file can be read. If there are no rules, the
+ * readable files are used at once.
  */
 async function wholeOrNothingToLose(source: ManifestWatch, log: Logger, stop: AbortSignal): Promise<void> {
   const { complete } = await source.ready;

@@ -134,9 +134,9 @@ const CLUSTER_KINDS: readonly PolicyKind[] = [
 ];
 const LABELS = CLUSTER_KINDS.map(kind => policyLabel({ kind, name: '' }));
 
-/** Kinds of objects beside pods, namespaces and network policies. */
+/** The kinds of objects from which the rules were made, other than pods, namespaces and network policies. */
 export function madeFrom(ruleset: Ruleset): MadeFrom {
-  // A comment names some of many policies: where one is of the cluster, all of these kinds may be behind it.
+  // A comment names only some of many policies: if one of these is a cluster policy, any of the kinds may be behind it.
   const ofCluster = [...commentsOf(ruleset)].some(comment => LABELS.some(label => comment.includes(label)));
   const deniesUnknownPods = unknownPodsIn(ruleset) === 'deny';
   return new Set<string>([
@@ -146,7 +146,7 @@ export function madeFrom(ruleset: Ruleset): MadeFrom {
   ]);
 }
 
-/** The comment of a set says whom it holds, but for a long list. */
+/** The comment of a set names its members, unless the list is long. */
 function asksForNamespaces({ tables }: Ruleset): boolean {
   const sets = [...tables.values()].flatMap(table => [...table.sets.values()]);
   return sets.some(

@@ -225,8 +225,8 @@ export interface Flip {
 }
 
 /**
- * Every connection between pods, nodes and the addresses asked about whose verdict is another one afterwards, beside
- * what was asked for; on the ports that were asked about: the rules that came have no other.
+ * Every other connection between pods, nodes and the addresses of the question whose verdict the fix would change; on
+ * the ports of the question, because the new rules have no others.
  */
 function flipsOf(
   before: View,

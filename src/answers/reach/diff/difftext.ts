@@ -112,7 +112,7 @@ export function diffMarkdown(view: DiffView): string[] {
 
 const MOST_NAMED = 5;
 
-/** `namespace` is what `-n` says of manifests that name none. */
+/** `namespace` is the namespace from `-n` for manifests without one. */
 export function idleNotes(old: Compared, now: Compared, namespace: string | undefined): readonly string[] {
   const changed = [...now.cluster.policies.values()].filter(
     policy => JSON.stringify(policy) !== JSON.stringify(old.cluster.policies.get(policy.id)),

@@ -130,7 +130,7 @@ function textOf({ kind, connections, before, after, from, to }: NamedChange): st
   return JSON.stringify([kind, connections.id, before, after, from.others, to.others]);
 }
 
-/** With several changes in one family it is not clear which belongs to which of the other. */
+/** If one family has several changes, it is not clear which of them belongs to which of the other family. */
 function isOfEachFamily(alike: readonly NamedChange[]): boolean {
   const families = alike.flatMap(change => change.families);
   return alike.length === 2 && families.length === 2 && families[0] !== families[1];
