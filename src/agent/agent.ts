@@ -21,7 +21,7 @@ import type { EngineFollower, MakeEngine, RulePass } from './engine.ts';
 import { isPolicyFault, recoveryFrom } from './failure.ts';
 import { KernelState } from './kernelstate.ts';
 import type { Log } from './log.ts';
-import { every, type Observer } from './observer.ts';
+import type { Observer } from './observer.ts';
 import { BatchScope, Scheduler } from './scheduler.ts';
 
 export interface AgentOptions {
@@ -54,7 +54,6 @@ export class Agent {
   readonly #options: Omit<AgentOptions, 'observers' | 'timing'>;
   readonly #timing: Timing;
   readonly #observers: Partial<Observer>[];
-  readonly #observer: Observer;
   readonly #desired: DesiredState;
   readonly #kernel: KernelState;
   readonly #scheduler: Scheduler;
@@ -71,7 +70,6 @@ export class Agent {
     this.#options = options;
     this.#timing = timing;
     this.#observers = [...observers, commitLog(options.log)];
-    this.#observer = every(this.#observers);
     this.#kernel = new KernelState({
       open: options.open,
       onDrift: repair => this.#drift(repair),
@@ -106,7 +104,7 @@ export class Agent {
   apply(events: readonly ClusterEvent[], { urgent = false } = {}): void {
     if (events.length === 0) return;
     for (const event of events) this.#desired.apply(event);
-    this.#observer.noted(events);
+    for (const observer of this.#observers) observer.noted?.(events);
     this.#scheduler.defer(this.#desired.waiting);
     if (events.some(({ type }) => type !== 'policy')) this.#scheduler.pending(urgent);
   }
@@ -155,7 +153,7 @@ export class Agent {
 
   async #reconcile(cause: RoundCause, batch: BatchScope): Promise<Committed> {
     const startMs = this.#timing.now();
-    const mode = this.#scheduler.begin();
+    const mode = this.#scheduler.begin(cause);
     const { ops, desired } = await this.#kernel.reconcile(actual => this.#flush(actual, batch), mode);
     const unknownBefore = this.#drifted || this.#failures > 0;
     this.#drifted = false;
@@ -169,7 +167,7 @@ export class Agent {
       ops,
       names,
       unknownBefore,
-      dumped: cause === 'start' || mode !== 'cached',
+      dumped: cause === 'start' || mode === 'verified' || mode === 'dump',
       tookMs: this.#timing.now() - startMs,
     };
   }
@@ -178,7 +176,8 @@ export class Agent {
     const flushing = this.#desired.flush(actual, batch);
     // Events applied from here on belong to the next batch.
     this.#scheduler.taken();
-    this.#observer.committing(this.#desired.waitingStatuses);
+    const waiting = this.#desired.waitingStatuses;
+    for (const observer of this.#observers) observer.committing?.(waiting);
     return flushing;
   }
 
@@ -186,12 +185,12 @@ export class Agent {
     this.#desired.committed(committed.tookMs);
     this.#failures = 0;
     this.#engineUnproven = false;
-    this.#observer.committed(committed);
+    for (const observer of this.#observers) observer.committed?.(committed);
   }
 
   /** Makes ready for another attempt; answers after how many milliseconds. Throws where there is none. */
   #recover(error: unknown, cause: RoundCause): number {
-    if (!this.#desired.isTrial) this.#observer.failed(error);
+    if (!this.#desired.isTrial) for (const observer of this.#observers) observer.failed?.(error);
     if (this.#leavesOut(error)) return 0;
     this.#desired.interrupted();
     this.#kernel.forget();
@@ -245,11 +244,11 @@ export class Agent {
     const { lastingStatuses } = this.#desired;
     if (lastingStatuses === this.#statuses) return;
     this.#statuses = lastingStatuses;
-    this.#observer.policyStatuses(lastingStatuses);
+    for (const observer of this.#observers) observer.policyStatuses?.(lastingStatuses);
   }
 
   #drift(repair: readonly Op[]): void {
     this.#drifted = true;
-    this.#observer.drifted(repair);
+    for (const observer of this.#observers) observer.drifted?.(repair);
   }
 }

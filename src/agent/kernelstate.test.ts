@@ -137,3 +137,41 @@ test('a refusal between two batches leaves nothing unreported', async () => {
   expect(names.slice(0, 2)).toEqual(['addSet', 'addElements']);
   expect(names.at(-1)).toBe('addRule');
 });
+
+/** A state whose tables are in the kernel, and what the kernel is asked from then on. */
+async function asked(owners: boolean) {
+  const fake = new FakeKernel({ owners });
+  const questions: string[] = [];
+  const open = async (): Promise<Kernel> => ({
+    missingFeatures: [],
+    dump: () => fake.dump(),
+    generation: () => {
+      questions.push('generation');
+      return fake.generation();
+    },
+    owner: () => {
+      questions.push('owner');
+      return fake.owner();
+    },
+    close: () => undefined,
+    commit: (ops, expected) => fake.commit(ops, expected),
+  });
+  const state = new KernelState({ open, onDrift: () => undefined, now: () => 0 });
+  await state.reconcile(() => ruleset(), 'cached');
+  questions.length = 0;
+  return { state, questions };
+}
+
+test('nobody is asked about tables that are ours when a change comes, and the kernel is when nothing does', async () => {
+  const { state, questions } = await asked(true);
+  await state.reconcile(() => ruleset(NETS), 'known');
+  expect(questions).toEqual([]);
+  await state.reconcile(() => ruleset(NETS), 'cached');
+  expect(questions).toEqual(['generation', 'owner']);
+});
+
+test("at each change it is asked about tables that are everybody's", async () => {
+  const { state, questions } = await asked(false);
+  await state.reconcile(() => ruleset(NETS), 'known');
+  expect(questions).toEqual(['generation', 'owner', 'owner']); // before, between its two batches, and behind them
+});

@@ -1,8 +1,8 @@
 /**
  * The actual state of the kernel. Dumped once, then carried on from commit to commit, as long as no other process can have
  * changed it: either the generation has not moved since, or the tables are ours alone. Then a neighbour who
- * commits all day costs us two look-ups of microseconds, and no dump. From time to time it is verified: dumped again, if
- * we have committed since the last dump.
+ * commits all day costs us two look-ups of microseconds a second, and no dump. From time to time it is verified: dumped
+ * again, if we have committed since the last dump.
  *
  *     unknown ──dump──▶ known ──commit──▶ known ──generation moved, tables not ours──▶ dump again
  *        ▲                │
@@ -29,10 +29,14 @@ export interface KernelStateOptions {
 }
 
 /**
- * Where the actual state comes from, if no other process can have changed it: the cached state; the cached state only
- * if we have not written either since it was dumped, because a dump would return the same; or always a dump.
+ * Where the actual state comes from:
+ *
+ *     known      the cached state, if the tables were ours when we last asked: only the end of our socket changes that
+ *     cached     the cached state, if the kernel says that no other process can have changed it
+ *     verified   the same, only if we have not written either since it was dumped, because a dump would return the same
+ *     dump       always a dump
  */
-export type ReadMode = 'cached' | 'verified' | 'dump';
+export type ReadMode = 'known' | 'cached' | 'verified' | 'dump';
 
 /** Makes the desired state when the actual state is known. */
 export type Flush = (actual: Ruleset) => Ruleset | Promise<Ruleset>;
@@ -104,6 +108,7 @@ export class KernelState {
   async reconcile(flush: Flush, mode: ReadMode): Promise<Reconciled> {
     const kernel = await this.open();
     const reconciled = await this.#commitDifference(kernel, flush, mode);
+    if (mode === 'known' && this.#ours) return reconciled;
     const owner = await kernel.owner();
     this.#ours = owner === 'us';
     if (owner !== 'none') return reconciled;
@@ -120,6 +125,7 @@ export class KernelState {
   /** Gives the socket up; the next look opens another, which adopts the tables. */
   close(): void {
     this.forget();
+    this.#ours = false;
     this.#kernel?.close();
     this.#kernel = undefined;
   }
@@ -148,17 +154,19 @@ export class KernelState {
 
   async #commitStages(
     kernel: Kernel,
-    [first, ...others]: readonly (readonly Op[])[],
+    stages: readonly (readonly Op[])[],
     expected?: Generation,
   ): Promise<Generation> {
-    let generation = await this.#commitStage(kernel, first!, expected);
-    for (const stage of others) {
-      this.forget(); // if it is refused, those before it are in force
+    let generation: Generation | undefined;
+    for (const stage of stages) {
+      const isFirst = generation === undefined;
+      if (!isFirst) this.forget(); // if it is refused, those before it are in force
       // No other process can change tables that have become ours.
-      const isSafe = expected === undefined || (await kernel.owner()) === 'us';
-      generation = await this.#commitStage(kernel, stage, isSafe ? undefined : generation);
+      const isSafe = expected === undefined || (!isFirst && (await kernel.owner()) === 'us');
+      generation = await this.#commit(kernel, stage, isSafe ? undefined : (generation ?? expected));
+      for (const op of stage) this.#unreported.push(op);
     }
-    return generation;
+    return generation!;
   }
 
   async #commit(kernel: Kernel, ops: readonly Op[], expected?: Generation): Promise<Generation> {
@@ -166,15 +174,11 @@ export class KernelState {
     return kernel.commit(ops, expected);
   }
 
-  async #commitStage(kernel: Kernel, ops: readonly Op[], expected?: Generation): Promise<Generation> {
-    const generation = await this.#commit(kernel, ops, expected);
-    for (const op of ops) this.#unreported.push(op);
-    return generation;
-  }
-
   async #basis(kernel: Kernel, mode: ReadMode): Promise<Basis> {
+    if (mode === 'known' && this.#ours && this.#known !== undefined) return { ruleset: this.#known.ruleset };
     const cached = await this.#cached(kernel);
-    const isEnough = mode === 'cached' || (mode === 'verified' && this.#known?.verified === true);
+    const isEnough =
+      mode === 'known' || mode === 'cached' || (mode === 'verified' && this.#known?.verified === true);
     if (cached !== undefined && isEnough) return cached;
     return this.#dump(kernel).catch(error => {
       // Other processes write so often that no dump completes; tables that they cannot change need no dump.
@@ -196,7 +200,9 @@ export class KernelState {
   }
 
   async #dump(kernel: Kernel): Promise<Basis> {
-    if ((await kernel.owner()) === 'another') throw notOurs();
+    const owner = await kernel.owner();
+    if (owner === 'another') throw notOurs();
+    this.#ours = owner === 'us';
     const startMs = this.#options.now();
     const known = this.#known?.ruleset;
     const actual = await kernel.dump(known);

@@ -22,27 +22,3 @@ export interface Observer {
   /** Of all policies that are not in force as they were written, but for those that wait; whenever that is news. */
   policyStatuses(statuses: readonly LastingStatus[]): void;
 }
-
-/** One observer that calls all of them, in their order. */
-export function every(observers: readonly Partial<Observer>[]): Observer {
-  return {
-    noted: events => {
-      for (const observer of observers) observer.noted?.(events);
-    },
-    committing: waiting => {
-      for (const observer of observers) observer.committing?.(waiting);
-    },
-    committed: committed => {
-      for (const observer of observers) observer.committed?.(committed);
-    },
-    failed: error => {
-      for (const observer of observers) observer.failed?.(error);
-    },
-    drifted: repair => {
-      for (const observer of observers) observer.drifted?.(repair);
-    },
-    policyStatuses: statuses => {
-      for (const observer of observers) observer.policyStatuses?.(statuses);
-    },
-  };
-}

@@ -15,9 +15,8 @@ export class Scheduler {
   readonly #dumpIntervalMs: number;
   readonly #bucket = new TokenBucket(COMMIT_LIMITS);
   #retry: Situation['retry'];
-  #pendingSinceMs: number | undefined;
+  #pending: WaitingChange | undefined;
   #deferred: WaitingChange | undefined;
-  #urgent = false;
   #dumpRequested = false;
   #lookAtMs = 0;
   #dumpedMs: number;
@@ -33,8 +32,9 @@ export class Scheduler {
 
   /** A change is pending; a pod's start waits for an urgent one. */
   pending(urgent: boolean): void {
-    this.#pendingSinceMs ??= this.#timing.now();
-    this.#urgent ||= urgent;
+    const atMs = this.#pending?.atMs ?? this.#timing.now();
+    const priority = urgent ? 'urgent' : (this.#pending?.priority ?? 'normal');
+    this.#pending = { atMs, sinceMs: atMs, priority };
     this.#wake();
   }
 
@@ -62,15 +62,14 @@ export class Scheduler {
 
   /** All pending changes are in the batch that is made now. */
   taken(): void {
-    this.#pendingSinceMs = undefined;
-    this.#urgent = false;
+    this.#pending = undefined;
   }
 
   /** A round begins; returns how it has to read the actual state. */
-  begin(): ReadMode {
+  begin(cause: RoundCause): ReadMode {
     this.#retry = undefined;
     const nowMs = this.#timing.now();
-    if (nowMs < this.#dumpAtMs) return 'cached';
+    if (nowMs < this.#dumpAtMs) return cause === 'change' ? 'known' : 'cached';
     // Reset before the dump, so that a request during it is not lost.
     const look = this.#dumpRequested ? 'dump' : 'verified';
     this.#dumpedMs = nowMs;
@@ -96,20 +95,17 @@ export class Scheduler {
 
   #situation(): Situation {
     const nowMs = this.#timing.now();
+    const waiting: WaitingChange[] = [];
+    if (this.#pending !== undefined) waiting.push(this.#pending);
+    if (this.#deferred !== undefined) waiting.push(this.#deferred);
     return {
       nowMs,
       ...(this.#retry !== undefined && { retry: this.#retry }),
-      waiting: [this.#pending, this.#deferred].filter(change => change !== undefined),
+      waiting,
       lookAtMs: Math.min(this.#lookAtMs, this.#dumpAtMs),
       level: this.#bucket.level(nowMs),
       limits: COMMIT_LIMITS,
     };
-  }
-
-  get #pending(): WaitingChange | undefined {
-    const sinceMs = this.#pendingSinceMs;
-    if (sinceMs === undefined) return undefined;
-    return { atMs: sinceMs, sinceMs, priority: this.#urgent ? 'urgent' : 'normal' };
   }
 
   async #sleep(ms: number, signal: AbortSignal): Promise<void> {
@@ -153,12 +149,15 @@ export type RoundDecision =
 export function decide(situation: Situation): RoundDecision {
   const { nowMs, retry, lookAtMs, waiting, level, limits } = situation;
   if (retry !== undefined) return startOrWait(retry.cause, retry.atMs - nowMs);
-  const ready = waiting.filter(({ atMs }) => atMs <= nowMs);
-  if (ready.length > 0) {
-    const waits = ready.map(({ sinceMs, priority }) => waitMs(level, priority, nowMs - sinceMs, limits));
-    return startOrWait('change', Math.min(...waits));
+  let readyInMs: number | undefined;
+  let nextMs = lookAtMs;
+  for (const { atMs, sinceMs, priority } of waiting) {
+    nextMs = Math.min(nextMs, atMs);
+    if (atMs > nowMs) continue;
+    const ms = waitMs(level, priority, nowMs - sinceMs, limits);
+    readyInMs = Math.min(readyInMs ?? ms, ms);
   }
-  const nextMs = Math.min(lookAtMs, ...waiting.map(({ atMs }) => atMs));
+  if (readyInMs !== undefined) return startOrWait('change', readyInMs);
   if (nowMs < nextMs) return { kind: 'wait', ms: nextMs - nowMs };
   return startOrWait('look', waitMs(level, 'normal', nowMs - lookAtMs, limits));
 }
