@@ -25,9 +25,11 @@ import { INGRESS_CHAIN } from './program.ts';
 import { tunnelsFromAnySource } from './tunnels.ts';
 import { unknownRules } from './unknownpods.ts';
 
+export const POD_MAPS: Record<Direction, string> = { egress: 'egress-pods', ingress: 'ingress-pods' };
+
 /** The verdict map of a direction: a local pod's address leads to its class. */
 export function podMap(direction: Direction, family: Family): SetSpec {
-  return { name: MAPS[direction], key: [addressType(family)], verdicts: true, interval: false };
+  return { name: POD_MAPS[direction], key: [addressType(family)], verdicts: true, interval: false };
 }
 
 /**
@@ -38,8 +40,6 @@ export function podSets(direction: Direction, family: Family, elements: Elements
   const map: NftSet = { ...podMap(direction, family), elements };
   return [map, guardSet(direction, map)];
 }
-
-const MAPS: Record<Direction, string> = { egress: 'egress-pods', ingress: 'ingress-pods' };
 
 /** Options that change base chains on some nodes only. */
 export interface BaseExtras {
@@ -136,11 +136,11 @@ function inputRules(family: Family, denied: readonly Cidr[]): NftRule[] {
 }
 
 function toEgress(family: Family): NftRule {
-  return { exprs: addressVmap(family, 'saddr', MAPS.egress) };
+  return { exprs: addressVmap(family, 'saddr', POD_MAPS.egress) };
 }
 
 function toIngress(family: Family): NftRule {
-  return { exprs: addressVmap(family, 'daddr', MAPS.ingress) };
+  return { exprs: addressVmap(family, 'daddr', POD_MAPS.ingress) };
 }
 
 /**

@@ -131,7 +131,9 @@ export function podKeys(group: Group, indexedPod: IndexedPod): readonly ElementK
   const selects = (selector: PodSelector) => selectsPod(selector, pod, namespace);
   switch (group.kind) {
     case 'peers':
-      return group.peers.some(peer => peer.kind === 'pods' && selects(peer.selector)) ? addresses : NO_KEYS;
+      for (const peer of group.peers)
+        if (peer.kind === 'pods' && selectsPod(peer.selector, pod, namespace)) return addresses;
+      return NO_KEYS;
     case 'others':
       return selects(group.scope) && !group.selectors.some(selects) ? addresses : NO_KEYS;
     case 'named':

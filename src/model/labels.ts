@@ -26,5 +26,7 @@ export interface Labelled {
 
 /** `key=value` of every label. A key contains no `=`, so different labels have different texts. */
 export function labelTexts(labels: Labels): string[] {
-  return Object.entries(labels).map(([key, value]) => `${key}=${value}`);
+  const texts: string[] = [];
+  for (const [key, value] of Object.entries(labels)) texts.push(`${key}=${value}`);
+  return texts;
 }

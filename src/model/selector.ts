@@ -29,9 +29,12 @@ export const EVERY_NAMESPACE: NamespaceSelector = { kind: 'labels', selector: EV
 
 export function matchesLabels(selector: LabelSelector, labels: Labels): boolean {
   const { requirements } = selector;
-  if (requirements.length > FEW || requirements.some(({ values }) => values.length > FEW))
-    return matchesMany(selector, labels);
-  return requirements.every(requirement => holds(requirement, labels));
+  if (requirements.length > FEW) return matchesMany(selector, labels);
+  for (const requirement of requirements) {
+    if (requirement.values.length > FEW) return matchesMany(selector, labels);
+    if (!holds(requirement, labels)) return false;
+  }
+  return true;
 }
 
 /** Longer selectors are looked up by label key, so that the cost grows with the labels and not with the selector. */

@@ -53,6 +53,8 @@ export class LiveClasses {
   readonly #readsAnswers: boolean;
   /** The objects that were staged in the last flush. */
   #staged: Staged = NOTHING_STAGED;
+  /** A prepared class is staged, or was in the last flush. */
+  #isStaging = false;
   /** Entries by namespace; undefined when a class has changed since they were counted. */
   #entries: ReadonlyMap<string, number> | undefined;
 
@@ -130,8 +132,9 @@ export class LiveClasses {
   }
 
   #findStaged(): Staged {
+    if (!this.#isStaging) return NOTHING_STAGED;
     const sent = this.#prepared.staged();
-    if (sent.length === 0) return NOTHING_STAGED;
+    this.#isStaging = sent.length > 0;
     return stagedObjects(sent, {
       chain: (family, name) => this.#chains[family].get(name),
       set: (family, name) => this.#sets[family].get(name),
@@ -205,6 +208,7 @@ export class LiveClasses {
    * that adds, measured by `weightInElements`; 0 if its names are in use.
    */
   stage(podClass: PodClass): number {
+    this.#isStaging = true;
     const sent = this.#prepared.stage(className(podClass), podClass);
     const isNew = ({ family, chains }: Builder) =>
       [...chains.keys()].every(name => this.#chains[family].get(name) === undefined);

@@ -37,7 +37,7 @@ import { LiveTables } from './livetables.ts';
 import { LocalMoves } from './localmoves.ts';
 import { LiveNames } from './names.ts';
 import { LiveAttachedPods, LiveBases, LiveLinkPart } from './nodeparts.ts';
-import { LivePlacements } from './placements.ts';
+import { LivePlacements, NO_MOVES } from './placements.ts';
 import { LivePods } from './pods/livepods.ts';
 import { type IndexedPod, PodIndex } from './pods/podindex.ts';
 import { LiveRemotePods } from './pods/remotepods.ts';
@@ -77,6 +77,8 @@ export class Incremental {
   #isFlushing = false;
   #late: ClusterEvent[] = [];
   #flushed: Ruleset | undefined;
+  /** The chains and sets that every node has may have changed since they were put into the tables. */
+  #isNodesPartOld = true;
 
   /** Without `dnsQueue`, rules by name match nothing. */
   constructor(
@@ -220,23 +222,32 @@ export class Incremental {
 
   *#takeIn(marked: Marks, timeBudget: TimeBudget): Pieces<void> {
     const budget = workBudget(this.#mostLookups, timeBudget, marked.policy.size > 0);
-    const moves = this.#placements.changePolicies(marked.policy); // pods move to their new classes by these
+    // Pods move to their new classes by these.
+    const moves = marked.policy.size === 0 ? NO_MOVES : this.#placements.changePolicies(marked.policy);
     const pods = yield* this.#livePods.take(marked, budget);
-    const renewed = marked.node.has(this.#node) && this.#bases.renew(this.#names.answers);
-    if (marked.node.has(this.#node)) this.#renewBridge();
-    this.#linkPart.refreshNodes(marked.node);
+    const renewed = marked.node.size > 0 && this.#refreshNodes(marked.node);
     // `pods` is included, because pods that are gone are no longer in the state.
     const candidates = renewed ? new Set([...this.#state.pods.keys(), ...pods]) : pods;
-    const remoteChanged = this.#remotePods.refresh(candidates, this.#bases.denied);
-    this.#attachedPods?.refreshNodes(marked.node);
+    const remoteChanged =
+      this.#unknownPods === 'deny' && this.#remotePods.refresh(candidates, this.#bases.denied);
     if (marked.hostPort.size > 0) this.#attachedPods?.refreshHostPorts();
     const { moved, refused } = yield* this.#moves.placeAll(pods, moves);
     if (moved || remoteChanged) this.#podMaps = this.#makePodMaps();
     for (const policy of refused) this.#followRefused(policy);
     const changed = new Set([...marked.policy, ...refused.map(({ id }) => id)]);
-    const flipped = this.#names.refreshPolicies(changed, this.#state);
+    const flipped = changed.size > 0 && this.#names.refreshPolicies(changed, this.#state);
     if (moved || flipped || renewed) this.#followNames(flipped || renewed);
+    this.#isNodesPartOld ||= moved || remoteChanged || flipped || marked.node.size + marked.hostPort.size > 0;
     yield* this.#preparations.advance(budget);
+  }
+
+  /** Returns whether the base chains have changed. */
+  #refreshNodes(names: ReadonlySet<string>): boolean {
+    const renewed = names.has(this.#node) && this.#bases.renew(this.#names.answers);
+    if (names.has(this.#node)) this.#renewBridge();
+    this.#linkPart.refreshNodes(names);
+    this.#attachedPods?.refreshNodes(names);
+    return renewed;
   }
 
   /** A refused policy has no rules for readers of `cluster` either, unless a later version has arrived. */
@@ -269,6 +280,14 @@ export class Incremental {
   }
 
   #assemble(): Ruleset {
+    if (this.#isNodesPartOld) this.#putNodesPart();
+    this.#classes.flushInto(this.#tables);
+    this.#groups.flushInto(this.#tables);
+    return this.#tables.ruleset(this.#bridge);
+  }
+
+  #putNodesPart(): void {
+    this.#isNodesPartOld = false;
     for (const family of FAMILIES) {
       this.#tables.setPart(family, 'base', {
         chains: this.#bases.chains(family),
@@ -278,9 +297,6 @@ export class Incremental {
       this.#tables.setPart(family, 'names', this.#names.part(family));
     }
     this.#attachedPods?.flushInto(this.#tables);
-    this.#classes.flushInto(this.#tables);
-    this.#groups.flushInto(this.#tables);
-    return this.#tables.ruleset(this.#bridge);
   }
 }
 
@@ -298,5 +314,6 @@ function emptyMarks() {
 export type Marks = Readonly<ReturnType<typeof emptyMarks>>;
 
 function isNothing(marks: Marks): boolean {
-  return Object.values(marks).every(({ size }) => size === 0);
+  for (const { size } of Object.values(marks)) if (size > 0) return false;
+  return true;
 }

@@ -65,7 +65,8 @@ export class LiveTables {
       chains: withChanges(table.chains, byName(chains)),
       sets: withChanges(table.sets, byName(sets)),
     };
-    this.#changes[family] = noChanges();
+    chains.clear();
+    sets.clear();
     return changed.chains === table.chains && changed.sets === table.sets ? table : changed;
   }
 }

@@ -33,13 +33,14 @@ export class LocalMoves {
    * policies.
    */
   *placeAll(pods: ReadonlySet<PodKey>, moves: PolicyMoves): Pieces<PlacementResult> {
-    const local = new Set([...pods].filter(key => this.#isLocal(key) || this.#local.has(key)));
+    const local = new Set<PodKey>();
+    for (const key of pods) if (this.#isLocal(key) || this.#local.has(key)) local.add(key);
     for (const key of local) yield* this.#place(key);
-    const moved = moves.ids.size > 0 && (yield* this.#move(moves, local));
-    yield* this.#live.classes.settle();
+    const moved = (moves.ids.size > 0 && (yield* this.#move(moves, local))) || local.size > 0;
+    if (moved) yield* this.#live.classes.settle();
     const refused = yield* this.#makeRoom(moves.ids);
     this.#refused.push(...refused);
-    return { moved: moved || local.size > 0 || refused.length > 0, refused };
+    return { moved: moved || refused.length > 0, refused };
   }
 
   /** The policies refused since the last call. */

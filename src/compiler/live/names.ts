@@ -15,16 +15,12 @@ export class LiveNames {
   readonly #dnsQueue: DnsQueue | undefined;
   /** The policies that have rules by name. */
   readonly #naming = new Set<PolicyId>();
-  #subjects: Subjects = NO_SUBJECTS;
+  /** The pods that have rules by name; the same object until that changes. */
+  subjects: Subjects = NO_SUBJECTS;
   #parts: Record<Family, TablePart> = { ip: NOTHING, ip6: NOTHING };
 
   constructor(dnsQueue: DnsQueue | undefined) {
     this.#dnsQueue = dnsQueue;
-  }
-
-  /** The pods that have rules by name; the same object until that changes. */
-  get subjects(): Subjects {
-    return this.#subjects;
   }
 
   /** Whether a policy of the cluster has rules by name, also one that selects no pod of this node. */
@@ -39,7 +35,7 @@ export class LiveNames {
   }
 
   get #readsAnswers(): boolean {
-    return this.#subjects.pods.length > 0;
+    return this.subjects.pods.length > 0;
   }
 
   part(family: Family): TablePart {
@@ -66,9 +62,9 @@ export class LiveNames {
   ): boolean {
     const before = this.#readsAnswers;
     const subjects = this.#dnsQueue === undefined ? NO_SUBJECTS : namesSubjects(placements, groups);
-    const isSame = JSON.stringify(subjects) === JSON.stringify(this.#subjects);
+    const isSame = JSON.stringify(subjects) === JSON.stringify(this.subjects);
     if (isSame && !anew) return false;
-    if (!isSame) this.#subjects = subjects;
+    if (!isSame) this.subjects = subjects;
     const parts = FAMILIES.map(family => [family, this.#makePart(family, network)]);
     this.#parts = Object.fromEntries(parts) as Record<Family, TablePart>;
     return before !== this.#readsAnswers || anew;
@@ -77,6 +73,6 @@ export class LiveNames {
   #makePart(family: Family, network: NodeNetwork): TablePart {
     if (!this.isNaming) return NOTHING;
     if (this.#dnsQueue === undefined || !this.#readsAnswers) return forgedPart(network);
-    return namesPart(family, this.#subjects, this.#dnsQueue, network);
+    return namesPart(family, this.subjects, this.#dnsQueue, network);
   }
 }

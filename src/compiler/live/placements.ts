@@ -281,6 +281,8 @@ export class PolicyMoves {
   }
 }
 
+export const NO_MOVES = new PolicyMoves([], () => []);
+
 /**
  * For each class the last one to which pods would move from it: preparing a change and applying it then make the same
  * object.

@@ -5,7 +5,7 @@ export interface TimeBudget {
   /** Whether an event waits for this flush or the next one. It may change during the flush. */
   hasWaitingEvents(): boolean;
   /** Starts a short period in which any event may wait. The returned function says whether it still lasts. */
-  moment(): () => boolean;
+  readonly moment: () => () => boolean;
 }
 
 /** A budget for callers without waiting events. */
@@ -24,7 +24,7 @@ export function workBudget(most: number, timeBudget: TimeBudget, takesPolicies: 
   const hasWaitingEvents = () => takesPolicies || timeBudget.hasWaitingEvents();
   return {
     hasWaitingEvents,
-    moment: () => timeBudget.moment(),
+    moment: timeBudget.moment,
     most: () => (hasWaitingEvents() ? Math.ceil(most * AWAITED) : most),
   };
 }

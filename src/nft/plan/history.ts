@@ -50,7 +50,8 @@ export class MemberHistory {
   #willChange(key: ElementKey, before: ElementValue | undefined): void {
     if (this.#isAsked) {
       this.#before = this.#now;
-      this.#now = this.#before.supersede(new Version(this.#members));
+      this.#now = new Version(this.#members);
+      this.#before.base = this.#now;
       this.#isAsked = false;
     }
     this.#before?.remember(key, before);
@@ -65,11 +66,13 @@ export function withChanges<V>(
   map: ReadonlyMap<string, V>,
   changes: Iterable<readonly [string, V | undefined]>,
 ): ReadonlyMap<string, V> {
-  const different = [...changes].filter(([key, value]) => map.get(key) !== value);
+  const different: (readonly [string, V | undefined])[] = [];
+  for (const change of changes) if (map.get(change[0]) !== change[1]) different.push(change);
   if (different.length === 0) return map;
   const newest = map instanceof Version && map.base instanceof Map ? map : new Version(new Map(map));
   const values = newest.base as Map<string, V>;
-  const now = newest.supersede(new Version<V>(values));
+  const now = new Version<V>(values);
+  newest.base = now;
   for (const [key, value] of different) {
     newest.remember(key, values.get(key));
     if (value === undefined) values.delete(key);
@@ -106,11 +109,6 @@ class Version<V> implements ReadonlyMap<string, V> {
 
   constructor(values: Values<V>) {
     this.base = values;
-  }
-
-  supersede(newer: Version<V>): Version<V> {
-    this.base = newer;
-    return newer;
   }
 
   remember(key: string, value: V | undefined): void {

@@ -14,13 +14,11 @@
  * Packets see the state before the batch or the state after it, and nothing in between. New interval sets are the
  * exception: they are committed earlier, in a batch of their own (docs/decisions/0006).
  */
-import { inPieces, type Pieces, wholeOf } from '../../lib/collections/pieces.ts';
+import { type Pieces, wholeOf } from '../../lib/collections/pieces.ts';
 import {
   type Chain,
   type ElementKey,
-  type Elements,
   type ElementValue,
-  mapTables,
   type NftRule,
   type NftSet,
   type Ruleset,
@@ -63,15 +61,17 @@ const OBJECTS_OF_A_PIECE = 32;
  * plan from `desired` itself would assume that every set has room enough.
  */
 export function applied(actual: Ruleset, desired: Ruleset, since = actual): Ruleset {
-  return mapTables(desired, ({ sets, chains }, family) => {
+  const tables = new Map<TableFamily, Table>();
+  for (const [family, { sets, chains }] of desired.tables) {
     const before = actual.tables.get(family)?.sets ?? NOTHING.sets;
-    const names = namesToCompare(before, since.tables.get(family)?.sets ?? before, sets);
-    const changes = Array.from(names, (name): [string, NftSet | undefined] => {
+    const changes: [string, NftSet | undefined][] = [];
+    for (const name of namesToCompare(before, since.tables.get(family)?.sets ?? before, sets)) {
       const set = sets.get(name);
-      return [name, set && withRoom(before.get(name), set)];
-    });
-    return { sets: withChanges(before, changes), chains };
-  });
+      changes.push([name, set && withRoom(before.get(name), set)]);
+    }
+    tables.set(family, { sets: withChanges(before, changes), chains });
+  }
+  return { tables };
 }
 
 function withRoom(before: NftSet | undefined, desired: NftSet): NftSet {
@@ -103,30 +103,33 @@ function* planTable(
 function* planContent(family: TableFamily, actual: Table, desired: Table, since = actual): Pieces<Op[]> {
   const sets: SetDifference = { remove: [], make: [], change: [] };
   const setNames = namesToCompare(actual.sets, since.sets, desired.sets);
-  yield* inPieces(OBJECTS_OF_A_PIECE, setNames, name =>
-    compareSet(actual.sets.get(name), desired.sets.get(name), sets),
-  );
+  let compared = 0;
+  for (const name of setNames) {
+    compareSet(actual.sets.get(name), desired.sets.get(name), sets);
+    if (++compared % OBJECTS_OF_A_PIECE === 0) yield;
+  }
   const chains: ChainDifference = { flush: [], remove: [], make: [], fill: [] };
   const remade = new Set(sets.remove.flatMap(({ name }) => (desired.sets.has(name) ? [name] : [])));
   // A set can be deleted only when no chain uses it, and any chain may use a set that is created again.
   const chainNames = remade.size > 0 ? undefined : changedKeys(actual.chains, desired.chains);
-  yield* inPieces(OBJECTS_OF_A_PIECE, chainNames ?? keysOfEither(actual.chains, desired.chains), name =>
-    compareChain(actual.chains.get(name), desired.chains.get(name), remade, chains),
-  );
-  const changes: ReturnType<typeof changeElements>[] = [];
+  for (const name of chainNames ?? keysOfEither(actual.chains, desired.chains)) {
+    compareChain(actual.chains.get(name), desired.chains.get(name), remade, chains);
+    if (++compared % OBJECTS_OF_A_PIECE === 0) yield;
+  }
+  const elements: ElementOps = { del: [], add: [] };
   for (const change of sets.change) {
-    changes.push(changeElements(family, change));
+    changeElements(family, change, elements);
     yield;
   }
   return [
     ...chains.flush.map(({ name }): Op => ({ op: 'flushChain', family, chain: name })),
-    ...changes.flatMap(({ del }) => del),
+    ...elements.del,
     ...sets.remove.map(({ name }): Op => ({ op: 'delSet', family, set: name })),
     ...chains.remove.map(({ name }): Op => ({ op: 'delChain', family, chain: name })),
     ...chains.make.map(chain => addChain(family, chain)),
     ...sets.make.map((set): Op => ({ op: 'addSet', family, set: specOf(set), size: sizeOf(set) })),
     ...sets.make.flatMap(set => allElements(family, set)),
-    ...changes.flatMap(({ add }) => add),
+    ...elements.add,
     ...chains.fill.flatMap(({ name, rules }) => rules.map(rule => addRule(family, name, rule))),
   ];
 }
@@ -226,38 +229,32 @@ function addRule(family: TableFamily, chain: string, rule: NftRule): Op {
   return { op: 'addRule', family, chain, rule };
 }
 
+interface ElementOps {
+  readonly del: Op[];
+  readonly add: Op[];
+}
+
 // The kernel ignores an element that exists already, whatever its comment, and refuses one with another verdict
 // (EEXIST): such an element is deleted and added again.
-function changeElements(family: TableFamily, { actual, desired }: SetChange): { del: Op[]; add: Op[] } {
-  const { keys, elements } = elementsBetween(actual.elements, desired.elements);
+function changeElements(family: TableFamily, { actual, desired }: SetChange, { del, add }: ElementOps): void {
+  const keys: ElementKey[] = [];
+  const elements: [ElementKey, ElementValue][] = [];
+  const changed = changedKeys(actual.elements, desired.elements);
+  for (const key of changed ?? keysOfEither(actual.elements, desired.elements)) {
+    const [before, now] = [actual.elements.get(key), desired.elements.get(key)];
+    if (before !== undefined && now !== undefined && valuesEqual(before, now)) continue;
+    if (before !== undefined) keys.push(key);
+    if (now !== undefined) elements.push([key, now]);
+  }
   const set = specOf(desired);
-  return {
-    del: keys.length === 0 ? [] : [{ op: 'delElements', family, set, keys }],
-    add: elements.length === 0 ? [] : [{ op: 'addElements', family, set, elements }],
-  };
+  if (keys.length > 0) del.push({ op: 'delElements', family, set, keys });
+  if (elements.length > 0) add.push({ op: 'addElements', family, set, elements });
 }
 
 /** All elements of a new set: there may be hundreds of thousands, so this is one pass. */
 function allElements(family: TableFamily, set: NftSet): Op[] {
   const elements = [...set.elements];
   return elements.length === 0 ? [] : [{ op: 'addElements', family, set: specOf(set), elements }];
-}
-
-interface ElementDifference {
-  readonly keys: ElementKey[];
-  readonly elements: [ElementKey, ElementValue][];
-}
-
-/** The elements to delete and to add. */
-function elementsBetween(actual: Elements, desired: Elements): ElementDifference {
-  const difference: ElementDifference = { keys: [], elements: [] };
-  for (const key of changedKeys(actual, desired) ?? keysOfEither(actual, desired)) {
-    const [before, now] = [actual.get(key), desired.get(key)];
-    if (before !== undefined && now !== undefined && valuesEqual(before, now)) continue;
-    if (before !== undefined) difference.keys.push(key);
-    if (now !== undefined) difference.elements.push([key, now]);
-  }
-  return difference;
 }
 
 function specOf({ name, key, verdicts, data, interval, dynamic, comment }: SetSpec): SetSpec {

@@ -18,6 +18,7 @@ import { PORTION, portionsOf } from './portions.ts';
  * early. Early batches have at most the weight `portion`.
  */
 export function stagesOf(ops: readonly Op[], portion = PORTION): readonly (readonly Op[])[] {
+  if (!ops.some(({ op }) => op === 'addSet' || op === 'addChain')) return [ops];
   if (ops.some(({ op }) => op === 'delTable')) return [ops];
   const early = newObjects(ops);
   if (early.size === 0) return [ops];

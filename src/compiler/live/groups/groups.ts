@@ -150,7 +150,8 @@ export class LiveGroups {
     let asked = 0;
     for (const live of this.#touchedBy(before, now)) {
       const { group } = live.named;
-      this.#put(live, keysOf(group, before), keysOf(group, now));
+      const keys = now === undefined ? NO_KEYS : podKeys(group, now);
+      this.#put(live, before === undefined ? NO_KEYS : podKeys(group, before), keys);
       if (++asked % GROUPS_OF_A_PIECE === 0) yield;
     }
     return asked;
@@ -163,11 +164,12 @@ export class LiveGroups {
   #touchedBy(before: IndexedPod | undefined, now: IndexedPod | undefined): ReadonlySet<LiveGroup> {
     const mentioned =
       before && now && differByLabelsAlone(before, now) && this.#byMention.touchedBy(before, now);
-    return mentioned || new Set([...this.#candidates(before), ...this.#candidates(now)]);
-  }
-
-  #candidates(known: IndexedPod | undefined): Iterable<LiveGroup> {
-    return known === undefined ? [] : this.#byPodSelector.candidates(known.pod, known.namespace);
+    if (mentioned) return mentioned;
+    const touched = new Set<LiveGroup>();
+    for (const known of [before, now])
+      if (known !== undefined)
+        for (const live of this.#byPodSelector.candidates(known.pod, known.namespace)) touched.add(live);
+    return touched;
   }
 
   refreshNode(name: string): void {
@@ -226,12 +228,12 @@ export class LiveGroups {
   }
 
   #put(live: LiveGroup, before: readonly ElementKey[], keys: readonly ElementKey[]): void {
-    const size = sizeOf(live);
-    if (!put(live, before, keys)) return;
+    const more = put(live, before, keys);
+    if (more === undefined) return;
     this.#changed.add(live.named.name);
-    if (sizeOf(live) === size) return;
+    if (more === 0) return;
     this.#changes++;
-    this.#ledger.grow(sizeOf(live) - size, live.tenants);
+    this.#ledger.grow(more, live.tenants);
   }
 
   #putNode(live: LiveGroup, name: string): void {
@@ -258,11 +260,6 @@ function sizeOf({ sets }: LiveGroup): number {
   return sets.ip.size + sets.ip6.size;
 }
 
-/** The elements of a pod in the group's sets. */
-function keysOf(group: Group, known: IndexedPod | undefined): readonly ElementKey[] {
-  return known === undefined ? NO_KEYS : podKeys(group, known);
-}
-
 /**
  * The elements of a pod that one of the group's selectors selects: a group of peers has it as a member for that alone.
  */
@@ -270,13 +267,21 @@ function keysOfSelected(group: Group, indexedPod: IndexedPod): readonly ElementK
   return group.kind === 'peers' ? indexedPod.addresses : podKeys(group, indexedPod);
 }
 
-/** Replaces the elements that a member put into the sets. Returns whether they differ. */
-function put({ sets }: LiveGroup, before: readonly ElementKey[], keys: readonly ElementKey[]): boolean {
-  if (equalLists(before, keys, (a, b) => a === b)) return false;
+/**
+ * Replaces the elements that a member put into the sets. Returns how many elements more the sets have; undefined if
+ * nothing has changed.
+ */
+function put(
+  { sets }: LiveGroup,
+  before: readonly ElementKey[],
+  keys: readonly ElementKey[],
+): number | undefined {
+  if (equalLists(before, keys, (a, b) => a === b)) return undefined;
+  let more = 0;
   // Elements are added before others are deleted, so that one that stays never leaves the set.
-  for (const key of keys) sets[familyOf(key as Address)].add(key);
-  for (const key of before) sets[familyOf(key as Address)].delete(key);
-  return true;
+  for (const key of keys) if (sets[familyOf(key as Address)].add(key)) more++;
+  for (const key of before) if (sets[familyOf(key as Address)].delete(key)) more--;
+  return more;
 }
 
 function differByLabelsAlone(a: IndexedPod, b: IndexedPod): boolean {
@@ -305,15 +310,20 @@ class LiveSet {
     this.#set = { ...spec, elements: this.#members.now() };
   }
 
-  add(key: ElementKey): void {
-    if (!this.#members.add(key)) this.#others.set(key, (this.#others.get(key) ?? 0) + 1);
+  /** Returns whether the set has not had the key. */
+  add(key: ElementKey): boolean {
+    const isNew = this.#members.add(key);
+    if (!isNew) this.#others.set(key, (this.#others.get(key) ?? 0) + 1);
+    return isNew;
   }
 
-  delete(key: ElementKey): void {
+  /** Returns whether the set has the key no longer. */
+  delete(key: ElementKey): boolean {
     const others = this.#others.get(key) ?? 0;
     if (others === 0) this.#members.delete(key);
     else if (others === 1) this.#others.delete(key);
     else this.#others.set(key, others - 1);
+    return others === 0;
   }
 
   get size(): number {

@@ -52,12 +52,8 @@ function inValues({ requirements }: LabelSelector): string[] | undefined {
 }
 
 function keysOf(pod: Pod, namespace: Namespace): string[] {
-  const labels = labelTexts(pod.labels);
-  return [
-    ...labels.map(label => `pod ${label}`),
-    ...labels.map(label => inNamespace(pod.namespace, label)),
-    `in ${pod.namespace}`,
-    ...labelTexts(namespace.labels).map(label => `namespace ${label}`),
-    ALWAYS,
-  ];
+  const keys = [`in ${pod.namespace}`, ALWAYS];
+  for (const label of labelTexts(pod.labels)) keys.push(`pod ${label}`, inNamespace(pod.namespace, label));
+  for (const label of labelTexts(namespace.labels)) keys.push(`namespace ${label}`);
+  return keys;
 }

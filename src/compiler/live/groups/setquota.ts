@@ -90,8 +90,11 @@ export class SetQuotaLedger {
    * those that had it before.
    */
   overQuota(): string[] {
-    const needs = (namespace: string) => this.#tenants.get(namespace)?.members ?? 0;
-    const tooMany = [...this.#changed].filter(namespace => needs(namespace) > this.#room.ofNamespace);
+    const tooMany: string[] = [];
+    for (const namespace of this.#changed) {
+      const { members = 0 } = this.#tenants.get(namespace) ?? {};
+      if (members > this.#room.ofNamespace) tooMany.push(namespace);
+    }
     if (tooMany.length > 0) return tooMany;
     if (this.#changed.size > 0 && this.#roomOfAll < 0) return [this.#mostGrown([...this.#tenants])];
     this.#remember();

@@ -88,26 +88,31 @@ export class LivePods {
   *take({ pod, namespace, node }: ChangedObjects, budget: WorkBudget): Pieces<Set<PodKey>> {
     const changed = new Set<PodKey>();
     const here = yield* this.#sort(pod);
-    for (const key of yield* this.#relabel(namespace)) this.#waitingHere.add(key, 'relabelled');
+    if (namespace.size > 0)
+      for (const key of yield* this.#relabel(namespace)) this.#waitingHere.add(key, 'relabelled');
     for (const key of here) {
       this.#waitingHere.delete(key);
       this.#waiting.delete(key);
       this.#preparations.forget(key);
       yield* this.#takePod(key, changed);
     }
-    yield* this.#takeHere(changed, budget);
+    if (!this.#waitingHere.isEmpty || this.#preparations.isBusy) yield* this.#takeHere(changed, budget);
     yield* this.#takeInTurns(changed, budget);
-    yield* this.#wait(this.#relabellings.end());
-    for (const [key, before] of this.#podIndex.updateNodes(node)) {
+    if (this.#relabellings.areUnderWay) yield* this.#wait(this.#relabellings.end());
+    if (node.size > 0) yield* this.#refreshNodes(node, changed);
+    return changed;
+  }
+
+  *#refreshNodes(names: ReadonlySet<string>, changed: Set<PodKey>): Pieces<void> {
+    for (const [key, before] of this.#podIndex.updateNodes(names)) {
       changed.add(key);
       yield* this.#groups.refreshPod(key, before);
       yield;
     }
-    for (const name of node) {
+    for (const name of names) {
       this.#groups.refreshNode(name);
       yield;
     }
-    return changed;
   }
 
   /** Returns the pods of this node that cannot wait; the others are queued. */
@@ -115,9 +120,12 @@ export class LivePods {
     const here = new Set<PodKey>();
     let sorted = 0;
     for (const key of keys) {
-      if (this.#changedLabelsOnly(key)) this.#waitingHere.add(key, 'changed');
-      else if (this.#isHere(key)) here.add(key);
-      else this.#waiting.add(key, this.#leaves(key) ? 'leaving' : 'changed');
+      const [before, now] = [this.#podIndex.indexedPod(key)?.pod, this.#cluster.pods.get(key)];
+      if (before?.node !== this.#node && now?.node !== this.#node)
+        this.#waiting.add(key, before !== undefined && leaves(before, now) ? 'leaving' : 'changed');
+      else if (before !== undefined && now !== undefined && changedLabelsOnly(before, now))
+        this.#waitingHere.add(key, 'changed');
+      else here.add(key);
       if (++sorted % MOST_SORTED === 0) yield;
     }
     return here;
@@ -126,7 +134,7 @@ export class LivePods {
   /** Returns the pods of this node in these namespaces; pods of other nodes are queued. */
   *#relabel(names: ReadonlySet<string>): Pieces<PodKey[]> {
     for (const name of names) yield* this.#wait(this.#relabellings.begin(name));
-    const local = names.size === 0 ? [] : [...this.#podIndex.local()];
+    const local = [...this.#podIndex.local()];
     return local.flatMap(({ pod }) => (names.has(pod.namespace) ? [pod.key] : []));
   }
 
@@ -194,31 +202,21 @@ export class LivePods {
     }
     return asked;
   }
+}
 
-  /** Whether it is a pod of this node of which only labels have changed. */
-  #changedLabelsOnly(key: PodKey): boolean {
-    const [before, now] = [this.#podIndex.indexedPod(key)?.pod, this.#cluster.pods.get(key)];
-    if (before === undefined || now === undefined || !isSelectable(now)) return false;
-    const told = ({ node, addresses, ports }: Pod) => JSON.stringify([node, addresses, ports]);
-    return now.node === this.#node && told(before) === told(now);
-  }
+/** Whether only labels of a pod have changed. */
+function changedLabelsOnly(before: Pod, now: Pod): boolean {
+  const told = ({ node, addresses, ports }: Pod) => JSON.stringify([node, addresses, ports]);
+  return isSelectable(now) && told(before) === told(now);
+}
 
-  /** Whether the pod is on this node, or was. */
-  #isHere(key: PodKey): boolean {
-    const nodes = [this.#cluster.pods.get(key)?.node, this.#podIndex.indexedPod(key)?.pod.node];
-    return nodes.includes(this.#node);
-  }
-
-  /**
-   * Whether the pod is gone or has lost an address: another pod may get the address soon, and must not inherit what
-   * this pod was allowed.
-   */
-  #leaves(key: PodKey): boolean {
-    const [before, now] = [this.#podIndex.indexedPod(key), this.#cluster.pods.get(key)];
-    if (before === undefined) return false;
-    if (now === undefined || !isSelectable(now)) return true;
-    return before.pod.addresses.some(address => !now.addresses.includes(address));
-  }
+/**
+ * Whether the pod is gone or has lost an address: another pod may get the address soon, and must not inherit what
+ * this pod was allowed.
+ */
+function leaves(before: Pod, now: Pod | undefined): boolean {
+  if (now === undefined || !isSelectable(now)) return true;
+  return before.addresses.some(address => !now.addresses.includes(address));
 }
 
 interface Relabelling {
@@ -249,6 +247,10 @@ export class Relabellings {
     this.#cluster = cluster;
     this.#podIndex = podIndex;
     this.#node = node;
+  }
+
+  get areUnderWay(): boolean {
+    return this.#underWay.size > 0;
   }
 
   /** The namespace with which the pod is to be applied. */

@@ -82,8 +82,7 @@ export class PodIndex {
         this.#claims.add(address, pod);
         if (this.#isShared(address)) this.#owners.set(address, owners.get(address)!);
       }
-      const { namespace } = this.#version(namespaceAround(cluster, pod));
-      this.#enter(indexedPodOf(pod, namespace, address => owners.get(address) === pod));
+      this.#enter(pod, namespaceAround(cluster, pod), address => owners.get(address) === pod);
     }
   }
 
@@ -98,11 +97,14 @@ export class PodIndex {
     const before = indexed?.pod;
     const after = now !== undefined && isSelectable(now) ? now : undefined;
     const changed = new Map([[key, indexed]]);
-    for (const address of new Set([...(before?.addresses ?? []), ...(after?.addresses ?? [])]))
-      for (const { key: other } of this.#reclaim(address, before, after))
-        changed.set(other, this.#indexedPods.get(other));
-    this.#leave(key);
-    if (after !== undefined) this.#enter(this.#indexedPod(after, namespace!));
+    for (const address of new Set([...(before?.addresses ?? []), ...(after?.addresses ?? [])])) {
+      const [owner, now] = this.#reclaim(address, before, after);
+      if (owner?.key === now?.key) continue;
+      if (owner !== undefined) changed.set(owner.key, this.#indexedPods.get(owner.key));
+      if (now !== undefined) changed.set(now.key, this.#indexedPods.get(now.key));
+    }
+    if (before !== undefined) this.#leave(key);
+    if (after !== undefined) this.#enter(after, namespace!);
     for (const other of changed.keys()) if (other !== key) this.#renew(other);
     return changed;
   }
@@ -191,23 +193,30 @@ export class PodIndex {
   }
 
   /**
-   * The pod `before` has become `after`; either may report the address. Returns the former and the new owner if they
-   * differ. The new owner is found by comparing the owner with the changed pod, and not with all pods that report the
+   * The pod `before` has become `after`; either may report the address. Returns the former and the new owner.
+   * The new owner is found by comparing the owner with the changed pod, and not with all pods that report the
    * address, which may be ten thousand.
    */
-  #reclaim(address: Address, before: Pod | undefined, after: Pod | undefined): readonly Pod[] {
+  #reclaim(
+    address: Address,
+    before: Pod | undefined,
+    after: Pod | undefined,
+  ): readonly [Pod | undefined, Pod | undefined] {
     const owner = this.ownerOf(address);
     const came = after?.addresses.includes(address) ? after : undefined;
     if (before !== undefined) this.#claims.delete(address, before);
     if (came !== undefined) this.#claims.add(address, came);
+    if (!this.#isShared(address)) {
+      this.#owners.delete(address);
+      return [owner, this.ownerOf(address)];
+    }
     const stays = owner === before ? this.#successor(address, before, came) : owner;
     const now =
       stays === undefined
         ? this.#best(address, this.#claims.get(address))
         : this.#best(address, came === undefined ? [stays] : [stays, came]);
-    if (now !== undefined && this.#isShared(address)) this.#owners.set(address, now);
-    else this.#owners.delete(address);
-    return owner?.key === now?.key ? [] : [owner, now].filter(pod => pod !== undefined);
+    this.#owners.set(address, now!);
+    return [owner, now];
   }
 
   /** The owner stays the owner if its evidence for the address is as strong as before. */
@@ -233,20 +242,23 @@ export class PodIndex {
     return !claims.next().done;
   }
 
-  #indexedPod(pod: Pod, namespace: Namespace): IndexedPod {
-    return indexedPodOf(pod, this.#version(namespace).namespace, address => this.ownerOf(address) === pod);
-  }
-
   #renew(key: PodKey): void {
     const indexedPod = this.#indexedPods.get(key);
     if (indexedPod === undefined) return;
     this.#leave(key);
-    this.#enter(this.#indexedPod(indexedPod.pod, indexedPod.namespace));
+    this.#enter(indexedPod.pod, indexedPod.namespace);
   }
 
-  #enter(indexedPod: IndexedPod): void {
-    const { pod, namespace } = indexedPod;
-    addTo(this.#version(namespace), indexedPod);
+  #enter(
+    pod: Pod,
+    namespace: Namespace,
+    owns = (address: Address): boolean => this.ownerOf(address) === pod,
+  ): void {
+    const version = this.#version(namespace);
+    // Nearly always all addresses: then the list of the pod is shared, because there are very many pods.
+    const addresses = pod.addresses.every(owns) ? pod.addresses : pod.addresses.filter(owns);
+    const indexedPod = { pod, namespace: version.namespace, addresses };
+    addTo(version, indexedPod);
     const { byLabel } = this.#namespaces.get(namespace.name)!;
     for (const label of labelTexts(pod.labels)) byLabel.add(label, pod);
     if (pod.node === this.#node) this.#local.add(indexedPod);
@@ -317,12 +329,6 @@ function addTo({ all, partial }: NamespaceVersion, indexedPod: IndexedPod): void
 function removeFrom({ all, partial }: NamespaceVersion, indexedPod: IndexedPod): void {
   all.delete(indexedPod);
   partial.delete(indexedPod);
-}
-
-/** Nearly always the pod owns all of its addresses, and then shares its list of them: there are very many pods. */
-function indexedPodOf(pod: Pod, namespace: Namespace, owns: (address: Address) => boolean): IndexedPod {
-  const addresses = pod.addresses.every(owns) ? pod.addresses : pod.addresses.filter(owns);
-  return { pod, namespace, addresses };
 }
 
 function countCandidates(

@@ -62,6 +62,8 @@ export class PodPreparations {
   /** The waiting pods, in the order in which they began to wait. */
   readonly #waiting = new Map<PodKey, Waiting>();
   #flushes = 0;
+  /** Pods wait, or did so when something was last requested for them: `prepare` has something to do. */
+  isBusy = false;
 
   constructor(live: LiveParts, preparations: LivePreparations, patience: PodPatience) {
     this.#live = live;
@@ -79,6 +81,7 @@ export class PodPreparations {
       this.#waiting.delete(key);
       return { as: next.pod, waits: false, lookedAt };
     }
+    this.isBusy = true;
     return { as: this.#meanwhile(next, classes, missing), waits: true, lookedAt: 0 };
   }
 
@@ -90,6 +93,7 @@ export class PodPreparations {
   /** Call at the end of a flush: prepares the classes of the first waiting pod of each namespace. */
   prepare(): void {
     this.#flushes++;
+    this.isBusy = this.#waiting.size > 0;
     const first = new Map<string, Waiting>();
     for (const [key, waiting] of this.#waiting) {
       const namespace = namespaceOfPod(key);

@@ -116,6 +116,7 @@ export class LivePreparations {
    * work is limited to a moment.
    */
   *advance(budget: WorkBudget): Pieces<void> {
+    if (this.#wanted.size + this.#preparations.size + this.#beginnings.size === 0) return;
     yield* this.#beginSome(budget);
     for (const preparation of this.#preparations.values())
       if (!this.#wanted.has(preparation.request.key)) this.#end(preparation);
@@ -126,6 +127,7 @@ export class LivePreparations {
   /** Compiling the classes of a change may take long: other requests then begin in later flushes. */
   *#beginSome({ hasWaitingEvents, moment }: WorkBudget): Pieces<void> {
     this.#beginWanted();
+    if (this.#beginnings.size === 0) return;
     const isBrief = moment();
     let begun = 0;
     for (const beginning of [...this.#beginnings.values()]) {
