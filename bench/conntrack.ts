@@ -69,7 +69,7 @@ async function cutOnce(): Promise<Round> {
     const engine = new Incremental('n1');
     const note = (events: readonly ClusterEvent[]) => {
       for (const event of events) engine.apply(event);
-      live.follow({ cluster: engine.cluster, ruleset: engine.flush(), ops: CHANGED, unknownBefore: true });
+      live.committed({ cluster: engine.cluster, ruleset: engine.flush(), ops: CHANGED, unknownBefore: true });
     };
     note([...pods(), allow('client', 'guest')]);
     await live.settled();

@@ -75,24 +75,19 @@ function logCommit(log: Log, { cause, names, ops, tookMs, cluster, unknownBefore
   if (ops.length === 0 && (cause === 'look' || (cause === 'change' && names.length === 0))) return;
   const { pods, policies } = cluster;
   const fields = { ops: ops.length, tookMs: Math.round(tookMs), pods: pods.size, policies: policies.size };
-  const said = { cause, names, ops, unknownBefore };
-  const level = cause === 'change' && (ops.length === 0 || isBackground(said)) ? 'debug' : 'info';
-  log[level](fields, commitText(said));
+  // The round only continued with postponed work or preparations, without a new event.
+  const isBackground = cause === 'change' && names.length === 0 && !unknownBefore;
+  const level = cause === 'change' && (ops.length === 0 || isBackground) ? 'debug' : 'info';
+  const background = 'rules follow what takes turns, or is made ready';
+  const text = cause === 'start' ? startText(ops) : isBackground ? background : changeText(names, ops);
+  log[level](fields, text);
 }
 
-type Said = Pick<Committed, 'cause' | 'names' | 'ops' | 'unknownBefore'>;
-
-/** Whether the round only continued with postponed work or preparations, without a new event. */
-function isBackground({ cause, names, unknownBefore }: Said): boolean {
-  return cause === 'change' && names.length === 0 && !unknownBefore;
-}
-
-function commitText(said: Said): string {
-  const { cause, names, ops } = said;
-  if (cause === 'start') return startText(ops);
-  if (isBackground(said)) return 'rules follow what takes turns, or is made ready';
+function changeText(names: readonly string[], ops: readonly Op[]): string {
   if (names.length === 0) return 'rules repaired';
-  return ops.length === 0 ? `nothing to change for ${namesText(names)}` : `rules follow ${namesText(names)}`;
+  const rest = names.length - MOST_NAMES_IN_A_LINE;
+  const shown = names.slice(0, MOST_NAMES_IN_A_LINE).join(', ') + (rest > 0 ? ` and ${rest} more` : '');
+  return ops.length === 0 ? `nothing to change for ${shown}` : `rules follow ${shown}`;
 }
 
 function startText(ops: readonly Op[]): string {
@@ -109,9 +104,4 @@ export function eventText({ type, key, value }: ClusterEvent): string {
     type
   ];
   return `${noun}${key}${value === undefined ? ' (gone)' : ''}`;
-}
-
-function namesText(names: readonly string[]): string {
-  const rest = names.length - MOST_NAMES_IN_A_LINE;
-  return names.slice(0, MOST_NAMES_IN_A_LINE).join(', ') + (rest > 0 ? ` and ${rest} more` : '');
 }

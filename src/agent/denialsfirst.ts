@@ -23,6 +23,9 @@ export function denialsFirst(
   before: Ruleset,
   after: Ruleset,
 ): readonly (readonly Op[])[] {
+  // Nearly all batches only add, or only delete.
+  if (!ops.some(({ op }) => op === 'delElements') || !ops.some(({ op }) => op === 'addElements'))
+    return [ops];
   const moving = FAMILIES.flatMap(family => [...movingIn(family, ops, before, after)]);
   if (moving.length === 0) return [ops];
   const addresses = new Set(moving);
@@ -45,7 +48,7 @@ function movingIn(family: Family, ops: readonly Op[], before: Ruleset, after: Ru
     isOfAddresses(set) &&
     [before, after].every(({ tables }) => {
       const table = tables.get(family);
-      return table !== undefined && usesOf(table, family).get(set.name)?.use === 'deny';
+      return table !== undefined && usesOf(table).get(set.name)?.use === 'deny';
     });
   for (const change of changes)
     if (!denies(change)) for (const key of keysIn(change)) moving.delete(addressOf(key));

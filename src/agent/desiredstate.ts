@@ -20,10 +20,10 @@ import { eventText } from './commitlog.ts';
 import {
   type Engine,
   type EngineFollower,
-  inTurn,
   type MakeEngine,
   type PodInForce,
   type RulePass,
+  remembering,
 } from './engine.ts';
 import type { BatchScope, WaitingChange } from './scheduler.ts';
 
@@ -39,7 +39,7 @@ export interface DesiredStateOptions {
 
 export class DesiredState {
   readonly #makeEngine: MakeEngine;
-  readonly #passed: RulePass;
+  readonly #passes: readonly RulePass[];
   readonly #follower: EngineFollower | undefined;
   readonly #node: string | undefined;
   readonly #timing: Pick<Timing, 'now'>;
@@ -59,10 +59,12 @@ export class DesiredState {
   #engine: Engine;
   /** A change came since the flush under way began that waits for nothing but its end. */
   #hasWaitingEvents = false;
+  /** The engine prepares changes that wait. */
+  #isPreparing = false;
 
   constructor({ makeEngine, passes = [], follower, node, timing }: DesiredStateOptions) {
     this.#makeEngine = makeEngine;
-    this.#passed = inTurn(passes);
+    this.#passes = remembering(passes);
     this.#follower = follower;
     this.#node = node;
     this.#timing = timing;
@@ -87,7 +89,9 @@ export class DesiredState {
 
   /** Names of the objects that have changed with the last flush. */
   get names(): readonly string[] {
-    return [...this.#taken.keys()].filter(name => !this.#waits(name));
+    const names: string[] = [];
+    for (const name of this.#taken.keys()) if (!this.#waits(name)) names.push(name);
+    return names;
   }
 
   /** Pods whose changes wait for another flush. */
@@ -146,7 +150,8 @@ export class DesiredState {
     this.#pending.clear();
     this.#podsInForce.take();
     this.#hasWaitingEvents = false;
-    const flushed = this.#passed(await inSlices(this.#engine.flushInPieces(this.#timeBudget())));
+    let flushed = await inSlices(this.#engine.flushInPieces(this.#timeBudget()));
+    for (const pass of this.#passes) flushed = pass(flushed);
     this.#follower?.flushed();
     this.#waitingPods = this.#engine.waitingPods();
     this.#followRefused(changes);
@@ -154,14 +159,13 @@ export class DesiredState {
   }
 
   #timeBudget(): TimeBudget {
-    const within = (ms: number) => {
-      const untilMs = this.#timing.now() + ms;
-      return () => this.#timing.now() < untilMs;
-    };
-    const hasTime = within(FAIRNESS.flushMs);
+    const untilMs = this.#timing.now() + FAIRNESS.flushMs;
     return {
-      hasWaitingEvents: () => this.#hasWaitingEvents || !hasTime(),
-      moment: () => within(FAIRNESS.momentMs),
+      hasWaitingEvents: () => this.#hasWaitingEvents || this.#timing.now() >= untilMs,
+      moment: () => {
+        const endMs = this.#timing.now() + FAIRNESS.momentMs;
+        return () => this.#timing.now() < endMs;
+      },
     };
   }
 
@@ -170,14 +174,19 @@ export class DesiredState {
     const nowMs = this.#timing.now();
     const isReady = (change: PolicyChange) => this.#engine.isPrepared(change);
     const changes = this.#admission.take(this.cluster.policies, nowMs, all, isReady);
-    this.#applyPolicies(changes);
-    this.#recordTaken(changes);
-    this.#engine.prepare(this.#admission.toPrepare(nowMs, isReady));
+    if (changes.length > 0) {
+      this.#applyPolicies(changes);
+      this.#recordTaken(changes);
+    }
+    const coming = this.#admission.isEmpty ? [] : this.#admission.toPrepare(nowMs, isReady);
+    if (coming.length > 0 || this.#isPreparing) this.#engine.prepare(coming);
+    this.#isPreparing = coming.length > 0;
     return changes;
   }
 
   #followRefused(changes: readonly PolicyChange[]): void {
     const refused = this.#engine.takeRefused();
+    if (changes.length + refused.length === 0) return;
     this.#admission.flushed(changes, refused, this.cluster.policies, this.#timing.now());
     this.#recordTaken(refused.map(value => ({ id: value.id, value })));
   }

@@ -66,10 +66,9 @@ export interface Engine {
 /** Makes of an engine's rules those that are programmed. */
 export type RulePass = (ruleset: Ruleset) => Ruleset;
 
-/** Runs all passes, one after the other; parts that did not change since the last time stay the same objects. */
-export function inTurn(passes: readonly RulePass[]): RulePass {
-  const once = passes.map(onceEach);
-  return ruleset => once.reduce((made, pass) => pass(made), ruleset);
+/** The same passes: what has not changed since the last time stays the same object. */
+export function remembering(passes: readonly RulePass[]): readonly RulePass[] {
+  return passes.map(onceEach);
 }
 
 function onceEach(pass: RulePass): RulePass {

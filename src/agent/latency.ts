@@ -67,7 +67,7 @@ export class Backlog {
       }
       if (stay.events > 0) stays.unshift(stay);
     }
-    this.#underWay.push(...waiting.filter(hasEvents));
+    for (const batch of waiting) if (batch.events > 0) this.#underWay.push(batch);
     this.#pending = [];
     this.#deferred = stays;
   }
@@ -75,15 +75,18 @@ export class Backlog {
   /** The batch is in the kernel, without the changes of these pods, which wait for another batch. */
   arrived(nowMs: number, waitingPods: Committed['waitingPods']): Age[] {
     const taken = [...this.#left, ...this.#underWay];
-    const namespaces = new Set([...waitingPods.keys()].map(namespaceOfPod));
-    this.#left = taken.map(batch => waitingOf(batch, waitingPods, namespaces));
-    const ages = taken.map(({ atMs, events }, n) => ({
-      ms: nowMs - atMs,
-      events: events - this.#left[n]!.events,
-    }));
-    this.#left = this.#left.filter(hasEvents);
+    const namespaces = new Set<string>();
+    for (const key of waitingPods.keys()) namespaces.add(namespaceOfPod(key));
+    const ages: Age[] = [];
+    this.#left = [];
     this.#underWay = [];
-    return ages.filter(hasEvents);
+    for (const batch of taken) {
+      const left = waitingPods.size === 0 ? undefined : waitingOf(batch, waitingPods, namespaces);
+      if (left !== undefined && left.events > 0) this.#left.push(left);
+      const events = batch.events - (left?.events ?? 0);
+      if (events > 0) ages.push({ ms: nowMs - batch.atMs, events });
+    }
+    return ages;
   }
 
   /** Age of the oldest event that is on its way, and does not wait for a turn; 0 where there is none. */
@@ -105,10 +108,6 @@ function waitingOf(
   const pods = batch.pods.filter(key => waitingPods.has(key));
   const namespaces = batch.namespaces.filter(name => theirNamespaces.has(name));
   return { atMs: batch.atMs, events: pods.length + namespaces.length, pods, namespaces };
-}
-
-function hasEvents({ events }: { readonly events: number }): boolean {
-  return events > 0;
 }
 
 function oldestMs(batches: readonly Batch[], nowMs: number): number {

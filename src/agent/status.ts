@@ -261,7 +261,9 @@ export class StatusKeeper implements Observer {
     if (dumped) this.#readAtMs = atMs;
     this.#failuresInARow = 0;
     this.#waitingPods = left;
-    this.#keepAges(this.#backlog.arrived(this.#clocks.now(), left));
+    // Only the newest ages are kept, because a scrape may never come.
+    const ages = this.#backlog.arrived(this.#clocks.now(), left);
+    this.#ages = [...this.#ages, ...ages].slice(-MOST_UNREAD_AGES);
     for (const key of this.#taken) this.#programmed(key, atMs);
     this.#taken = [];
     this.#firstProgrammed.resolve();
@@ -295,11 +297,6 @@ export class StatusKeeper implements Observer {
     this.#commits = [kept, ...this.#commits.slice(0, MOST_COMMITS - 1)];
     this.#totals.commits++;
     this.#totals.operations += commit.operations;
-  }
-
-  // Only the newest ages are kept, because a scrape may never come.
-  #keepAges(ages: readonly Age[]): void {
-    this.#ages = [...this.#ages, ...ages].slice(-MOST_UNREAD_AGES);
   }
 }
 

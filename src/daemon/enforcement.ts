@@ -20,7 +20,6 @@ import { LiveConnections } from '../agent/connections/liveconnections.ts';
 import { StaleConntrack } from '../agent/connections/staleconntrack.ts';
 import type { MakeEngine, RulePass } from '../agent/engine.ts';
 import { KernelFeatures } from '../agent/kernelfeatures.ts';
-import type { Observer } from '../agent/observer.ts';
 import { StatusKeeper } from '../agent/status.ts';
 import type { DenialLimits } from '../compiler/denied.ts';
 import { Incremental } from '../compiler/live/incremental.ts';
@@ -103,7 +102,7 @@ export async function openEnforcement(options: EnforcementOptions, localPods: Lo
     ...(counts && { beforeCommit: ops => counts.before(ops) }),
     log,
     // DnsWatcher first: open connections are judged by the DNS answers that it has.
-    observers: [dns, ...(liveConnections ? [cutter(liveConnections)] : []), status, barrier, audits],
+    observers: [dns, ...(liveConnections ? [liveConnections] : []), status, barrier, audits],
   });
   agent.apply([...placeholderNode(node, adopted), ...hostPortEvents([], adopted.hostPorts)]);
   const vacant = () => vacantAddresses(agent.cluster, node, localPods);
@@ -184,10 +183,6 @@ function passesOf(
     ...(cutsConnections ? [] : [withoutGuard]),
     ...(counts === undefined ? [] : [(ruleset: Ruleset) => withRuleCounters(ruleset, kept)]),
   ];
-}
-
-function cutter(live: LiveConnections): Pick<Observer, 'committed'> {
-  return { committed: committed => live.follow(committed) };
 }
 
 /** The agent starts with the kernel that is open already: opening one tries out our rules, some twenty milliseconds. */

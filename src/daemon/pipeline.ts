@@ -109,7 +109,8 @@ function taker(
   return events => {
     const merged = localPods?.merge(events) ?? events;
     if (merged.some(event => hasOtherAddresses(event, agent.cluster, node))) void interfaces.look();
-    agent.apply(withoutRepeats(interfaces.merge(merged), agent.cluster));
+    const hasNodes = merged.some(({ type }) => type === 'node');
+    agent.apply(hasNodes ? withoutRepeats(interfaces.merge(merged), agent.cluster) : merged);
     warnOfMemory(agent.cluster);
   };
 }

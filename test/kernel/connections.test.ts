@@ -525,7 +525,7 @@ class Following {
       engine: () => new Incremental('n1'),
       passes: what === 'cut' ? [] : [withoutGuard],
       log,
-      observers: [{ committed: committed => this.live?.follow(committed) }],
+      observers: [{ committed: committed => this.live?.committed(committed) }],
     });
     this.#agent.apply(events);
     this.#ended = this.#agent.run(this.#stop.signal);

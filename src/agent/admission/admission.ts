@@ -27,6 +27,8 @@ export interface RefusalCause {
   readonly named: readonly PolicyId[];
 }
 
+const NONE: ReadonlySet<PolicyId> = new Set();
+
 export class Admission {
   readonly #queue: AdmissionQueue;
   readonly #estimate: CostEstimate;
@@ -48,7 +50,7 @@ export class Admission {
 
   /** The policies whose changes wait for their turn, in order. */
   waitingStatuses(): readonly WaitingPolicy[] {
-    return this.#queue.statuses();
+    return this.isEmpty ? [] : this.#queue.statuses();
   }
 
   /** The statuses of policies that are not waiting changes; the same list until one of them differs. */
@@ -67,9 +69,13 @@ export class Admission {
     return this.#queue.size === 0;
   }
 
+  get #isIdle(): boolean {
+    return this.#queue.size === 0 && this.#quarantine.isEmpty;
+  }
+
   /** Policies that isolate what they select, and whose allow rules wait. */
   get isolating(): ReadonlySet<PolicyId> {
-    return this.#queue.isolating;
+    return this.isEmpty ? NONE : this.#queue.isolating;
   }
 
   /**
@@ -100,6 +106,7 @@ export class Admission {
 
   /** The changes that a batch could take now; undefined if no change waits. */
   waiting(nowMs: number): WaitingChange | undefined {
+    if (this.#isIdle) return undefined;
     const [queued, atMs] = [this.#queue.waiting(nowMs), this.#quarantine.readyAtMs(nowMs)];
     if (atMs === undefined || (queued !== undefined && queued.atMs <= atMs)) return queued;
     return { atMs, sinceMs: atMs, priority: 'normal' };
@@ -115,7 +122,7 @@ export class Admission {
     all: boolean,
     isReady: IsReady,
   ): readonly PolicyChange[] {
-    if (this.isEmpty && this.#quarantine.isEmpty) return [];
+    if (this.#isIdle) return [];
     const again = this.#quarantine.takeWithoutRoom(nowMs, id => this.#queue.has(id));
     if (again !== undefined) this.enqueue(again, policies.get(again.id), nowMs);
     if (this.#quarantine.isSettling) return [];

@@ -114,7 +114,7 @@ class Site {
     const ruleset = this.#engine.flush();
     const ops = plan(this.#before, ruleset);
     this.#before = ruleset;
-    this.live.follow({ cluster: this.#engine.cluster, ruleset, ops, unknownBefore: false, isolating });
+    this.live.committed({ cluster: this.#engine.cluster, ruleset, ops, unknownBefore: false, isolating });
   }
 
   async change(...events: ClusterEvent[]): Promise<void> {
@@ -389,7 +389,7 @@ test('after a change by others everything is looked at', async () => {
   for (const event of [...CAST, ingress('web')]) engine.apply(event);
   const ruleset = engine.flush();
   const ops = plan({ tables: new Map() }, ruleset);
-  site.live.follow({ cluster: engine.cluster, ruleset, ops, unknownBefore: true });
+  site.live.committed({ cluster: engine.cluster, ruleset, ops, unknownBefore: true });
   await site.live.settled();
   expect(site.table.asked).toEqual(['all']);
 });

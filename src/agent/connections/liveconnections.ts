@@ -93,18 +93,20 @@ export class LiveConnections {
   }
 
   /** Called with every commit. Returns at once: scanning goes on in the background. */
-  follow(programmed: Programmed): void {
+  committed(programmed: Programmed): void {
     const before = programmed.unknownBefore ? undefined : this.#last?.ruleset;
     const isFirst = this.#last === undefined;
     this.#last = programmed;
     const affected = isFirst ? 'all' : affectedAddresses(before, programmed.ruleset, programmed.ops);
-    this.#scan(this.#withoutHeld(programmed, affected));
+    const scanned = this.#withoutHeld(programmed, affected);
+    if (scanned !== 'none') this.#scan(scanned);
     if (affected !== 'none') this.#scanAgain(affected);
   }
 
   /** Leaves out pods whose allow rules are still to come: they are in a later scan, when these rules are in force. */
   #withoutHeld({ cluster, isolating = NONE }: Programmed, affected: AffectedAddresses): AffectedAddresses {
     const held = this.#awaiting.of(cluster, isolating, performance.now());
+    if (held.size + this.#held.size === 0) return affected;
     const released = [...this.#held].filter(address => !held.has(address));
     this.#held = held;
     return merge(allBut(affected, addresses(held)), addresses(released));

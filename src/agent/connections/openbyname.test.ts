@@ -157,7 +157,7 @@ test('C58: what was left alone while nobody knew what pods were told is cut once
   const again = { againMs: 1 << 30 };
   const live = new LiveConnections({ conntrack, ownAddresses: () => new Set(), log, names, ...again });
   const ops = plan({ tables: new Map() }, ruleset);
-  live.follow({ cluster: new ClusterState(), ruleset, ops, unknownBefore: false });
+  live.committed({ cluster: new ClusterState(), ruleset, ops, unknownBefore: false });
   await live.settled();
   await new Promise(setImmediate);
   expect(cut).toEqual([]);

@@ -25,8 +25,7 @@ const classNames = (table: Table) => [...table.chains.keys()].filter(name => /^(
 test('a class is reached by its pods', () => {
   const table = tableWith();
   expect(classNames(table)).toHaveLength(2);
-  for (const name of classNames(table))
-    expect(podsReaching(new Set([name]), table, 'ip')).toEqual(['10.1.0.1']);
+  for (const name of classNames(table)) expect(podsReaching(new Set([name]), table)).toEqual(['10.1.0.1']);
 });
 
 test('what the hooks ask before they look up the pod is reached by nobody', () => {
@@ -35,5 +34,5 @@ test('what the hooks ask before they look up the pod is reached by nobody', () =
   const forward: Chain = { ...plain, rules: [...plain.rules, { exprs: [verdict('goto', 'before')] }] };
   const table = tableWith(forward, before);
   for (const name of ['forward', 'input', 'ingress', 'before'])
-    expect(podsReaching(new Set([name]), table, 'ip')).toEqual([]);
+    expect(podsReaching(new Set([name]), table)).toEqual([]);
 });

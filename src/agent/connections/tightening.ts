@@ -5,7 +5,7 @@
  * and a wrong no leaves one open.
  */
 
-import { podMap } from '../../compiler/base.ts';
+import { POD_MAPS } from '../../compiler/base.ts';
 import { isDenial, isDenialChain } from '../../compiler/denied.ts';
 import { INGRESS_CHAIN } from '../../compiler/program.ts';
 import { TUNNEL_CHAINS, TUNNEL_SETS } from '../../compiler/tunnelsin.ts';
@@ -37,7 +37,7 @@ export function affectedAddresses(
   for (const [family, touched] of touchedBy(ops)) {
     const tables = { before: before.tables.get(family), after: after.tables.get(family) };
     if (touched === 'table' || tables.before === undefined || tables.after === undefined) return 'all';
-    affected = merge(affected, affectedIn(family, touched, tables.before, tables.after));
+    affected = merge(affected, affectedIn(touched, tables.before, tables.after));
   }
   return affected;
 }
@@ -59,21 +59,16 @@ function touchedBy(ops: readonly Op[]): ReadonlyMap<Family, Touched> {
   return found;
 }
 
-function affectedIn(
-  family: Family,
-  touched: Exclude<Touched, 'table'>,
-  before: Table,
-  after: Table,
-): AffectedAddresses {
+function affectedIn(touched: Exclude<Touched, 'table'>, before: Table, after: Table): AffectedAddresses {
   if (changesTunnels(touched, before, after)) return 'all';
   const chains = new Set([...touched.chains].filter(name => isTighter(name, before, after)));
   const addresses = new Set<Address>();
   for (const name of touched.sets) {
-    const tighter = tighterSet(family, before.sets.get(name), after.sets.get(name), { before, after });
+    const tighter = tighterSet(before.sets.get(name), after.sets.get(name), { before, after });
     for (const address of tighter.addresses) addresses.add(address);
     for (const chain of tighter.chains) chains.add(chain);
   }
-  if (chains.size > 0) for (const address of podsReaching(chains, after, family)) addresses.add(address);
+  if (chains.size > 0) for (const address of podsReaching(chains, after)) addresses.add(address);
   return addresses.size === 0 ? 'none' : addresses;
 }
 
@@ -81,7 +76,7 @@ function affectedIn(
 function changesTunnels(touched: Exclude<Touched, 'table'>, before: Table, after: Table): boolean {
   const isOther = (name: string) =>
     after.chains.has(name) && (!before.chains.has(name) || isTighter(name, before, after));
-  if (Object.values(TUNNEL_CHAINS).some(name => touched.chains.has(name) && isOther(name))) return true;
+  for (const name of Object.values(TUNNEL_CHAINS)) if (touched.chains.has(name) && isOther(name)) return true;
   const { elements } = after.sets.get(TUNNEL_SETS.ports) ?? { elements: new Map() };
   const known = before.sets.get(TUNNEL_SETS.ports)?.elements;
   return touched.sets.has(TUNNEL_SETS.ports) && [...elements.keys()].some(port => known?.has(port) !== true);
@@ -109,21 +104,16 @@ interface Tables {
   readonly after: Table;
 }
 
-function tighterSet(
-  family: Family,
-  was: NftSet | undefined,
-  is: NftSet | undefined,
-  tables: Tables,
-): Tighter {
+function tighterSet(was: NftSet | undefined, is: NftSet | undefined, tables: Tables): Tighter {
   const name = (is ?? was)?.name ?? '';
-  if (name === podMap('egress', family).name || name === podMap('ingress', family).name)
+  if (name === POD_MAPS.egress || name === POD_MAPS.ingress)
     return { ...NOTHING, addresses: otherClass(was, is) };
   // No class looks the set up, and open tunnels are judged by it all the same (connectionchecker.ts).
   if (name === TUNNEL_SETS.ends && was && is)
     return { ...NOTHING, addresses: tighterMembers(differentKeys(was, is), was, is, 'deny').map(addressOf) };
   // A set that was added or removed concerns a rule that names it, and that rule has changed, too.
   if (was === undefined || is === undefined || was === is) return NOTHING;
-  const { use, chains } = usesOf(tables.after, family).get(name) ?? NO_USES;
+  const { use, chains } = usesOf(tables.after).get(name) ?? NO_USES;
   if (use === undefined) return NOTHING; // No chain that judges open connections looks it up.
   const users = { ...NOTHING, chains };
   if (!specsEqual(was, is)) return users;
@@ -156,8 +146,12 @@ function permitsAtLeastAtKey(key: ElementKey, was: NftSet, is: NftSet, { before,
 
 /** The members that were added and deny, or were deleted and allowed. */
 function tighterMembers(keys: readonly ElementKey[], was: NftSet, is: NftSet, use: Use): ElementKey[] {
-  const changed = keys.filter(key => was.elements.has(key) !== is.elements.has(key));
-  return changed.filter(key => (is.elements.has(key) ? use !== 'allow' : use !== 'deny'));
+  const tighter: ElementKey[] = [];
+  for (const key of keys) {
+    const isMember = is.elements.has(key);
+    if (was.elements.has(key) !== isMember && use !== (isMember ? 'allow' : 'deny')) tighter.push(key);
+  }
+  return tighter;
 }
 
 function isOfAddresses({ interval, key }: NftSet): boolean {
@@ -252,14 +246,14 @@ export interface Uses {
 const NO_USES: Uses = { use: undefined, chains: [] };
 
 /** How the rules that judge open connections use each set, by its name. */
-export function usesOf(table: Table, family: Family): ReadonlyMap<string, Uses> {
+export function usesOf(table: Table): ReadonlyMap<string, Uses> {
   const before = ofTables.get(table.chains);
   if (before !== undefined && haveSameMaps(before.table, table)) {
     before.table = table;
     return before.uses;
   }
   const uses = new Map<string, { use: Use | undefined; chains: string[] }>();
-  for (const name of judgingChains(table, family))
+  for (const name of judgingChains(table))
     for (const [set, use] of usesIn(table.chains.get(name)!)) {
       const known = uses.get(set) ?? { use, chains: [] };
       known.chains.push(name);
@@ -307,16 +301,16 @@ function useIn(rule: NftRule): Use {
  * The local pods whose connections one of these chains may judge: an element of a pod map leads there, over any number
  * of chains. Rules of the hooks before the pod maps do not judge open connections (connectionchecker.ts).
  */
-export function podsReaching(chains: ReadonlySet<string>, table: Table, family: Family): readonly Address[] {
+export function podsReaching(chains: ReadonlySet<string>, table: Table): readonly Address[] {
   const reaches = reachOf(chains, table);
   return (['egress', 'ingress'] as const).flatMap(direction => {
-    const elements = table.sets.get(podMap(direction, family).name)?.elements ?? new Map();
+    const elements = table.sets.get(POD_MAPS[direction])?.elements ?? new Map();
     return [...elements].filter(([, value]) => reaches(classChain(value))).map(([key]) => key as Address);
   });
 }
 
 /** The chains that judge open connections: those that the pod maps lead to. */
-function judgingChains(table: Table, family: Family): ReadonlySet<string> {
+function judgingChains(table: Table): ReadonlySet<string> {
   const chains = new Set<string>();
   const visit = (name: string | undefined): void => {
     const chain = name === undefined ? undefined : table.chains.get(name);
@@ -325,7 +319,7 @@ function judgingChains(table: Table, family: Family): ReadonlySet<string> {
     nextChains(chain, table).forEach(visit);
   };
   for (const direction of ['egress', 'ingress'] as const)
-    for (const value of table.sets.get(podMap(direction, family).name)?.elements.values() ?? [])
+    for (const value of table.sets.get(POD_MAPS[direction])?.elements.values() ?? [])
       visit(classChain(value));
   return chains;
 }

@@ -56,7 +56,7 @@ async function startAgent(): Promise<void> {
     open: () => onNode(() => openNftKernel()),
     engine: () => new Incremental('n1'),
     log,
-    observers: [{ committed: committed => live.follow(committed) }],
+    observers: [live],
   });
   agent.apply(CLUSTER.map(object => decodeObject(object).event!));
   ended = agent.run(end.signal).finally(() => live.close());
