@@ -216,5 +216,5 @@ function bytesOf(ops: readonly Op[]): Buffer {
     additions,
   });
   while (encoder.encode());
-  return Buffer.copyBytesFrom(batch.buffer, 0, batch.length);
+  return Buffer.copyBytesFrom(batch.written.buffer, 0, batch.written.length);
 }

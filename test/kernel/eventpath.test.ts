@@ -11,8 +11,8 @@ const PROGRAM = fileURLToPath(new URL('../support/agent/eventpath.ts', import.me
  * lower these as the code comes nearer, and do not raise them.
  */
 const MOST = {
-  pod: { functions: 588, files: 95 },
-  policy: { functions: 1081, files: 134 },
+  pod: { functions: 403, files: 78 },
+  policy: { functions: 977, files: 129 },
 } as const;
 
 /** Where each of them passes, however files are cut: else another path was counted. */
@@ -33,8 +33,8 @@ beforeAll(() => {
 
 test.each(['pod', 'policy'] as const)('a %s goes through no more functions and files than it did', kind => {
   const { functions, files, ops } = paths.find(path => path.kind === kind)!;
-  console.log(`${kind}: ${functions} functions of ${files.length} files`);
-  expect(functions).toBeLessThanOrEqual(MOST[kind].functions);
+  console.log(`${kind}: ${functions.length} functions of ${files.length} files\n${functions.join('\n')}`);
+  expect(functions.length).toBeLessThanOrEqual(MOST[kind].functions);
   expect(files.length).toBeLessThanOrEqual(MOST[kind].files);
   expect(WAY.filter(part => !files.some(file => part.test(file)))).toEqual([]);
   expect(new Set(ops).size).toBe(1); // the same change, over and over

@@ -47,7 +47,7 @@ export function encodeLayout(layout: number, commit: string, ruleset: Ruleset): 
     additions: 'any',
   });
   while (encoder.encode());
-  return { layout, commit, batches: [batch.buffer.toString('base64', 0, batch.length)] };
+  return { layout, commit, batches: [batch.written.buffer.toString('base64', 0, batch.written.length)] };
 }
 
 /** The oldest first; those of another cluster are in another folder. */

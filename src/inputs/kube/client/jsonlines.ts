@@ -54,7 +54,9 @@ class LineReader {
     if (end < chunk.length) this.#rest.push(chunk.subarray(end));
     this.#restSize += chunk.length - end;
     if (this.#restSize > LONG_LINE) this.#skim();
-    return whole.split('\n').flatMap(line => (line.trim() === '' ? [] : [parsed(line)]));
+    const values: unknown[] = [];
+    for (const line of whole.split('\n')) if (line.trim() !== '') values.push(parsed(line));
+    return values;
   }
 
   #clear(): void {

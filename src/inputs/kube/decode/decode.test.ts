@@ -224,10 +224,10 @@ describe('decodeObject()', () => {
   test.each([null, 7, 'text', [], {}, { kind: 'Pod' }, { apiVersion: 'v1' }, { apiVersion: 1, kind: 2 }])(
     'says that %j is no Kubernetes object',
     value => {
-      const { event, problems } = decodeObject(value, 'a.yaml');
+      const { event, problems } = decodeObject(value);
       expect(event).toBeUndefined();
       expect(problems.map(problemText)).toEqual([
-        'a.yaml: holds something that is no Kubernetes object: it needs an apiVersion and a kind; it is ignored',
+        'holds something that is no Kubernetes object: it needs an apiVersion and a kind; it is ignored',
       ]);
     },
   );

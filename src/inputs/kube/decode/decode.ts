@@ -76,13 +76,7 @@ const DECODERS: ReadonlyMap<string, Decoder> = new Map([
 ]);
 
 /** Reads any value as one Kubernetes object. Kinds that have no say in policy give neither event nor problem. */
-export function decodeObject(object: unknown, file?: string): Decoded {
-  const decoded = decode(object);
-  if (file === undefined) return decoded;
-  return { ...decoded, problems: decoded.problems.map(problem => ({ file, ...problem })) };
-}
-
-function decode(object: unknown): Decoded {
+export function decodeObject(object: unknown): Decoded {
   const { apiVersion, kind } = typeOf(object);
   if (apiVersion === undefined || kind === undefined) return { problems: [NO_OBJECT] };
   const decoder = DECODERS.get(`${apiVersion} ${kind}`);

@@ -41,7 +41,8 @@ export class Field {
   /** The field of that name, absent where this is no map. */
   get(key: string): Field {
     const value = isMap(this.value) && Object.hasOwn(this.value, key) ? this.value[key] : undefined;
-    return this.#at(value, this.path === '' ? key : `${this.path}.${key}`);
+    const path = this.path === '' ? key : `${this.path}.${key}`;
+    return new Field(value, path, this.#effect, this.#report);
   }
 
   /** The same field, for a reader that gives a bad value another effect. */
@@ -106,10 +107,12 @@ export class Field {
 
   /** The items of a list; none where it is absent or no list. */
   items(): readonly Field[] {
-    if (!this.isPresent) return [];
-    if (!Array.isArray(this.value)) this.error(`must be a list, not ${describe(this.value)}`);
-    else return Array.from(this.value, (item, index) => this.#at(item, `${this.path}[${index}]`));
-    return [];
+    const items: Field[] = [];
+    if (Array.isArray(this.value))
+      for (const [index, item] of this.value.entries())
+        items.push(new Field(item, `${this.path}[${index}]`, this.#effect, this.#report));
+    else if (this.isPresent) this.error(`must be a list, not ${describe(this.value)}`);
+    return items;
   }
 
   /** The keys of a map; none where it is absent or no map. */
@@ -122,7 +125,9 @@ export class Field {
 
   /** The entries of a map of text, such as labels; a null value is empty text, as the API server reads it. */
   textEntries(): readonly (readonly [key: string, value: string])[] {
-    return this.keys().map(key => [key, this.get(key).text() ?? ''] as const);
+    const entries: [string, string][] = [];
+    for (const key of this.keys()) entries.push([key, this.get(key).text() ?? '']);
+    return entries;
   }
 
   text(): string | undefined {
@@ -182,10 +187,6 @@ export class Field {
   #unknownKey(key: string, keys: readonly string[]): void {
     const meant = didYouMean(key, keys);
     this.get(key).error(`is not a known field${meant === undefined ? '' : ` (did you mean ${meant}?)`}`);
-  }
-
-  #at(value: unknown, path: string): Field {
-    return new Field(value, path, this.#effect, this.#report);
   }
 
   #add(severity: Problem['severity'], message: string, effect: string): void {

@@ -10,7 +10,8 @@ export function decodePod(object: Field): ClusterEvent | undefined {
   const { name, namespace, node, hostNetwork, finished, createdAt } = pod.value;
   if (!pod.clean || name === undefined || namespace === undefined) return undefined;
   const key = `${namespace}/${name}` as const;
-  const { addresses, ports } = readNetwork(object);
+  const addresses = readAddresses(object.get('status'));
+  const ports = readPorts(object.get('spec'));
   const { labels, partial } = readLabelled(object);
   // Field by field: an object made by `...` takes half as much again, and there are very many of them.
   const uid = readUid(object.get('metadata'));
@@ -52,10 +53,6 @@ function readUid(metadata: Field): string | undefined {
   return typeof uid === 'string' && uid !== '' ? uid : undefined;
 }
 
-function readNetwork(object: Field) {
-  return { addresses: readAddresses(object.get('status')), ports: readPorts(object.get('spec')) };
-}
-
 /** The API server takes one for each family. A kubelet says them, and every agent compares them with those of others. */
 const MOST_ADDRESSES = 64;
 
@@ -68,12 +65,14 @@ function readAddresses(status: Field): readonly Address[] {
       .withEffect(`the pod has the first ${MOST_ADDRESSES}`)
       .error(`has ${listed.length} entries, and ${MOST_ADDRESSES} are the most`);
   const fields = listed.length > 0 ? listed.slice(0, MOST_ADDRESSES) : [status.get('podIP')];
-  const addresses = fields
-    .filter(field => field.isPresent && field.value !== '')
-    .map(field =>
-      field.withEffect('the pod does not have this address').parsed('an IP address', parseAddress),
-    );
-  return [...new Set(addresses.filter(address => address !== undefined))];
+  const addresses = new Set<Address>();
+  for (const field of fields) {
+    if (!field.isPresent || field.value === '') continue;
+    const its = field.withEffect('the pod does not have this address');
+    const address = its.parsed('an IP address', parseAddress);
+    if (address !== undefined) addresses.add(address);
+  }
+  return [...addresses];
 }
 
 /** A limit, because all ports are kept in memory. */

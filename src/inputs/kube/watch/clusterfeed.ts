@@ -75,7 +75,8 @@ export class ClusterFeed {
   /** Publishes events, and held ones that are free now; call it also without new events. */
   publish(events: readonly ClusterEvent[]): void {
     this.#publish(this.terminating.pass(events));
-    this.#questions.ask(this.terminating.drainQuestions());
+    const questions = this.terminating.drainQuestions();
+    if (questions.length > 0) this.#questions.ask(questions);
   }
 
   #publish(events: readonly ClusterEvent[]): void {
@@ -92,6 +93,7 @@ export class ClusterFeed {
   /** Sets all problems of the objects of one source. */
   reportProblems(source: string, problems: readonly Problem[]): void {
     const before = this.#problems.get(source) ?? [];
+    if (before === problems) return;
     this.#problems.set(source, problems);
     if (!areSame(before, problems))
       this.#listener.onProblems(boundedProblems([...this.#problems.values()].flat()));
@@ -112,7 +114,6 @@ export class ClusterFeed {
 
 /** Nearly all are the same objects as before. */
 function areSame(a: readonly Problem[], b: readonly Problem[]): boolean {
-  if (a === b) return true;
   return (
     a.length === b.length &&
     a.every((problem, at) => problem === b[at] || JSON.stringify(problem) === JSON.stringify(b[at]))

@@ -167,9 +167,15 @@ export class ObjectSource implements Store {
   }
 
   apply(changes: readonly WatchChange[]): void {
-    this.#feed.publish(changes.flatMap(change => this.#apply(change)));
+    const events: ClusterEvent[] = [];
+    let isSynced = false;
+    for (const change of changes) {
+      for (const event of this.#apply(change)) events.push(event);
+      isSynced ||= change.type === 'replaced';
+    }
+    this.#feed.publish(events);
     this.#feed.reportProblems(this.#kind, this.#objects.problems);
-    if (changes.some(({ type }) => type === 'replaced')) this.#synced.resolve();
+    if (isSynced) this.#synced.resolve();
   }
 
   setHealth(isWatching: boolean, reason?: unknown): void {
@@ -178,8 +184,9 @@ export class ObjectSource implements Store {
 
   #apply(change: WatchChange): readonly ClusterEvent[] {
     const events = this.#eventsOf(change);
+    if (!this.#kind.endsWith('Policy')) return events;
     this.#feed.identities.forgetGone(events);
-    if (change.type === 'upsert' && this.#kind.endsWith('Policy') && this.#objects.has(change.name)) {
+    if (change.type === 'upsert' && this.#objects.has(change.name)) {
       const reference = referenceOf(change.object);
       // An object of another kind is not the policy that Events are to name.
       if (reference?.kind === this.#kind)

@@ -188,7 +188,8 @@ export class Reflector {
   /** An event of a watch that cannot be understood may have been a change: only a list shows the present state. */
   #take(values: readonly unknown[]): void {
     try {
-      const events = values.map(value => parseWatchEvent(value, this.#resource));
+      const events: WatchEvent[] = [];
+      for (const value of values) events.push(parseWatchEvent(value, this.#resource));
       this.#apply(events);
     } catch (error) {
       this.#revision = undefined;

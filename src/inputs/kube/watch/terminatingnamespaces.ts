@@ -38,7 +38,7 @@ export class TerminatingNamespaces {
   readonly #waiting = new Map<string, Waiting>();
   /** Namespaces of which something has changed since their deletions were last looked at. */
   readonly #touched = new Set<string>();
-  readonly #isOurs: (node: string) => boolean;
+  readonly #node: string | undefined;
   /** Pods that rules isolated that were found in force, by their marks. */
   #found: ReadonlyMap<PodKey, ReadonlySet<Direction>>;
 
@@ -47,7 +47,7 @@ export class TerminatingNamespaces {
    * their marks.
    */
   constructor(node?: string, isolated: ReadonlyMap<PodKey, ReadonlySet<Direction>> = new Map()) {
-    this.#isOurs = node === undefined ? () => true : name => name === node;
+    this.#node = node;
     this.#found = isolated;
   }
 
@@ -74,13 +74,17 @@ export class TerminatingNamespaces {
 
   /** The events that may be published now: these, and earlier ones that waited. */
   pass(events: readonly ClusterEvent[]): readonly ClusterEvent[] {
-    const passed = events.filter(event => this.#mayPass(event));
-    return [...passed, ...this.#settle()];
+    const passed: ClusterEvent[] = [];
+    for (const event of events) if (this.#mayPass(event)) passed.push(event);
+    if (this.#waiting.size > 0) passed.push(...this.#settle());
+    return passed;
   }
 
   /** Namespaces with deletions for which an answer is wanted that were not named since something of them changed. */
   drainQuestions(): readonly string[] {
-    const open = [...this.#touched].filter(namespace => this.isOpen(namespace));
+    const open: string[] = [];
+    if (this.#waiting.size > 0)
+      for (const namespace of this.#touched) if (this.isOpen(namespace)) open.push(namespace);
     this.#touched.clear();
     return open;
   }
@@ -136,7 +140,8 @@ export class TerminatingNamespaces {
   #trackPod({ key, value }: ClusterEvent & { type: 'pod' }): void {
     const namespace = namespaceOfPod(key);
     const pods = this.#pods.get(namespace) ?? new Map<PodKey, Pod>();
-    if (value !== undefined && !value.finished && this.#isOurs(value.node)) pods.set(key, value);
+    const isOurs = this.#node === undefined || value?.node === this.#node;
+    if (value !== undefined && !value.finished && isOurs) pods.set(key, value);
     else pods.delete(key);
     if (pods.size > 0) this.#pods.set(namespace, pods);
     else {

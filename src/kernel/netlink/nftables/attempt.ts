@@ -68,7 +68,11 @@ export function attemptOutcome(
   refusal: KernelError | undefined,
   circumstances: Circumstances,
 ): AttemptOutcome {
-  if (refusal === undefined && answers.acknowledged) return acceptedAs(attempt, answers);
+  if (refusal === undefined && answers.acknowledged) {
+    // An echo has our generation; the lock has the one before it, even if another process commits right after us.
+    if (attempt.echo && answers.generation === undefined) return { kind: 'unchanged' };
+    return { kind: 'made', generation: answers.generation ?? after(attempt.before) };
+  }
   const error = refusal ?? lost(attempt, answers, circumstances.generation);
   const next = nextAttempt(attempt, error.code, circumstances);
   return next === undefined ? { kind: 'failed', error } : { kind: 'again', attempt: next };
@@ -99,12 +103,6 @@ function plainAttempt(
     tableFlags,
     number: 1,
   };
-}
-
-/** An echo has our generation; the lock has the one before it, even if another process commits right after us. */
-function acceptedAs({ echo, before }: CommitAttempt, { generation }: BatchAnswers): AttemptOutcome {
-  if (echo && generation === undefined) return { kind: 'unchanged' };
-  return { kind: 'made', generation: generation ?? after(before) };
 }
 
 /** ENOBUFS says that answers were lost, not what became of the batch; the generation does. */
@@ -139,9 +137,12 @@ function echoing(attempt: CommitAttempt, existing: readonly ExistingTable[]): Co
 
 /** A flush of an empty chain makes no generation; nor does an element that exists, where additions are not `new`. */
 function mayChangeNothing(ops: readonly Op[]): boolean {
-  return (
-    ops.some(({ op }) => op === 'flushChain') && ops.every(op => op.op === 'flushChain' || isAddition(op))
-  );
+  let flushes = false;
+  for (const op of ops) {
+    if (op.op === 'flushChain') flushes = true;
+    else if (!isAddition(op)) return false;
+  }
+  return flushes;
 }
 
 function isAddition({ op }: Op): boolean {

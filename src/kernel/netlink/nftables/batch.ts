@@ -4,7 +4,7 @@
  */
 import type { Generation } from '../../../nft/kernel.ts';
 import type { TableFamily } from '../../../nft/ruleset.ts';
-import { AttributeWriter, bigEndian, type Memory } from '../wire/attributes.ts';
+import { AttributeWriter, bigEndian } from '../wire/attributes.ts';
 import { NLM_F, NLMSG } from '../wire/constants.ts';
 import { beginMessage, endMessage, MESSAGE_HEADER, NFGEN_HEADER } from '../wire/messages.ts';
 import { ANY_NFPROTO, NFNL_BATCH_GENID, type OtherFamily } from './constants.ts';
@@ -24,7 +24,8 @@ const KEPT_BYTES = 1 << 18;
 export type AckOn = 'end' | 'last';
 
 export class Batch {
-  #writer = new AttributeWriter();
+  /** The batch is what was written, up to the next `begin`. */
+  written = new AttributeWriter();
   #first = 0;
   /** For each message the step that it is part of (NO_STEP for none), and its place. Message 0 is BATCH_BEGIN. */
   #steps = new Int32Array(64);
@@ -36,31 +37,31 @@ export class Batch {
 
   /** The kernel refuses the batch if its generation is not `expected`; zero is none. */
   begin(firstSequence: number, expected: Generation): void {
-    this.#writer.clear();
+    this.written.clear();
     this.#first = firstSequence;
     this.#count = 0;
     this.#step = NO_STEP;
     this.#sets = 0;
     const start = this.#message(NLMSG.BATCH_BEGIN, 0, 0, NFTABLES);
-    this.#writer.u32(NFNL_BATCH_GENID, expected);
-    endMessage(this.#writer, start);
+    this.written.u32(NFNL_BATCH_GENID, expected);
+    endMessage(this.written, start);
   }
 
   /** Gives back the room that a big batch took, and with it the batch. */
   release(): void {
-    if (this.#writer.buffer.length > KEPT_BYTES) this.#writer = new AttributeWriter();
+    if (this.written.buffer.length > KEPT_BYTES) this.written = new AttributeWriter();
   }
 
   /** Changes what `begin` was given. */
   expect(generation: Generation): void {
-    this.#writer.patch(MESSAGE_HEADER + NFGEN_HEADER + ATTRIBUTE_HEADER, bigEndian(generation));
+    this.written.patch(MESSAGE_HEADER + NFGEN_HEADER + ATTRIBUTE_HEADER, bigEndian(generation));
   }
 
   /** Numbers the same messages again, so that they can be sent as another batch. */
   renumber(firstSequence: number, expected: Generation): void {
     this.#first = firstSequence;
     for (let i = 0; i < this.#count; i++)
-      this.#writer.patch(this.#starts[i]! + SEQUENCE_OFFSET, firstSequence + i);
+      this.written.patch(this.#starts[i]! + SEQUENCE_OFFSET, firstSequence + i);
     this.expect(expected);
   }
 
@@ -77,8 +78,8 @@ export class Batch {
     content: (to: AttributeWriter) => void,
   ): void {
     const start = this.#message(type, flags, ANY_NFPROTO[family], 0);
-    content(this.#writer);
-    endMessage(this.#writer, start);
+    content(this.written);
+    endMessage(this.written, start);
   }
 
   /** NFTA_SET_ID: unlike any other in this batch. */
@@ -91,20 +92,7 @@ export class Batch {
     if (ack === 'last') this.#acknowledgeLast();
     this.#step = NO_STEP;
     this.#acknowledged = this.#count - (ack === 'last' ? 1 : 0);
-    endMessage(this.#writer, this.#message(NLMSG.BATCH_END, ack === 'end' ? NLM_F.ACK : 0, 0, NFTABLES));
-  }
-
-  /** The batch is the first `length` bytes of `buffer`, up to the next `begin`. */
-  get buffer(): Buffer {
-    return this.#writer.buffer;
-  }
-
-  get memory(): Memory {
-    return this.#writer.memory;
-  }
-
-  get length(): number {
-    return this.#writer.length;
+    endMessage(this.written, this.#message(NLMSG.BATCH_END, ack === 'end' ? NLM_F.ACK : 0, 0, NFTABLES));
   }
 
   /** The sequence number that the one acknowledgement of the batch carries. */
@@ -143,7 +131,7 @@ export class Batch {
 
   #message(type: number, flags: number, nfproto: number, resource: number): number {
     const sequence = (this.#first + this.#count) >>> 0;
-    const start = beginMessage(this.#writer, type, NLM_F.REQUEST | flags, sequence, nfproto, resource);
+    const start = beginMessage(this.written, type, NLM_F.REQUEST | flags, sequence, nfproto, resource);
     if (this.#count === this.#starts.length) this.#growTables();
     this.#starts[this.#count] = start;
     this.#steps[this.#count] = this.#step;
@@ -158,7 +146,7 @@ export class Batch {
 
   #acknowledgeLast(): void {
     const flags = this.#starts[this.#count - 1]! + FLAGS_OFFSET;
-    this.buffer.writeUInt16LE(this.buffer.readUInt16LE(flags) | NLM_F.ACK, flags);
+    this.written.buffer.writeUInt16LE(this.written.buffer.readUInt16LE(flags) | NLM_F.ACK, flags);
   }
 }
 

@@ -43,7 +43,12 @@ function encoded(ops: readonly Op[], batch = new Batch(), additions: Additions =
     additions,
   });
   while (encoder.encode());
-  return [...readMessages(Buffer.copyBytesFrom(batch.buffer, 0, batch.length) as Buffer, batch.length)];
+  return [
+    ...readMessages(
+      Buffer.copyBytesFrom(batch.written.buffer, 0, batch.written.length) as Buffer,
+      batch.written.length,
+    ),
+  ];
 }
 
 function decoded(messages: readonly Message[]): Ruleset {

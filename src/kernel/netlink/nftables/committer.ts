@@ -53,7 +53,7 @@ export class Committer {
     const batch = this.#again(ops, expected);
     if (batch !== undefined) {
       if (isAccepted(this.#exchange.commitSync(batch)))
-        return this.#made(after(expected ?? this.#writers.known()));
+        return this.#writers.made(after(expected ?? this.#writers.known()));
       this.#writers.look();
     }
     const attempts = this.#attempts(ops, expected);
@@ -88,17 +88,13 @@ export class Committer {
     expected: Generation | undefined,
   ): Generator<CommitAttempt, Generation, Sent> {
     const tables = this.#ownership.adoptable(ops);
-    if (tables.length === 0) return yield* this.#changes(ops, expected);
-    const generation = yield* this.#untilDone(adoption(tables, expected, this.#circumstances()));
-    return yield* this.#changes(ops, expected === undefined ? undefined : generation);
-  }
-
-  *#changes(
-    ops: readonly Op[],
-    expected: Generation | undefined,
-  ): Generator<CommitAttempt, Generation, Sent> {
-    if (ops.length === 0) return this.#unchanged(expected);
-    return yield* this.#untilDone(firstAttempt(ops, expected, this.#circumstances()));
+    let locked = expected;
+    if (tables.length > 0) {
+      const generation = yield* this.#untilDone(adoption(tables, expected, this.#circumstances()));
+      if (expected !== undefined) locked = generation;
+    }
+    if (ops.length === 0) return this.#unchanged(locked);
+    return yield* this.#untilDone(firstAttempt(ops, locked, this.#circumstances()));
   }
 
   *#untilDone(first: CommitAttempt): Generator<CommitAttempt, Generation, Sent> {
@@ -111,7 +107,7 @@ export class Committer {
       if (outcome.kind === 'again') attempt = outcome.attempt;
       else {
         this.#ownership.committed(attempt.ops, attempt.tables);
-        return outcome.kind === 'made' ? this.#made(outcome.generation) : this.#writers.look();
+        return outcome.kind === 'made' ? this.#writers.made(outcome.generation) : this.#writers.look();
       }
     }
   }
@@ -132,7 +128,7 @@ export class Committer {
     return {
       generation: this.#writers.known(),
       nextSequence: this.#exchange.nextSequence,
-      existing: this.#ownership.existing(),
+      existing: this.#ownership.existing,
       ack: this.#ack,
       tableFlags: this.#ownership.tableFlags,
     };
@@ -145,11 +141,6 @@ export class Committer {
       'ERESTART',
       'ERESTART: an empty batch: another process changed the rules meanwhile',
     );
-  }
-
-  #made(generation: Generation): Generation {
-    this.#writers.made(generation);
-    return generation;
   }
 }
 

@@ -91,16 +91,12 @@ export class BatchEncoder {
       return false;
     }
     this.#batch.beginStep(this.#step);
-    if (this.#tryToEncode(op)) {
-      this.#step++;
-      this.#written = 0;
-    }
-    return true;
-  }
-
-  #tryToEncode(op: Op): boolean {
     try {
-      return this.#encodePart(op);
+      if (this.#encodePart(op)) {
+        this.#step++;
+        this.#written = 0;
+      }
+      return true;
     } catch (error) {
       throw unencodable(error, op);
     }

@@ -58,13 +58,13 @@ export class Exchange {
 
   /** Sends a batch whose first message has `nextSequence`, without holding the event loop. */
   async commit(batch: Batch): Promise<BatchAnswers> {
-    await this.#conversation.send(batch.buffer, batch.length, batch.messages);
+    await this.#conversation.send(batch.written, batch.messages);
     return this.#answers(batch);
   }
 
   /** Commits on the event loop. */
   commitSync(batch: Batch): BatchAnswers {
-    this.#conversation.sendSync(batch.memory, batch.length, batch.messages);
+    this.#conversation.sendSync(batch.written, batch.messages);
     return this.#answers(batch);
   }
 

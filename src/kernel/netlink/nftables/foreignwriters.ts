@@ -47,9 +47,10 @@ export class ForeignWriters {
     return generation;
   }
 
-  /** The generation that our own commit made. */
-  made(generation: Generation): void {
+  /** Takes in, and answers, the generation that our own commit made. */
+  made(generation: Generation): Generation {
     this.#generation = generation;
+    return generation;
   }
 
   #recordForeign(): void {

@@ -107,7 +107,7 @@ class NftKernel implements Kernel {
 
   owner(): Promise<Owner> {
     return this.#inTurn(async () =>
-      readOwner(this.#exchange, this.#ownership.tableFlags, this.#ownership.existing()),
+      readOwner(this.#exchange, this.#ownership.tableFlags, this.#ownership.existing),
     );
   }
 

@@ -33,6 +33,8 @@ export class Ownership {
   /** The flags for tables that we make or adopt; 0 on kernels without PERSIST. */
   readonly tableFlags: number;
   readonly #flags = new Map<TableFamily, number>();
+  /** The tables that exist, as they are. */
+  existing: readonly ExistingTable[] = NONE;
   /** Orphaned tables that the next batch has to adopt. */
   #orphans: readonly ExistingTable[] = NONE;
 
@@ -51,11 +53,6 @@ export class Ownership {
     return this.#orphans.length === 0 ? NONE : this.#orphans.filter(({ family }) => !deletes(ops, family));
   }
 
-  /** The tables that exist, as they are. */
-  existing(): readonly ExistingTable[] {
-    return Array.from(this.#flags, ([family, flags]) => ({ family, flags }));
-  }
-
   /** Call it after a batch that began by naming the tables `named`. */
   committed(ops: readonly Op[], named: readonly ExistingTable[]): void {
     for (const { family, flags } of named) this.#set(family, flags);
@@ -68,9 +65,8 @@ export class Ownership {
   #set(family: TableFamily, flags: number | undefined): void {
     if (flags === undefined) this.#flags.delete(family);
     else this.#flags.set(family, flags);
-    this.#orphans = this.existing()
-      .filter(this.tableFlags === OWNED ? isOrphan : isDormant)
-      .map(takenOver);
+    this.existing = Array.from(this.#flags, ([of, itsFlags]) => ({ family: of, flags: itsFlags }));
+    this.#orphans = this.existing.filter(this.tableFlags === OWNED ? isOrphan : isDormant).map(takenOver);
   }
 }
 

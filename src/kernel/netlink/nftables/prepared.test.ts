@@ -26,7 +26,7 @@ const draft = (ops: readonly Op[], firstSequence = 1, expected = 7): Draft => ({
   additions: ops.every(({ op }) => op === 'addElements') ? 'new' : 'any',
 });
 
-const bytesOf = (batch: Batch) => batch.buffer.toString('hex', 0, batch.length);
+const bytesOf = (batch: Batch) => batch.written.buffer.toString('hex', 0, batch.written.length);
 
 function madeAnew(draft: Draft): string {
   const batch = new Batch();

@@ -75,7 +75,7 @@ function rewritten(
   for (let step = 0; step < ops.length; step++) {
     const op = ops[step] as MemberOp;
     // Overwrites all of the old key except its padding, which is always zero.
-    writeKey(op.set.key, keyOf(op), batch.buffer, keys[step]!);
+    writeKey(op.set.key, keyOf(op), batch.written.buffer, keys[step]!);
   }
   return batch;
 }

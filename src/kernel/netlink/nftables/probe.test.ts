@@ -31,7 +31,7 @@ class Kernel implements ProbeExchange {
 
   async commit(batch: Batch): Promise<BatchAnswers> {
     this.asked++;
-    const messages = [...readMessages(batch.buffer, batch.length)];
+    const messages = [...readMessages(batch.written.buffer, batch.written.length)];
     const end = messages.find(({ type }) => type === NLMSG.BATCH_END);
     if (end !== undefined && messages.length > 2) this.committed++;
     const acknowledged = end !== undefined && (end.flags & NLM_F.ACK) !== 0 && !this.#lacks.ackAtEnd;

@@ -96,7 +96,7 @@ function elementsUpTo(batch: Batch, sequence: number, offset: number): number {
 }
 
 function elementsIn(batch: Batch, sequence: number, offset: number): number {
-  const bytes = batch.buffer;
+  const bytes = batch.written.buffer;
   const message = batch.startOf(sequence);
   const start = message + MESSAGE_HEADER + NFGEN_HEADER;
   const list = readAttributes({ bytes, start, end: message + bytes.readUInt32LE(message) }).get(

@@ -139,7 +139,7 @@ describe('a question', () => {
   test('is numbered on behind the greatest number', () => {
     const line = new ScriptedLine();
     const conversation = new Conversation(line);
-    conversation.sendSync({ bytes: Buffer.alloc(16), address: undefined }, 16, 0xffffffff);
+    conversation.sendSync(new AttributeWriter(), 0xffffffff);
     const answers: number[] = [];
     line.queued.push([ack(0xffffffff), ack(0), ack(1), ack(2)]);
     conversation.askSync([question, question, question], (_, index) => void answers.push(index));

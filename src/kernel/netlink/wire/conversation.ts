@@ -9,7 +9,7 @@
  */
 
 import { EventLoopYield } from '../../../lib/async/eventloopyield.ts';
-import { AttributeWriter, type Memory } from './attributes.ts';
+import { AttributeWriter } from './attributes.ts';
 import { DumpReader, Interrupted } from './dumpreader.ts';
 import { type Message, readMessages } from './messages.ts';
 import { type NetlinkSocket, NOTHING, OVERRUN, SocketError } from './socket.ts';
@@ -93,12 +93,12 @@ export class Conversation {
   }
 
   /** Sends `count` messages that were written before, from `nextSequence` on; the answers are then on `line`. */
-  async send(bytes: Buffer, length: number, count: number): Promise<void> {
+  async send({ buffer, length }: AttributeWriter, count: number): Promise<void> {
     this.#take(count);
-    await this.line.sendAsync(bytes, length);
+    await this.line.sendAsync(buffer, length);
   }
 
-  sendSync(memory: Memory, length: number, count: number): void {
+  sendSync({ memory, length }: AttributeWriter, count: number): void {
     this.#take(count);
     this.line.send(memory, length);
   }
