@@ -24,6 +24,7 @@ sysctls="vm.overcommit_memory kernel.panic kernel.panic_on_oops fs.inotify.max_u
 nodes="1 2"     # node N is node<N>, in the namespace <prefix>-node<N>
 families="4 6"  # the first is that of Services and of pods that ask for one
 cni=ptp proxy=nftables
+backend=vxlan   # of Flannel
 [ ! -e "$state/options" ] || . "$state/options"
 
 # The addresses of one family; the control plane is in the namespace <prefix>-cp.

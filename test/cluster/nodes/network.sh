@@ -43,8 +43,8 @@ node() { # node N
     address "$ns" eth0 "$(in_family "$f" node "$n")"
     ip -n "$ns" route add default via "$(in_family "$f" cp)"
   done
-  # As a network plugin's own nodes would, where Sluice is the network: they make their routes themselves.
-  [ $cni != sluice ] || return 0
+  # Where Sluice or Flannel is the network, nodes make their routes to one another's pods themselves.
+  [[ $cni != sluice && $cni != flannel ]] || return 0
   for other in $nodes; do [ "$other" = "$n" ] || route "$ns" "$other"; done
 }
 

@@ -20,6 +20,7 @@ done
 mount --rbind "$dir/var" /var
 mount -t overlay overlay -o "lowerdir=/etc,upperdir=$dir/etc,workdir=$dir/etc.work" /etc
 plugins=$bin
+[ $cni != flannel ] || flannel=$("$cluster/flannel/build.sh")
 if [ $cni = sluice ]; then # the agent brings its own, and there is no other
   plugins=/opt/cni/bin
   mkdir -p "$dir/opt" /opt && mount --bind "$dir/opt" /opt
@@ -44,7 +45,16 @@ mkdir -p /etc/cni/net.d /etc/containerd /var/lib/kubelet
 range4() { echo "[{\"subnet\": \"$(pod4 "$n")\"}]"; }
 range6() { echo "[{\"subnet\": \"$(pod6 "$n")\"}]"; }
 route4='{"dst": "0.0.0.0/0"}' route6='{"dst": "::/0"}'
-[ $cni = sluice ] || cat >/etc/cni/net.d/10-pods.conflist <<END
+[ $cni != flannel ] || plugins="$bin', '$flannel"
+# Which addresses are given ends with the power, as the pods do; the plugin can only be told by this path.
+[ $cni != flannel ] || { mkdir -p /run/cni-ipam /var/lib/cni && ln -sfn /run/cni-ipam /var/lib/cni/networks; }
+[ $cni != flannel ] || cat >/etc/cni/net.d/10-flannel.conflist <<END
+{"cniVersion": "0.3.1", "name": "pods", "plugins": [
+  {"type": "flannel", "delegate": {"hairpinMode": true, "isDefaultGateway": true}},
+  {"type": "portmap", "backend": "nftables", "capabilities": {"portMappings": true}}
+]}
+END
+[[ $cni = sluice || $cni = flannel ]] || cat >/etc/cni/net.d/10-pods.conflist <<END
 {"cniVersion": "1.0.0", "name": "pods", "plugins": [
   {"type": "$cni", "ipMasq": false, $([ $cni = ptp ] || echo '"isGateway": true, "hairpinMode": true,')
     "ipam": {"type": "host-local", "dataDir": "/run/cni-ipam", "ranges": [$(of range)], "routes": [$(of route)]}},
@@ -96,7 +106,7 @@ END
 
 supervise /var/log/containerd.log containerd
 until ctr version >/dev/null 2>&1; do sleep 0.1; done
-for image in "$images"/*.tar; do
+for image in "$images"/*.tar ${flannel:+"$flannel/flannel.tar"}; do
   ctr -n k8s.io images import --local "$image" >>/var/log/import.log 2>&1
 done
 supervise /var/log/kubelet.log kubelet --config=/var/lib/kubelet/config.yaml --kubeconfig="$pki/$node.conf" \

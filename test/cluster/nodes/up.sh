@@ -11,6 +11,15 @@ mkdir -p "$state"
 "$cluster/nodes/certs.sh"
 "$cluster/nodes/network.sh"
 
+# What Flannel is told of the network: it masquerades by the tool that kube-proxy uses.
+net_conf() {
+  local on
+  on() { [[ " $families " = *" $1 "* ]] && echo true || echo false; }
+  printf '{"Network": "%s", "EnableIPv4": %s, ' $pods4 "$(on 4)"
+  printf '"IPv6Network": "%s", "EnableIPv6": %s, ' $pods6 "$(on 6)"
+  printf '"EnableNFTables": %s, "Backend": {"Type": "%s"}}' "$([ $proxy = nftables ] && echo true || echo false)" $backend
+}
+
 start cp "$cluster/nodes/control-plane.sh"
 wait_for 120 "API server" kube get --raw /readyz
 # The Node objects come first, so that each has the pod ranges that its routes lead to.
@@ -29,6 +38,9 @@ if [ $cni = sluice ]; then # no node is ready before it has a network
     wait_for 60 "containerd on node$n" within "node$n" "$bin/ctr" version
   done
   "$cluster/deploy/deploy.sh"
+fi
+if [ $cni = flannel ]; then
+  sed "s|NETWORK|$(net_conf)|" "$cluster/flannel/flannel.yaml" | directly | kube apply -f - >/dev/null
 fi
 kube wait --for=condition=Ready --timeout=180s node --all
 outside=$(first cp)
