@@ -70,7 +70,9 @@ function missingNamespace(policy: Policy, cluster: Cluster): readonly Problem[] 
   ];
 }
 
-/** N65: a subject without pods is legal, but a word where there are pods, or workloads, that it could have meant. */
+/**
+ * N65: a subject without pods is legal, but worth a warning if there are pods or workloads that it could have meant.
+ */
 function emptySubject(policy: Policy, subjects: SubjectIndex): readonly Problem[] {
   if (!subjects.selectsNone(policy.subject)) return [];
   const field = policy.kind === 'NetworkPolicy' ? 'spec.podSelector' : 'spec.subject';
@@ -85,7 +87,7 @@ function emptySubject(policy: Policy, subjects: SubjectIndex): readonly Problem[
   ];
 }
 
-/** 4.20. A network that is everything is meant for the world, and holds the pods behind a Service too. */
+/** 4.20. A network of all addresses means the internet, and contains the pods behind a Service anyway. */
 function serviceAddresses(policy: Policy, services: readonly Cidr[]): readonly Problem[] {
   return (policy.egress ?? []).flatMap(rule =>
     networksOf(rule)
@@ -129,8 +131,8 @@ function equalPriorities(sorted: readonly Policy[]): readonly Problem[] {
 }
 
 /**
- * N29, N30: a port's name means what the destination's containers call so, and nothing where none of them does. Looks at
- * one policy, so that what one author repeats costs others little.
+ * N29, N30: a named port means the ports of that name in the destination's containers, and matches nothing if none has
+ * it. The check looks at few rules of one policy, so that repetitions of one author cost others little.
  */
 const MOST_OF_POLICY = 5;
 

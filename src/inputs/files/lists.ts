@@ -13,7 +13,7 @@ export function flattenLists(document: unknown, path = ''): readonly Listed[] {
   const { items } = asMap(document);
   if (!kind?.endsWith('List') || !Array.isArray(items) || path.length > DEEPEST_PATH)
     return [{ object: document, path }];
-  // The items of a typed list need not repeat what its name says.
+  // The items of a typed list need not repeat the type that its name implies.
   const itemType = kind === 'List' ? {} : { apiVersion, kind: kind.slice(0, -'List'.length) };
   return items.flatMap((item, index) =>
     flattenLists(isMap(item) ? { ...itemType, ...item } : item, fieldOf(path, `items[${index}]`)),

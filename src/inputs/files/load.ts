@@ -17,7 +17,7 @@ export interface LoadedCluster {
   readonly cluster: ClusterState;
   readonly inventory: Inventory;
   readonly problems: readonly Problem[];
-  /** A file or a policy could not be read at all: what it says is not in the cluster. */
+  /** Whether a file or a policy could not be read at all, so that it is missing in the cluster. */
   readonly hidesPolicies: boolean;
 }
 
@@ -31,7 +31,7 @@ export interface ManifestOptions {
   readonly allDocuments?: boolean;
 }
 
-/** Collects what the manifests of several files say, as one cluster. Each file is read once: nothing was known before. */
+/** Collects the objects of several files as one cluster. Each file is read once, so there are no earlier versions. */
 export class ManifestCollector {
   readonly #read: (text: string, file: string, namespace?: string) => Manifest;
   readonly #namespace: string | undefined;
@@ -48,7 +48,7 @@ export class ManifestCollector {
   /** Reads the text of a file, without adding it. */
   readonly read = (text: string, file: string): Manifest => this.#read(text, file, this.#namespace);
 
-  /** Adds what a file says, or why it could not be read. */
+  /** Adds the contents of a file, or the reason why it could not be read. */
   put(file: string, manifest: Manifest): void {
     this.#store.put(file, manifest);
     for (const object of manifest.objects ?? []) this.#objects.push(object);
@@ -83,7 +83,7 @@ export class ManifestCollector {
       ...more(each, inventory),
     ];
     const now = lint(cluster);
-    // The author of an audited policy wants to know beforehand what is wrong with it, and it may not hide what is wrong now.
+    // Warnings as if audited policies were in force, for their authors, and those for the policies in force now.
     const then = (cluster.audited?.size ?? 0) === 0 ? [] : lint(withEnforced(cluster));
     const known = new Set(now.map(problemText));
     const found = [...now, ...then.filter(problem => !known.has(problemText(problem)))];

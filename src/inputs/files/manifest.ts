@@ -28,7 +28,7 @@ export interface Manifest {
   readonly problems: readonly Problem[];
 }
 
-/** Whether nothing is missing that the file was meant to say. */
+/** Whether the file could be read completely. */
 export function isWhole({ objects }: Manifest): boolean {
   return objects?.every(({ event, problems }) => event !== undefined || !problems.some(isError)) ?? false;
 }
@@ -68,7 +68,7 @@ export function readManifest(text: string, file: string, namespace?: string): Ma
   }
 }
 
-/** A file that says nothing that can be read. */
+/** The contents of a file in which nothing can be read. */
 export function unreadable(file: string, message: string, line?: number): Problem {
   return { severity: 'error', ...place(file, line), message, effect: UNREADABLE };
 }

@@ -54,7 +54,10 @@ function refuseRepeatedKeys(text: string): void {
   }
 }
 
-/** Behind the closing quote. By hand: a pattern runs out of stack on a string of megabytes. */
+/**
+ * The position after the closing quote. Written as a loop, because a regular expression overflows the stack on a string
+ * of megabytes.
+ */
 function stringEnd(text: string, start: number): number {
   let end = start;
   do end = text.indexOf('"', end + 1);

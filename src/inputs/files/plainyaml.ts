@@ -14,17 +14,17 @@ import {
   strTag,
 } from 'js-yaml';
 
-/** The documents of a text, without those that say nothing; undefined where it is not all plain. */
+/** The documents of a text, without empty ones; undefined if not all of it is plain. */
 export function parsePlain(text: string): readonly unknown[] | undefined {
   if (CONTROL.test(text) || UNUSUAL.test(text)) return undefined;
   try {
     return loadAll(text, { schema: SCHEMA, maxAliases: 0 }).filter(value => value !== null);
   } catch {
-    return undefined; // The other one says what is wrong.
+    return undefined; // the other parser reports the error
   }
 }
 
-/** Control characters, and what some take for the end of a line. */
+/** Control characters, and characters that some parsers treat as the end of a line. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: those are meant
 const CONTROL = /[\0-\t\v-\x1f\x7f-\x9f\u2028\u2029\ufeff]/;
 /**

@@ -104,8 +104,8 @@ function emptied(file: string): Problem {
 }
 
 /**
- * Objects that can be read, and for those that cannot what they were when they could. While something in the file
- * cannot be read, it may be any of those that the file does not name any more: they all stay.
+ * The objects that can be read, and the last readable version of those that cannot. While something in the file cannot
+ * be read, it may be any of the objects that the file no longer names: they all stay.
  */
 function lastGood(
   decoded: readonly Decoded[],

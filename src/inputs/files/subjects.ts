@@ -83,7 +83,7 @@ export class SubjectIndex {
   }
 }
 
-/** All that a selector may select: those that have what its first requirement of this kind asks for. */
+/** All candidates for a selector: those that meet its first requirement of this kind. */
 function asked({ all, byLabel }: OfNamespace, { requirements }: LabelSelector): readonly Candidate[] {
   for (const { key, operator, values } of requirements) {
     if (operator === 'Exists') return [...byLabel.get(key)];

@@ -19,7 +19,7 @@ export class ParseError extends Error {
   }
 }
 
-/** The documents of a YAML text as kubectl reads them, and what is wrong with those that cannot be read. */
+/** The documents of a YAML text as kubectl reads them, with an error for each that cannot be read. */
 export function parseYaml(text: string): readonly (ParsedDocument | ParseError)[] {
   const plain = parsePlain(text);
   if (plain === undefined) return parseAnyYaml(text);

@@ -25,8 +25,8 @@ export interface WatchOptions {
 
 export interface ManifestWatch {
   /**
-   * The first whole read, its events handed on. `complete` is false where a file or an object could not be read: what
-   * it held before this process began may still be in force somewhere, and should stay.
+   * Resolves after the first complete read, when its events were published. `complete` is false if a file or an object
+   * could not be read: its earlier version may still be in force, and should stay.
    */
   readonly ready: Promise<{ readonly complete: boolean }>;
   /** When every file that could not be read whole at first was read whole, or is gone. */
@@ -79,9 +79,9 @@ class Follower {
   }
 
   async run(): Promise<void> {
-    // Links are looked through by every look; following them here has no end where one leads to a folder around it.
-    // An error here, such as no inotify watch being left, only makes notices rarer. Not persistent: a folder that goes
-    // while we close leaves a watch behind, which must not keep an agent alive that is to end.
+    // Links are followed by each look; the watcher must not follow them, because it would not end at a link to a parent
+    // folder. An error here, such as too many inotify watches, only makes notifications rarer. Not persistent, because
+    // a folder that is deleted while we close leaves a watch behind, which must not keep the agent's process alive.
     const notices = watch(this.#root, { ignoreInitial: true, followSymlinks: false, persistent: false });
     notices.on('error', () => {});
     notices.on('all', () => this.#wake.resolve());

@@ -30,7 +30,7 @@ export interface Host {
   readonly virtualServices: Reading<number>;
   /** Interfaces by which packets to 127.0.0.0/8 are routed. */
   readonly localnet: Reading<readonly string[]>;
-  /** Settings by which this node leads packets where their senders say: `net.ipv6.conf.*.seg6_enabled`. */
+  /** Settings by which this node forwards packets along source routes: `net.ipv6.conf.*.seg6_enabled`. */
   readonly sourceRoutes: Reading<readonly string[]>;
 }
 
@@ -42,7 +42,7 @@ export interface Ours {
   readonly podNames: readonly string[];
   /** Addresses that pods of several nodes report: `10.0.0.1: shop/db on n1, and not evil/liar on n2`. */
   readonly contested?: readonly string[];
-  /** Pods behind no port of a bridge that we know; absent where ports are not known. */
+  /** Pods behind no known port of a bridge; absent if ports are not known. */
   readonly withoutPort?: readonly string[];
   /** Veths that are ports of pods' bridges, with an unknown pod behind them; absent if ports are not known. */
   readonly unknownPorts?: readonly string[];
@@ -77,6 +77,6 @@ export interface PodRoute {
 interface AttachFacts {
   /** Why no further pod gets an address; absent while one does. */
   readonly refuses?: string;
-  /** Pod networks of other nodes that nothing of ours leads to: `10.0.2.0/24 of node two`. */
+  /** Pod networks of other nodes to which no route of ours leads: `10.0.2.0/24 of node two`. */
   readonly unreachable: readonly string[];
 }

@@ -83,13 +83,13 @@ export function dropPagesOfProgram(): void {
   }
 }
 
-/** One mapping of smaps(5): its header, and the sizes of it that say whether a page was written. */
+/** One mapping of smaps(5): its header, and the sizes that show whether a page was written. */
 const MAPPING = /^([0-9a-f]+)-([0-9a-f]+) (\S{4}) \S+ \S+ \d+ *(.*)$/;
 const WRITTEN = /^(?:Private_Dirty|Anonymous|Swap): +[1-9]/;
 
 /**
- * The mappings of a file that cannot be written and have no page that ever was: to drop a page that was written, such as
- * one with relocations, would lose what was written. Exported for its test.
+ * The read-only mappings of a file without any page that was ever written: dropping a written page, such as one with
+ * relocations, would lose its contents. Exported for its test.
  */
 export function unwrittenMappings(smaps: string, file: string): { start: number; length: number }[] {
   const found: { start: number; length: number }[] = [];

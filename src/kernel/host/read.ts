@@ -1,4 +1,4 @@
-/** Reads facts about this node from files. Nothing here throws: what cannot be read says why. */
+/** Reads facts about this node from files. Nothing here throws: a fact that cannot be read has the reason instead. */
 
 import { readFileSync } from 'node:fs';
 import { access, readdir, readFile, readlink } from 'node:fs/promises';
@@ -211,9 +211,9 @@ export async function unlessAbsent<T>(reading: Promise<T>, otherwise: T): Promis
 }
 
 /**
- * Settings by which this node leads packets where their senders say: loose and strict routes of IPv4 (RFC 791), segments
- * (RFC 8754), and routes of lossy networks (RFC 6554). Each is on where it is on for all interfaces together and for the
- * one by which a packet comes.
+ * Settings by which this node forwards packets along source routes: loose and strict routes of IPv4 (RFC 791), segments
+ * (RFC 8754), and routes of lossy networks (RFC 6554). Each is on if it is on both globally and for the incoming
+ * interface.
  */
 const SETTINGS = [
   { folder: 'ipv4', name: 'accept_source_route' },

@@ -61,7 +61,7 @@ test('trace agrees with policy about an address that a name allows, and takes th
     'shop/web has received no DNS answer for n9.t.example that holds now',
   );
   expect(asked('trace', 'shop/web', 'n7.t.example:80', ...byManifests()).text).toContain(
-    'rules know addresses',
+    'rules have addresses only',
   );
 });
 

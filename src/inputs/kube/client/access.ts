@@ -1,4 +1,4 @@
-/** How to reach an API server, and as whom. */
+/** The address of an API server, and the credentials. */
 export interface Access {
   /** `https://10.96.0.1:443`, without a slash at its end. */
   readonly server: string;
@@ -14,5 +14,5 @@ export interface Access {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Reads it anew each time: tokens and certificates are replaced while we run. */
+/** Loads the access anew each time: tokens and certificates are replaced while we run. */
 export type LoadAccess = () => Promise<Access>;

@@ -33,7 +33,7 @@ export interface Editor {
 
 export type Query = Readonly<Record<string, string>>;
 
-/** Why the API server did not give what was asked for: its HTTP status, or what kept it from answering. */
+/** Why the API server did not give an answer: its HTTP status, or what went wrong on the way. */
 export type ApiErrorCode = number | 'unreachable' | 'cut' | 'garbled' | 'too large';
 
 export class ApiError extends Error {
@@ -61,12 +61,12 @@ interface ApiErrorOptions {
   readonly cause?: unknown;
 }
 
-/** 410: the revision, or the rest of a list, is older than what the server still remembers. */
+/** 410: the revision, or the rest of a list, is older than the server's history. */
 export function isExpired(error: unknown): boolean {
   return error instanceof ApiError && error.code === 410;
 }
 
-/** 422: a server without streaming lists refuses their parameters; older and stricter ones say 400. */
+/** 422: a server without streaming lists refuses their parameters; older and stricter servers answer 400. */
 export function isNotUnderstood(error: unknown): boolean {
   return error instanceof ApiError && (error.code === 422 || error.code === 400);
 }
@@ -95,8 +95,8 @@ export function garbled(): ApiError {
 }
 
 /**
- * Asks again while the answer is 403, for so many milliseconds; throws what `ask` throws last. A server may forbid for a
- * while what it will allow, or no longer know who we are.
+ * Repeats a request while the answer is 403, for so many milliseconds; throws the last error of `ask`. A server may
+ * answer 403 for a while because its rights, or our token, are not up to date there.
  */
 export async function unlessForbidden<T>(ask: () => Promise<T>, forMs: number, everyMs: number): Promise<T> {
   const endMs = performance.now() + forMs;

@@ -214,7 +214,7 @@ function watchSocket(socket: Socket, connectMs: number): void {
   socket.once('close', () => clearTimeout(late));
 }
 
-/** Node 24.16 takes the interval and the number of probes too; its types do not say so yet. */
+/** Node 24.16 also accepts the interval and the number of probes; its types do not have them yet. */
 type KeepAlive = (enable: boolean, firstMs: number, intervalMs: number, count: number) => void;
 
 function send(url: string, options: RequestOptions): ClientRequest {

@@ -12,7 +12,10 @@ export interface PluginCredentials {
   readonly key?: string;
 }
 
-/** Runs what the user's `exec` names, and reads the ExecCredential that it prints. Throws an Error of one sentence. */
+/**
+ * Runs the program of the user's `exec` entry, and reads the ExecCredential that it prints. Throws an Error of one
+ * sentence.
+ */
 export async function runExecPlugin(plugin: Entry, cluster: Entry): Promise<PluginCredentials> {
   const { command, args, env } = plugin.value;
   if (!isText(command)) throw new Error('its user has an exec plugin without a command');

@@ -4,8 +4,8 @@ import type { LoadAccess } from './access.ts';
 import { kubeconfigAccess } from './kubeconfig.ts';
 
 /**
- * The cluster that is meant: by the file that is named, by KUBECONFIG, by the pod that we are in, or by the
- * kubeconfig of the home folder. Undefined where there is none of them; nothing is read yet.
+ * The access to the cluster, by the named file, by KUBECONFIG, by the pod in which we run, or by the kubeconfig of the
+ * home folder. Undefined if none of them exists; nothing is read yet.
  */
 export async function findAccess(
   kubeconfig: string | undefined,

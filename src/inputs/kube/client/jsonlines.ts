@@ -25,7 +25,7 @@ class LineReader {
   /** The beginning of a line. */
   #rest: Uint8Array[] = [];
   #restSize = 0;
-  /** Keeps what is wanted of a long line. */
+  /** Keeps the needed fields of a long line. */
   #skimmer: Skimmer | undefined;
 
   constructor(shape: Shape) {

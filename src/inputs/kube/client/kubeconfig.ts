@@ -1,4 +1,4 @@
-/** Access by a kubeconfig, with what one may hold: contexts, certificates, tokens, passwords, exec plugins. */
+/** Access by a kubeconfig, with all its features: contexts, certificates, tokens, passwords, exec plugins. */
 
 import { readFile } from 'node:fs/promises';
 import { validateHeaderValue } from 'node:http';

@@ -20,7 +20,7 @@ export interface Each {
 
 export const TOO_LARGE = 'too large to be read';
 
-/** So many bytes of one value are kept, `spec.ingress` for one; twice as many of all of `spec`. */
+/** Bytes that are kept of one value, such as `spec.ingress`; twice as many of all of `spec`. */
 const MOST_BYTES = 2_000_000;
 const LONGEST_KEY = 1_000;
 
@@ -272,8 +272,8 @@ export interface Whole {
 }
 
 /**
- * Where the value ends in this chunk: behind its last byte, or behind the chunk's. What is between its brackets is not
- * looked at.
+ * The position in this chunk after the value's last byte, or the end of the chunk. The contents of its brackets are
+ * skipped.
  */
 function valueEnd(whole: Whole, chunk: Uint8Array, position: number): { at: number; isLast: boolean } {
   let { depth, inText, isEscaped, hasBegun } = whole;
@@ -293,7 +293,7 @@ function valueEnd(whole: Whole, chunk: Uint8Array, position: number): { at: numb
       if (depth === 0 && hasBegun) throw garbled();
       if (++depth > MOST_LEVELS) throw garbled();
     } else if (byte === CLOSE_MAP || byte === CLOSE_LIST) {
-      // A number or a word ends before what closes the value around it.
+      // A number or a literal ends before the bracket that closes the value around it.
       if (depth === 0) return endOfWord(hasBegun, at);
       if (--depth === 0) return { at: at + 1, isLast: true };
     } else if (depth === 0 && (byte === COMMA || byte <= 0x20)) return endOfWord(hasBegun, at);

@@ -95,7 +95,7 @@ function readNamespacedPods(field: Field, needsNamespaceSelector: boolean): PodS
   };
 }
 
-/** The same of a subject: what cannot be read leaves open which of the others' pods are meant. */
+/** Reads the pods of a subject: if a part cannot be read, it is unknown which of the other pods it selects. */
 export function readSubjectPods(field: Field, needsNamespaceSelector: boolean, effect: string): PodSelector {
   const { value, clean } = field.attempt(effect, pods => partsOf(pods, needsNamespaceSelector));
   const pods = readSubjectSelector(value.pods, effect);

@@ -64,7 +64,7 @@ export function decodeClusterPolicy(object: Field, dialect: Dialect): ClusterEve
   return { type: 'policy', key: id, value: isSure ? policy : effectIfUncertain(policy) };
 }
 
-/** The policy with its rules; where they are more than a policy may have, none of them is taken at its word. */
+/** The policy with its rules; if it has more than it may have, its rules are closed. */
 function withinBudget(policy: Policy, spec: Field, dialect: Dialect): Policy {
   const { tier } = policy;
   const isKnown = hasKnownKeys(spec, dialect);
@@ -93,7 +93,9 @@ function readFrame(object: Field): string | undefined {
   return readName(object);
 }
 
-/** A policy whose place cannot be read comes before all others: no other may allow what it denies. */
+/**
+ * A policy whose tier or priority cannot be read comes before all others, so that no other can allow what it denies.
+ */
 function readPlace(spec: Field, { readTier, readOrder }: Dialect) {
   const tier = spec.attempt(FIRST, readTier);
   const order = spec.attempt(FIRST, readOrder);
@@ -108,7 +110,7 @@ function readPlace(spec: Field, { readTier, readOrder }: Dialect) {
 /** C11: priorities begin with 0. */
 const BEFORE_ALL = -1;
 
-/** C51: an unknown key may have narrowed what the rules say, so none of them is taken at its word. */
+/** C51: an unknown key may have narrowed the rules, so all of them are closed. */
 function hasKnownKeys(spec: Field, { specKeys }: Dialect): boolean {
   const keys = [...specKeys, 'subject', 'ingress', 'egress'];
   return spec.attempt(RULES_FAIL_CLOSED, field => field.expectMap(keys)).clean;
@@ -138,7 +140,7 @@ function readDirections(
   };
 }
 
-/** C10: without a rule, a policy has no say in the direction. */
+/** C10: a policy without rules in a direction does not apply to it. */
 function readDirection(
   spec: Field,
   direction: Direction,
@@ -220,7 +222,7 @@ function readPorts(list: Field, dialect: Dialect): 'any' | readonly PortMatch[] 
   return items.length === 0 ? 'any' : items.map(dialect.readPort);
 }
 
-/** C44: a limit of the API server, not a matter of what the policy means. */
+/** C44: a limit of the API server, which does not change the meaning of the policy. */
 function warnAboutCount(list: Field, count: number, most: number): void {
   if (count > most)
     list.warning(`has ${count} entries, and the API server takes ${most}`, 'all of them count');

@@ -75,7 +75,7 @@ const DECODERS: ReadonlyMap<string, Decoder> = new Map([
   [`${CLUSTER_GROUP}/v1alpha1 BaselineAdminNetworkPolicy`, decodeBaselineAdminNetworkPolicy],
 ]);
 
-/** Reads any value as one Kubernetes object. Kinds that have no say in policy give neither event nor problem. */
+/** Reads any value as one Kubernetes object. Kinds that policy does not use give neither event nor problem. */
 export function decodeObject(object: unknown): Decoded {
   const { apiVersion, kind } = typeOf(object);
   if (apiVersion === undefined || kind === undefined) return { problems: [NO_OBJECT] };
@@ -104,7 +104,7 @@ function unknownVersion(apiVersion: string, kind: string, object: unknown): read
   return [{ severity: 'error', ...where, message, effect: 'the policy is not applied' }];
 }
 
-/** Kinds of these groups, and their lists, that have no say in policy. */
+/** Kinds of these API groups, and their lists, that are no policies. */
 const NO_POLICIES = new Set(['Ingress', 'IngressClass', 'IPAddress', 'ServiceCIDR']);
 
 /** The author of an object with a misspelt kind believes that it is in force. */
@@ -179,7 +179,7 @@ function decodeNamespace(object: Field): ClusterEvent | undefined {
   const { value: name, clean } = object.attempt('the namespace is not known', readName);
   if (name === undefined || !clean) return undefined;
   const { labels, partial } = readLabelled(object);
-  // N54: the API server sets this label; a manifest need not, and cannot say otherwise.
+  // N54: the API server sets this label; a manifest may omit it, and cannot change it.
   const value = { name, labels: { ...labels, [NAMESPACE_NAME_LABEL]: name }, ...(partial && { partial }) };
   return { type: 'namespace', key: name, value };
 }
@@ -199,7 +199,7 @@ function decodeNode(object: Field): ClusterEvent | undefined {
   };
 }
 
-/** A node says of itself what they are, and every agent keeps them. */
+/** A limit, because nodes report their addresses themselves, and every agent keeps them. */
 const MOST_ADDRESSES = 64;
 
 /** 4.22: every entry that is an IP counts, whatever its type; host names and DNS names do not. */
@@ -238,7 +238,7 @@ export interface DeliveredType {
   readonly readAs?: string;
 }
 
-/** Reads an object as one of that type. Without an event it changes nothing: the callers keep what they had. */
+/** Reads an object as one of that type. Without an event nothing changes: callers keep the previous state. */
 export function decodeDelivered(object: unknown, type: DeliveredType): Decoded {
   const { apiVersion, kind, readAs = apiVersion } = type;
   const map = asMap(object);
@@ -254,7 +254,7 @@ export function decodeDelivered(object: unknown, type: DeliveredType): Decoded {
   return { kind, object: name, problems: report.problems, ...(event && { event }) };
 }
 
-/** Whether the object says of itself that it is of that type. */
+/** Whether the object states that it is of that type. */
 export function isOfType(object: unknown, { apiVersion, kind }: DeliveredType): boolean {
   const map = asMap(object);
   return map.apiVersion === apiVersion && map.kind === kind;

@@ -80,8 +80,8 @@ export class Field {
   }
 
   /**
-   * Whether this is a map with none but these keys; all else is an error, because an unknown key may change what
-   * its neighbours mean (C51).
+   * Whether this is a map with only these keys; otherwise reports an error, because an unknown key may change the
+   * meaning of others (C51).
    */
   expectMap(keys: readonly string[]): boolean {
     const check = () => this.requireMap() && this.#checkKeys(Object.keys(this.value as object), keys);

@@ -18,7 +18,7 @@ import {
   serviceAddresses,
 } from './services.ts';
 
-/** A workload by what its template says: only what policy would read of the pods that it makes. */
+/** A workload by its template: only the fields that policy would read of its pods. */
 function decodeWorkload(object: Field, kind: WorkloadKind): Workload | undefined {
   const name = readName(object);
   const namespace = readNamespace(object);
@@ -58,7 +58,7 @@ function replicasOf(object: Field, kind: WorkloadKind): number | undefined {
   );
 }
 
-/** A Job labels its pods with its own name; what the others add has a value that only the cluster knows. */
+/** A Job labels its pods with its own name; the values of other workloads' labels are known only to the cluster. */
 function withOwnLabels(labelled: Labelled, kind: WorkloadKind, name: string): Labelled {
   if (kind !== 'Job') return labelled;
   const own = { 'job-name': name, 'batch.kubernetes.io/job-name': name };
@@ -93,7 +93,7 @@ const DECODERS: ReadonlyMap<string, Decoder> = new Map<string, Decoder>([
   ['v1 Pod', pod],
 ]);
 
-/** Reads any value; what is none of these kinds is nothing, and no problem either. */
+/** Reads any value; objects of other kinds give nothing, and no problem. */
 export function decodeInventory(object: unknown): DecodedItem {
   const { apiVersion, kind } = typeOf(object);
   const decoder = DECODERS.get(`${apiVersion} ${kind}`);
@@ -144,7 +144,7 @@ const isPort = (value: unknown): value is number =>
   Number.isInteger(value) && (value as number) >= 1 && (value as number) <= 65535;
 const isProtocol = (value: unknown): value is Protocol => PROTOCOLS.some(each => each === value);
 
-// Endpoints, which people write beside a Service without a selector; the cluster makes slices of them, a folder has none.
+// Endpoints, which people write for a Service without a selector; a cluster makes slices of them, a folder has none.
 
 /** A slice for each subset and family. */
 function decodeEndpoints(object: Field): readonly EndpointSlice[] {

@@ -4,8 +4,9 @@ import { describe, type Field, isLargerThan } from './fields.ts';
 import { isLabelKey, isLabelValue } from './metadata.ts';
 
 /**
- * A LabelSelector; an absent one is `{}` and selects everything. What the API server refuses is an error (N59):
- * the CRDs of the cluster policies do not check operators, so it can come from a real server too (4.12).
+ * Reads a LabelSelector; an absent one is `{}` and selects everything. A selector that the API server would refuse is
+ * an error (N59); it can also come from a real server, because the CRDs of the cluster policies do not check operators
+ * (4.12).
  */
 export function readLabelSelector(selector: Field): LabelSelector {
   return { requirements: readEach(selector).map(({ value }) => value) };

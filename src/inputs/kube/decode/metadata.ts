@@ -45,7 +45,7 @@ export function checkKeys(policy: Field): void {
   policy.withEffect('the key is ignored').expectMap(['apiVersion', 'kind', 'metadata', 'spec', 'status']);
 }
 
-/** The annotation by which the author of a policy says whether it is in force, or only shows what it would do. */
+/** The annotation by which an author puts a policy in force, or only shows what it would do. */
 export const ENFORCEMENT = 'sluice.dev/enforcement';
 
 /** Every value other than exactly `audit` enforces the policy: a typing error must never open traffic. */

@@ -99,8 +99,8 @@ function directionsOf(
 }
 
 /**
- * Without a spec every pod of the namespace is meant (N5): the API server takes such a policy, and stores it with an
- * empty one.
+ * Without a spec, the policy selects every pod of the namespace (N5): the API server accepts such a policy, and stores
+ * it with an empty spec.
  */
 function readIdentity(object: Field) {
   const [name, namespace] = [readName(object), readNamespace(object)];
@@ -113,7 +113,7 @@ function readIdentity(object: Field) {
 const POLICY_TYPES = ['Ingress', 'Egress'] as const;
 type PolicyType = (typeof POLICY_TYPES)[number];
 
-/** N4, N7. An unknown key beside the rules may concern any direction, so it closes both like a bad type. */
+/** N4, N7. An unknown key beside the rules may concern either direction, so it closes both, like a bad type. */
 function readPolicyTypes(spec: Field): readonly PolicyType[] {
   const { value, clean } = spec.attempt(BOTH_ISOLATED, field => {
     if (field.isPresent) field.expectMap(['podSelector', 'policyTypes', 'ingress', 'egress']);

@@ -53,7 +53,10 @@ function readUid(metadata: Field): string | undefined {
   return typeof uid === 'string' && uid !== '' ? uid : undefined;
 }
 
-/** The API server takes one for each family. A kubelet says them, and every agent compares them with those of others. */
+/**
+ * The API server accepts one address for each family. A limit, because kubelets report them and every agent compares
+ * them.
+ */
 const MOST_ADDRESSES = 64;
 
 /** N51: every family's address; podIP only where podIPs is absent. */
@@ -78,7 +81,7 @@ function readAddresses(status: Field): readonly Address[] {
 /** A limit, because all ports are kept in memory. */
 const MOST_PORTS = 500;
 
-/** 4.14: containers, and init containers that keep running beside them. */
+/** 4.14: ports of containers, and of init containers that keep running beside them. */
 export function readPorts(spec: Field): readonly ContainerPort[] {
   const effect = 'no named port matches here';
   const sidecars = spec

@@ -29,7 +29,7 @@ function texts(list: unknown): readonly string[] {
   return Array.isArray(list) ? list.filter(item => typeof item === 'string') : [];
 }
 
-/** A headless Service says `None`. */
+/** The address as a network; undefined for `None`, which a headless Service has. */
 function hostNetwork(text: string): Cidr | undefined {
   const address = parseAddress(text);
   return address && networkOf(address, addressBits(familyOf(address)));

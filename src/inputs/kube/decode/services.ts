@@ -1,4 +1,4 @@
-/** Services and their endpoints, for people who dial them. */
+/** Services and their endpoints, for questions about connections to them. */
 
 import { type Address, parseAddress } from '../../../model/address.ts';
 import type { PodKey } from '../../../model/cluster.ts';

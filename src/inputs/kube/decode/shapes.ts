@@ -12,7 +12,7 @@ const METADATA = {
   labels: 'all',
   creationTimestamp: 'all',
   deletionTimestamp: 'all',
-  // Those that say that a pod is mirrored, that a streamed list ends, and whether a policy is in force.
+  // The annotations that mark a mirror pod, the end of a streamed list, and an audited policy.
   annotations: {
     'kubernetes.io/config.mirror': 'all',
     'k8s.io/initial-events-end': 'all',
@@ -24,7 +24,7 @@ const TYPE: Shape = { apiVersion: 'all', kind: 'all' };
 
 const PORTS: Shape = { name: 'all', protocol: 'all', containerPort: 'all' };
 
-/** Unknown keys too: one beside the rules may change what they mean (C51). */
+/** Unknown keys are kept, too: one beside the rules may change their meaning (C51). */
 const POLICY: Shape = { ...TYPE, metadata: METADATA, spec: { '*': 'all' } };
 
 const SHAPES: Readonly<Record<string, Shape>> = {

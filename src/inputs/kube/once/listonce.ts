@@ -1,4 +1,7 @@
-/** Reads a cluster once, with the caller's own rights: what may not be read is named, and all else is read. */
+/**
+ * Reads a cluster once, with the caller's own rights: resources that the caller may not read are reported, and all
+ * others are read.
+ */
 import { ownSignal } from '../../../lib/async/ownsignal.ts';
 import type { ClusterEvent } from '../../../model/cluster.ts';
 import type { InventoryItem } from '../../../model/inventory.ts';
@@ -138,7 +141,7 @@ async function tryList(
   }
 }
 
-/** The server's words behind the path and the status. */
+/** The server's message after the path and the status. */
 function shortReason({ message }: ApiError): string {
   return /is forbidden: (.*)$/.exec(message)?.[1] ?? message;
 }

@@ -1,6 +1,6 @@
 /**
- * Keeps one condition of a node as it should be. What the server does not take is tried again, each time later; what
- * has changed meanwhile goes out at once, and the older word never.
+ * Keeps one condition of a node up to date. A write that the server refuses is retried with growing delays; a newer
+ * value replaces the older one and is written at once.
  */
 
 import { aborted } from '../../../lib/async/aborted.ts';
@@ -81,9 +81,9 @@ function isEqual(a: Unavailable | undefined, b: Unavailable | undefined): boolea
 }
 
 /**
- * The condition by which a node's network says whether it takes further pods. Of `NetworkUnavailable` the controller
- * manager makes the taint node.kubernetes.io/network-unavailable:NoSchedule, which keeps new pods away and leaves those
- * that run alone; pods of the host's network tolerate it where a DaemonSet makes them.
+ * The condition that says whether a node's network takes further pods. From `NetworkUnavailable` the controller manager
+ * makes the taint node.kubernetes.io/network-unavailable:NoSchedule, which keeps new pods away and does not affect
+ * running ones; hostNetwork pods of DaemonSets tolerate it.
  */
 
 /** The reason, as a CamelCase word and as a sentence. */

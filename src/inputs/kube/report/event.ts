@@ -1,6 +1,6 @@
 /**
- * Kubernetes Events as data: core/v1, which kubectl lists and any server since 1.0 takes. An Event is named after
- * all that it says, so that every node says it and the server keeps one.
+ * Kubernetes Events as data: core/v1, which kubectl lists and every server since 1.0 accepts. The name of an Event is
+ * derived from its contents, so that all nodes write the same one and the server keeps it once.
  */
 import { createHash } from 'node:crypto';
 import type { ObjectReference } from '../../../model/problem.ts';
@@ -10,7 +10,7 @@ import { printable } from '../../../terminal/printable.ts';
 export interface EventSpec {
   readonly about: ObjectReference;
   readonly type: 'Normal' | 'Warning';
-  /** One word in CamelCase: `InvalidPolicy`. */
+  /** The reason as one CamelCase word: `InvalidPolicy`. */
   readonly reason: string;
   /** One sentence. It may contain text from tenants. */
   readonly note: string;

@@ -45,12 +45,12 @@ export class EventRecorder {
     return waits;
   }
 
-  /** Takes back what holds no more, if it was not said yet. */
+  /** Withdraws an Event that no longer holds, if it was not posted yet. */
   withdraw(name: string): void {
     this.#waiting.delete(name);
   }
 
-  /** How many are still to be said. */
+  /** The number of Events that wait to be posted. */
   get size(): number {
     return this.#waiting.size;
   }
@@ -94,7 +94,7 @@ export class EventRecorder {
     try {
       await api.create(eventPath(spec), eventObject(spec, { node, at: now() }), signal);
     } catch (error) {
-      // Another node was first, or we were before we began anew.
+      // 409: another node has posted it already, or this one did before a restart.
       if (!(error instanceof ApiError && error.code === 409)) throw error;
     }
   }

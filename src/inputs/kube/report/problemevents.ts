@@ -8,19 +8,19 @@ import type { EventRecorder } from './eventrecorder.ts';
 const MOST_OF_ONE_OBJECT = 20;
 
 /**
- * How often what is still wrong is said again: a server forgets Events after an hour. Of all nodes of a cluster some few
- * say it, by lot.
+ * How often lasting problems are posted again, because a server deletes Events after an hour. A few randomly chosen
+ * nodes of a cluster do it.
  */
 const AGAIN = { everyMs: 20 * 60_000, nodes: 3 };
 
-/** Makes Events of what is wrong with policies: one when it begins to be wrong, none when it no longer is. */
+/** Makes Events of the problems of policies: one when a problem begins, none when it ends. */
 export class ProblemEvents {
   readonly #recorder: Pick<EventRecorder, 'post' | 'withdraw'>;
   readonly #complete: (about: ObjectReference) => ObjectReference;
   /** The present problems by name, without those that the queue of Events dropped: these are posted again. */
   #reported: ReadonlyMap<string, EventSpec> = new Map();
 
-  /** `complete` says which object of the server a reference means, where a name is all that it has. */
+  /** `complete` finds the server's object for a reference that has only a name. */
   constructor(
     recorder: Pick<EventRecorder, 'post' | 'withdraw'>,
     complete: (about: ObjectReference) => ObjectReference = about => about,
@@ -38,7 +38,7 @@ export class ProblemEvents {
     this.#reported = new Map([...specs].filter(waits));
   }
 
-  /** Says what is still wrong again and again until the signal; `nodes` is how many agents do. */
+  /** Posts lasting problems again and again until the signal; `nodes` is the number of agents that do. */
   async repeat(timing: Timing, nodes: () => number, signal: AbortSignal): Promise<void> {
     for (;;) {
       await timing.sleep(AGAIN.everyMs * (0.5 + timing.random()), signal);

@@ -16,8 +16,8 @@ export interface SourceStatus {
   /** The version that is read, if the kind is served in several; absent where there is only one. */
   readonly version?: string;
   /**
-   * Read whole for the first time; unreadable, so that what was known stays, and once more where the reason has become
-   * another; readable again; not served at all.
+   * Read completely for the first time; unreadable, so that the last known state stays, reported again for another
+   * reason; readable again; not served at all.
    */
   readonly state: 'synced' | 'lost' | 'recovered' | 'absent';
   readonly reason?: string;
@@ -41,7 +41,7 @@ export interface FeedNeeds {
   readonly identities?: Identities;
 }
 
-/** Where all sources of one cluster publish what they found; what depends on several of them is decided here. */
+/** All sources of one cluster publish here; decisions that depend on several of them are made here. */
 export class ClusterFeed {
   readonly terminating: TerminatingNamespaces;
   readonly identities: Identities;
@@ -178,8 +178,8 @@ export function boundedProblems(problems: readonly Problem[]): readonly Problem[
 }
 
 /**
- * Which objects of the server the policies are: what is said of one later by its name alone, that it is in quarantine for
- * one, is said of the very object. `kubectl describe` shows no Event without the object's uid.
+ * The identities of policies on the server, so that a later Event about a policy known by name refers to that very
+ * object: `kubectl describe` shows no Event without the object's uid.
  */
 export class Identities {
   /** Keys are ids, as `NetworkPolicy shop/web`. */
@@ -203,7 +203,7 @@ export class Identities {
   }
 }
 
-/** Makes of every cut and return the few that are worth a word: a cut that the next try mends is none. */
+/** Decides which losses and recoveries of a source are reported: a loss that the next attempt repairs is not. */
 export class WatchHealth {
   readonly #source: string;
   readonly #report: (status: SourceStatus) => void;

@@ -16,9 +16,9 @@ import {
 } from './resource.ts';
 
 /**
- * The policies of a kind that may not be there: follows its CustomResourceDefinition, and the policies in the best
- * version that it serves. Without a definition there are none; that only the definition's own absence says, never a
- * 404. Where the definition cannot be read, the policies are asked for all the same.
+ * The policies of a kind that may not be defined: watches its CustomResourceDefinition, and the policies in the best
+ * version that it serves. Only the absence of the definition means that there are none, never a 404. If the definition
+ * cannot be read, the policies are requested all the same.
  */
 export class CustomSource implements Store {
   readonly #policy: CustomPolicy;

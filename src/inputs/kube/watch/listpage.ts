@@ -20,7 +20,7 @@ export interface PageEnd {
 /** Takes the objects that arrived together. */
 export type TakeListed = (items: readonly ListedObject[]) => void;
 
-/** The list, its items, an item: what is below has limits. */
+/** Levels of a list, its items, and an item: values below them have size limits. */
 const LEVELS = 3;
 
 /**
@@ -75,7 +75,7 @@ function listed(item: unknown, { apiVersion, kind, path }: Resource): ListedObje
 /** The most objects of a page, and the most bytes: a page is no burden for the server either. */
 const MOST = { objects: 500, bytes: 16_000_000 };
 
-/** Reads a list page by page; all pages show one revision, which is what comes back. */
+/** Reads a list page by page; all pages have the same revision, which is returned. */
 export async function listPages(
   api: Api,
   resource: Resource,

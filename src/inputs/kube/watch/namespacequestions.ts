@@ -84,7 +84,7 @@ export class NamespaceQuestions {
   }
 }
 
-/** Asks the server for what it has now: a list without a revision is never older than the question. */
+/** Asks the server for its present state: a list without a revision is never older than the request. */
 export function askedOf(api: Api): IsLiving {
   return async (namespace, signal) => {
     let lives = false;

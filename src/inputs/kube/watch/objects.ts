@@ -18,11 +18,11 @@ export class Objects {
   #resource: Resource;
   /** Keys are names, `shop/web`; the revision is empty where the object has to be read again even at the same one. */
   readonly #revisions = new Map<string, string>();
-  /** A digest of what was published of each object: most changes are of no interest to policy. */
+  /** A digest of the published fields of each object: most changes do not concern policy. */
   readonly #published = new Map<string, string>();
   /**
-   * A digest of what is read of each object that came again and was no news: heartbeats of nodes, and most changes of a
-   * pod's status. If it comes with the same once more it is not even decoded.
+   * A digest of the fields that were read of each object that came again without a relevant change: heartbeats of
+   * nodes, and most changes of a pod's status. If it comes with the same digest once more, it is not even decoded.
    */
   readonly #repeated = new Map<string, string>();
   readonly #problems = new Map<string, readonly Problem[]>();
@@ -44,7 +44,7 @@ export class Objects {
     return this.#published.has(name);
   }
 
-  /** Takes an object in as it is now; one that cannot be read stays what it was. */
+  /** Takes the present version of an object; one that cannot be read keeps its previous version. */
   upsert(name: string, object: unknown): readonly ClusterEvent[] {
     const revision = revisionOf(object) ?? '';
     this.#unseen?.delete(name);
@@ -88,7 +88,7 @@ export class Objects {
     this.distrustRevisions();
   }
 
-  /** Reads every object again when it is shown next: its revision no longer says what it is. */
+  /** Reads every object again when it comes next, because its revision no longer identifies its contents. */
   distrustRevisions(): void {
     for (const name of this.#revisions.keys()) this.#revisions.set(name, '');
   }
@@ -115,7 +115,7 @@ export class Objects {
     this.#allProblems = undefined;
   }
 
-  /** Only policies have authors who wait for an answer; what an object says of its type may be wrong. */
+  /** Only policies have authors who expect an answer; the type that an object states may be wrong. */
   #aboutPolicy(problems: readonly Problem[], object: unknown): readonly Problem[] {
     const { apiVersion, kind } = this.#resource;
     if (!kind.endsWith('Policy')) return problems;

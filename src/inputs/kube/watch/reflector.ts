@@ -24,7 +24,7 @@ import { type Resource, selection } from './resource.ts';
 
 export type WatchChange =
   | { readonly type: 'upsert' | 'delete'; readonly name: string; readonly object: unknown }
-  /** The list that began is whole: what it did not show is deleted. */
+  /** The list is complete: objects that it did not have are deleted. */
   | { readonly type: 'replaced' };
 
 /** The copy of the server's state that a reflector keeps up to date. All calls are synchronous. */
@@ -39,7 +39,7 @@ export interface Store {
 
 const STREAMED_LIST = { sendInitialEvents: 'true', resourceVersionMatch: 'NotOlderThan' };
 const RETRY: Backoff = { firstMs: 100, mostMs: 10_000 };
-/** So many events of one piece are taken at once: to decode and publish them takes some milliseconds. */
+/** The most events that are processed at once: decoding and publishing them takes some milliseconds. */
 const MOST_TAKEN = 16;
 /** A watch that ends sooner is one that failed. */
 const SHORT_WATCH_MS = 1000;
@@ -68,7 +68,7 @@ export class Reflector {
   /** The time since which changes have been arriving; undefined while they do not. */
   #watchingSinceMs: number | undefined;
 
-  /** `watchSeconds` says how long a watch may last now. */
+  /** `watchSeconds` returns how long a watch may last now. */
   constructor(api: Api, resource: Resource, store: Store, timing: Timing, watchSeconds = () => LONGEST_S) {
     this.#api = api;
     this.#watchSeconds = watchSeconds;
@@ -241,8 +241,8 @@ export type WatchEvent =
   | { readonly type: 'bookmark'; readonly revision: string; readonly endsList: boolean };
 
 /**
- * Reads what a line of a watch of that type says; an ERROR is thrown as what it says. The end of an object of another
- * type is no end of ours: it is thrown too, and a list says what is there.
+ * Parses a line of a watch of that type; an ERROR event is thrown as an error. A deletion of an object of another type
+ * does not count: it is thrown, too, and a list shows the present state.
  */
 function parseWatchEvent(value: unknown, resource: DeliveredType): WatchEvent {
   const { type, object } = asMap(value);
@@ -263,7 +263,7 @@ const CHANGES: Readonly<Record<string, 'upsert' | 'delete'>> = {
   DELETED: 'delete',
 };
 
-/** KEP-3157: the bookmark that says that the initial events were all. */
+/** KEP-3157: the bookmark that ends the initial events. */
 function endsList(bookmark: unknown): boolean {
   const annotations = asMap(asMap(asMap(bookmark).metadata).annotations);
   return annotations['k8s.io/initial-events-end'] === 'true';

@@ -35,7 +35,7 @@ export const SERVICES: Resource = { kind: 'Service', apiVersion: 'v1', path: '/a
 
 const POLICY_GROUP = 'policy.networking.k8s.io';
 
-/** A policy kind that is there only as long as its CustomResourceDefinition is. */
+/** A policy kind that exists only as long as its CustomResourceDefinition does. */
 export interface CustomPolicy {
   readonly kind: Exclude<PolicyKind, 'NetworkPolicy'>;
   readonly plural: string;
@@ -65,7 +65,7 @@ export function definitionOf({ plural }: CustomPolicy): Resource {
   };
 }
 
-/** The part of a query that says which of the objects are meant. */
+/** The part of a query that selects objects. */
 export function selection({ fieldSelector, labelSelector }: Resource): Query {
   return {
     ...(fieldSelector !== undefined && { fieldSelector }),
@@ -73,7 +73,7 @@ export function selection({ fieldSelector, labelSelector }: Resource): Query {
   };
 }
 
-/** The event that says that the object of that name (`shop/web`, or `node-1`) is gone. */
+/** The event for the deletion of the object of that name (`shop/web`, or `node-1`). */
 export function goneEvent({ kind }: Resource, name: string): ClusterEvent {
   switch (kind) {
     case 'Pod':
@@ -140,7 +140,7 @@ export function versionProblem(served: Served, policy: CustomPolicy): Problem | 
 const VERSION = /^v(\d+)(?:(alpha|beta)(\d+))?$/;
 const STABILITY = ['', 'beta', 'alpha'];
 
-/** The version to read where none is known here: stable ones before others, and older ones before newer ones. */
+/** The version to read if none is known here: stable versions before others, and older ones before newer ones. */
 function mostLikeOurs(served: readonly string[]): string | undefined {
   const rank = (version: string) => {
     const [, major, level = '', minor = '0'] = VERSION.exec(version)!;

@@ -17,8 +17,8 @@ export interface ServiceListener {
 }
 
 /**
- * Services, for their names only: policy never sees them, so whether they can be read is no part of what makes a node
- * ready, and what is kept of them is for the listener to say.
+ * Watches Services, for their names only. Policy does not use them, so the node is ready even if they cannot be read.
+ * The listener decides what is kept of them.
  */
 export class ServiceSource implements Store {
   readonly #listener: ServiceListener;

@@ -32,7 +32,7 @@ export interface ClusterOptions {
   readonly services?: ServiceListener;
   readonly patience?: Partial<Patience>;
   readonly timing?: Timing;
-  /** How long a watch may last in a cluster of so many nodes. */
+  /** Returns how long a watch may last in a cluster of so many nodes. */
   readonly watchSeconds?: (nodes: number) => number;
 }
 
@@ -137,7 +137,7 @@ class NamespaceSource extends ObjectSource {
 
   override apply(changes: readonly WatchChange[]): void {
     super.apply(changes);
-    // In their order: of one that went and came again in one piece, the last word counts.
+    // In order, so that the last change of an object counts.
     for (const change of changes)
       if (change.type !== 'replaced' && isOfType(change.object, NAMESPACES))
         this.#feed.terminating.setTerminating(

@@ -36,7 +36,7 @@ export class TerminatingNamespaces {
   readonly #isolations = new Map<string, PolicyEvent>();
   /** Deletions that wait, by namespace. */
   readonly #waiting = new Map<string, Waiting>();
-  /** Namespaces of which something has changed since their deletions were last looked at. */
+  /** Namespaces that have changed since their deletions were last examined. */
   readonly #touched = new Set<string>();
   readonly #node: string | undefined;
   /** Pods that rules isolated that were found in force, by their marks. */
@@ -58,7 +58,10 @@ export class TerminatingNamespaces {
     this.#touched.add(namespace);
   }
 
-  /** All pods and all policies were listed: whom nothing isolates that rules in force do, a policy has left. */
+  /**
+   * All pods and all policies were listed: if the rules in force isolate a pod and no listed policy does, a policy was
+   * deleted.
+   */
   setListed(): void {
     const found = this.#found;
     this.#found = new Map();
@@ -89,7 +92,7 @@ export class TerminatingNamespaces {
     return open;
   }
 
-  /** Whether deletions wait for the word whether their namespace lives. */
+  /** Whether deletions wait for the answer whether their namespace is alive. */
   isOpen(namespace: string): boolean {
     return this.#waiting.has(namespace) && !this.#terminating.has(namespace);
   }
@@ -175,7 +178,7 @@ export class TerminatingNamespaces {
   }
 
   #release(namespace: string, released: readonly PolicyEvent[]): readonly ClusterEvent[] {
-    // What was found and not published yet is nothing to take back.
+    // Isolation that was found in the rules and not published yet needs no event to end it.
     const published = released.filter(({ key }) => !isFound(key) || !this.#isolations.has(key));
     this.#forget(namespace, released);
     for (const { key } of released) this.#isolations.delete(key);

@@ -31,8 +31,8 @@ export interface ConntrackOptions {
 }
 
 /**
- * A dump walks the kernel's whole table: 6.1 ms where that has 262,144 buckets, however empty it is. In that time
- * so many connections are read.
+ * A dump walks the kernel's whole table, which takes 6.1 ms with 262,144 buckets, even if it is empty. This many
+ * connections are read in the same time.
  */
 const READ_PER_WALK = 1_500;
 
@@ -96,7 +96,7 @@ class KernelConntrack implements Conntrack {
     for (const conversation of [this.#aboutFew, this.#aboutMany, this.#each]) conversation.close();
   }
 
-  /** The dumps that together hold what is asked for: all at once, where that is less work. */
+  /** The dumps that together return the wanted connections: a dump of all, if that is less work. */
   #choicesFor(about: readonly Address[], tracked: number): DumpFilter[] {
     const choices = this.#choicesOf(about);
     return tracked <= READ_PER_WALK * (choices.length - 1) ? ['all'] : choices;
@@ -116,7 +116,7 @@ class KernelConntrack implements Conntrack {
     return this.missingFeatures.includes(NO_CONNECTION_FILTER);
   }
 
-  /** Whether the kernel chooses what to dump: then it refuses a choice that makes no sense. */
+  /** Whether the kernel filters dumps: if so, it refuses a senseless filter. */
   #filters(): boolean {
     let refused = false;
     this.#each.askSync([writeSenselessDump], message => {
@@ -125,7 +125,7 @@ class KernelConntrack implements Conntrack {
     return refused;
   }
 
-  /** Sends a message for each handle; answers what was refused, and why. */
+  /** Sends a message for each handle; returns the refused ones, with the errors. */
   async #ask(type: number, handles: readonly Uint8Array[]): Promise<string[]> {
     const errors: string[] = [];
     const writes = handles.map(

@@ -51,8 +51,8 @@ export const IPS = { EXPECTED: 1, SEEN_REPLY: 2, CONFIRMED: 8 } as const;
 const HEADER = 4;
 
 /**
- * Undefined for one that is not `wanted`. There may be a hundred thousand: each is read in place, and what is kept of
- * it is made only for the wanted ones.
+ * Reads a connection; undefined if it is not `wanted`. There may be a hundred thousand, so each is read in place, and
+ * objects are made only for the wanted ones.
  */
 export function readConnection(
   { attributes, nfproto }: Message,
@@ -63,7 +63,7 @@ export function readConnection(
   if (original === undefined || reply === undefined) return undefined;
   const opened = find(original, CTA_TUPLE.IP)!;
   const from = tupleAddress(opened, SOURCE);
-  const to = tupleAddress(find(reply, CTA_TUPLE.IP)!, SOURCE); // after DNAT: who answers
+  const to = tupleAddress(find(reply, CTA_TUPLE.IP)!, SOURCE); // after DNAT: the address that answers
   const dialled = tupleAddress(opened, DESTINATION);
   const answering = find(reply, CTA_TUPLE.PROTO)!;
   const protocol = protocolOf(find(answering, CTA_PROTO.NUM)!);
@@ -86,7 +86,9 @@ export function readConnection(
   };
 }
 
-/** Only of what is neither replied to nor expected does `ct state` call the next packet new (resolve_normal_ct). */
+/**
+ * `ct state` calls the next packet new only if the connection is neither replied to nor expected (resolve_normal_ct).
+ */
 function isUnreplied(status: Span | undefined): boolean {
   return status !== undefined && (status.bytes[status.end - 1]! & (IPS.SEEN_REPLY | IPS.EXPECTED)) === 0;
 }
@@ -197,8 +199,8 @@ export function writeHandleMessage(
 }
 
 /**
- * An end of connections, as policy sees them: who opens them, or who answers. Of IPv4: by an IPv6 address the kernel
- * dumps those that do not have it (ctnetlink_filter_match_tuple, up to 6.18 at least).
+ * A source or destination of connections, as policy sees it. For IPv4 only: with an IPv6 address the kernel dumps the
+ * connections that do not have it (ctnetlink_filter_match_tuple, up to 6.18 at least).
  */
 interface ConnectionEnd {
   readonly address: Address;

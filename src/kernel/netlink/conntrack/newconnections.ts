@@ -1,4 +1,4 @@
-/** The kernel's word of each new connection in a network namespace, for as long as the socket is open. */
+/** The kernel's notifications of new connections in a network namespace, for as long as the socket is open. */
 
 import type { Address } from '../../../model/address.ts';
 import type { Flow } from '../../../model/flow.ts';
@@ -50,7 +50,7 @@ export class NewConnections {
     return this.#socket.lost + this.#notifications.garbled;
   }
 
-  /** Visits what is there, for as long as `mayGoOn` after so many. Never waits. */
+  /** Visits the waiting connections, as long as `mayGoOn` returns true for their number. Returns at once. */
   read(mayGoOn: (count: number) => boolean, visit: (connection: NewConnection) => void): void {
     this.#notifications.visit(mayGoOn, visit);
   }

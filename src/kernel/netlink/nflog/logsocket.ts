@@ -23,7 +23,7 @@ export interface LogCounts {
 }
 
 export class LogSocket {
-  /** Whether the kernel hands over what was dialled, where it was translated. */
+  /** Whether the kernel also reports the dialled destination of translated packets. */
   readonly tellsDialled: boolean;
   readonly #socket: NetlinkSocket;
   readonly #notifications: Notifications<LoggedPacket>;
@@ -56,7 +56,7 @@ export class LogSocket {
     return { read: this.#read, lost: this.#lost, garbled: this.#notifications.garbled };
   }
 
-  /** Visits what is there, up to `most` datagrams; `visit` must keep no bytes of a packet. */
+  /** Visits the waiting packets, up to `most` datagrams; `visit` must not keep the bytes of a packet. */
   read(most: number, visit: (packet: LoggedPacket) => void): void {
     this.#notifications.visit(
       count => count < most,
@@ -79,7 +79,10 @@ export class LogSocket {
   }
 }
 
-/** Asked one by one: of each the kernel says whether it has done it. The last is a wish: whether it is granted is the answer. */
+/**
+ * Sends the requests one by one, because the kernel acknowledges each. The last one is optional; returns whether it was
+ * granted.
+ */
 function bind(socket: NetlinkSocket, group: LogGroup): boolean {
   const conversation = new Conversation(socket);
   const writes = bindMessages(group);

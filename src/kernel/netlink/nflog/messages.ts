@@ -36,7 +36,7 @@ export interface LogGroup {
   readonly group: number;
   /** How many bytes of each packet. */
   readonly copyBytes: number;
-  /** So many packets are handed over at once, or as many as have come when the time is over. */
+  /** The number of packets that are handed over at once, or fewer when the time is over. */
   readonly atOnce: number;
   /** The longest time that packets wait in the kernel, in steps of ten milliseconds. */
   readonly withinMs: number;
@@ -82,7 +82,7 @@ export interface LoggedPacket {
   readonly oif?: number;
   /** Counts the packets of the group, whether or not they could be handed over. */
   readonly number?: number;
-  /** From the IP header on. Of the moment: what is read next is in the same place. */
+  /** The packet from the IP header on; valid until the next one is read into the same memory. */
   readonly bytes: Uint8Array;
   /** The destination that the sender dialled, before any translation. */
   readonly dialled?: OriginalDestination;

@@ -15,7 +15,7 @@ const NO_LOCK = 0;
 
 /** A batch to be sent. */
 export interface CommitAttempt extends Draft {
-  /** Whether the caller expects a generation; else the lock is ours, and may be taken anew. */
+  /** Whether the caller expects a generation; if not, the lock is our own choice, and may be renewed. */
   readonly expecting: boolean;
   /** The generation before ours. */
   readonly before: Generation;
@@ -41,8 +41,8 @@ export type AttemptOutcome =
   | { readonly kind: 'failed'; readonly error: KernelError };
 
 /**
- * Takes tables without an owner over, and does nothing else: in the batch that gives a table its owner the kernel
- * refuses new base chains (EINVAL), so that a node could never be led to a layout with another hook.
+ * Adopts tables without an owner, and does nothing else: in the batch that gives a table its owner the kernel refuses
+ * new base chains (EINVAL), so that a layout with another hook could not be programmed.
  */
 export function adoption(
   tables: readonly ExistingTable[],
@@ -61,7 +61,10 @@ export function firstAttempt(
   return mayChangeNothing(ops) ? (echoing(attempt, circumstances.existing) ?? attempt) : attempt;
 }
 
-/** `refusal` is what the kernel refused the batch for, if it did; `circumstances` are those after the answer. */
+/**
+ * `refusal` is the reason for which the kernel refused the batch, if it did; `circumstances` are those after the
+ * answer.
+ */
 export function attemptOutcome(
   attempt: CommitAttempt,
   answers: BatchAnswers,
@@ -105,7 +108,7 @@ function plainAttempt(
   };
 }
 
-/** ENOBUFS says that answers were lost, not what became of the batch; the generation does. */
+/** ENOBUFS means that answers were lost; whether the batch was committed follows from the generation. */
 function lost({ ops, before }: CommitAttempt, { overrun }: BatchAnswers, now: Generation): KernelError {
   const code = overrun ? 'ENOBUFS' : 'EIO';
   const fate = now === before ? 'nothing was changed' : 'it may be in force: read the tables again';

@@ -52,7 +52,7 @@ export class Batch {
     if (this.written.buffer.length > KEPT_BYTES) this.written = new AttributeWriter();
   }
 
-  /** Changes what `begin` was given. */
+  /** Changes the generation that `begin` set. */
   expect(generation: Generation): void {
     this.written.patch(MESSAGE_HEADER + NFGEN_HEADER + ATTRIBUTE_HEADER, bigEndian(generation));
   }
@@ -109,7 +109,7 @@ export class Batch {
     return this.#indexOf(sequence) < this.#count;
   }
 
-  /** The step that a message belongs to; undefined for BATCH_BEGIN and BATCH_END. */
+  /** The operation to which a message belongs; undefined for BATCH_BEGIN and BATCH_END. */
   stepOf(sequence: number): number | undefined {
     const step = this.holds(sequence) ? this.#steps[this.#indexOf(sequence)] : NO_STEP;
     return step === NO_STEP ? undefined : step;
@@ -122,7 +122,7 @@ export class Batch {
 
   /** Where step `step` ends, in a batch that was ended, and in which every step is one message. */
   endOfStep(step: number): number {
-    return this.#starts[step + 2]!; // the message behind it; the first is BATCH_BEGIN
+    return this.#starts[step + 2]!; // the following message; the first is BATCH_BEGIN
   }
 
   #indexOf(sequence: number): number {

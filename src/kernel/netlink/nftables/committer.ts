@@ -72,7 +72,10 @@ export class Committer {
     }
   }
 
-  /** The same batch as before but for its keys. A refusal is looked into where it is made anew, and so named. */
+  /**
+   * Sends the previous batch with other keys. If it is refused, it is made again in the usual way, which names the
+   * operation.
+   */
   #again(ops: readonly Op[], expected: Generation | undefined): Batch | undefined {
     if (this.#ownership.adoptable(ops).length > 0) return undefined;
     try {

@@ -82,7 +82,7 @@ export const LIST_ELEM = 1;
 export const ELEMENTS = { TABLE: 1, SET: 2, ELEMENTS: 3 } as const;
 export const ELEMENT = { KEY: 1, DATA: 2, FLAGS: 3, EXPIRATION: 5, USERDATA: 6 } as const;
 export const ELEMENT_F = { INTERVAL_END: 1, CATCHALL: 2 } as const;
-/** The key text of the element that is meant for all keys without one, as nft writes it. Never ours. */
+/** The key text of the catch-all element, as nft prints it. Our sets have none. */
 export const CATCHALL = '*';
 
 /** NFTA_SET_DATA_TYPE of a verdict map. */
@@ -123,7 +123,9 @@ export const NAT = {
 } as const;
 /** NFT_NAT_DNAT. */
 export const NAT_TYPE_DNAT = 1;
-/** NF_NAT_RANGE_MAP_IPS, NF_NAT_RANGE_PROTO_SPECIFIED: what the kernel adds by itself, for an address and a port. */
+/**
+ * NF_NAT_RANGE_MAP_IPS, NF_NAT_RANGE_PROTO_SPECIFIED: flags that the kernel adds by itself, for an address and a port.
+ */
 export const NAT_RANGE_PLAIN = 3;
 
 export const DYNSET = { SET_NAME: 1, OP: 3, SREG_KEY: 4, TIMEOUT: 6, EXPR: 7 } as const;
@@ -144,7 +146,7 @@ export const REG32_00 = 8;
 
 export const GEN_ID = 1;
 
-/** `libnftnl/udata.h`: what is in a NFTA_*_USERDATA as type, length, value. */
+/** `libnftnl/udata.h`: the types in NFTA_*_USERDATA, which is a list of type, length, value. */
 export const UDATA = {
   RULE_COMMENT: 0,
   ELEMENT_COMMENT: 0,
@@ -152,5 +154,5 @@ export const UDATA = {
   SET_DATA_ORDER: 1,
   SET_COMMENT: 7,
 } as const;
-/** nft's BYTEORDER_HOST_ENDIAN, as a word in that order. */
+/** nft's BYTEORDER_HOST_ENDIAN, as a 32-bit word in host order. */
 export const HOST_ORDER = Uint8Array.of(1, 0, 0, 0);

@@ -1,6 +1,6 @@
 /**
- * Messages about our tables -> Ruleset. Reads the answers of a dump and the messages of a batch alike: the layouts are
- * the same. What is not of our making must not make it fail; it becomes something that no plan of ours wants.
+ * Decodes messages about our tables to a Ruleset. Answers of a dump and messages of a batch have the same layout.
+ * Foreign contents must not make it fail; they become parts that no plan of ours wants.
  */
 
 import { keyLength } from '../../../nft/fieldbytes.ts';
@@ -58,7 +58,7 @@ type ChainDraft = Omit<Chain, 'rules'> & { readonly rules: NftRule[] };
 const FAMILY_OF = new Map(Object.entries(NFPROTO).map(([family, number]) => [number, family as TableFamily]));
 const HOOKS = Object.keys(HOOK_NUMBER) as BaseHook['hook'][]; // by number
 
-/** Takes messages in any order in which what is named comes before what names it. */
+/** Takes messages in any order in which referenced objects come before those that refer to them. */
 export class RulesetReader {
   readonly #tables = new Map<TableFamily, TableDraft>();
 
@@ -98,7 +98,7 @@ export class RulesetReader {
     );
   }
 
-  /** All elements of this set have been read: where they are what it has, they are kept as its object. */
+  /** All elements of this set have been read: if they are the known ones, the known object is kept. */
   share(family: TableFamily, { name, elements }: NftSet): void {
     this.#tables.get(family)?.sets.get(name)?.share(elements);
   }

@@ -160,8 +160,8 @@ function onlyField(set: SetSpec): FieldType {
 }
 
 /**
- * Elements of an interval set: the kernel holds two for each, its first value and, flagged INTERVAL_END, the value
- * behind its last. An interval that reaches to the end of all values has no second one.
+ * Elements of an interval set: the kernel has two for each, its first value and, flagged INTERVAL_END, the value after
+ * its last. An interval that reaches to the end of all values has no second one.
  */
 export interface IntervalBytes {
   readonly first: Uint8Array;
@@ -236,7 +236,7 @@ function before(value: Uint8Array): Uint8Array {
     previous[i]!--;
     if (previous[i] !== 0xff) return previous; // no borrow
   }
-  return previous; // all ones: the last value of all, where there is nothing behind it
+  return previous; // all ones: the greatest value, which has none after it
 }
 
 /** One of the two elements that the kernel holds for an interval. */
@@ -305,7 +305,7 @@ export class ElementsReader {
       const from = at + HEADER;
       switch (bytes.readUInt16LE(at + 2) & TYPE_MASK) {
         case ELEMENT.KEY:
-          key = from + HEADER; // behind the header of its one NFTA_DATA_VALUE
+          key = from + HEADER; // after the header of its one NFTA_DATA_VALUE
           break;
         case ELEMENT.FLAGS:
           flags = bytes.readUInt32BE(from);
@@ -339,7 +339,7 @@ export class ElementsReader {
 
 function withAttribute({ data }: NftSet, value: ElementValue, type: number, span: Span): ElementValue {
   if (type === ELEMENT.DATA && data !== undefined) {
-    const at = span.start + HEADER; // behind the header of its one NFTA_DATA_VALUE
+    const at = span.start + HEADER; // after the header of its one NFTA_DATA_VALUE
     return at + keyLength(data) <= span.end ? { ...value, data: readKey(data, span.bytes, at) } : value;
   }
   if (type === ELEMENT.DATA) {
@@ -350,7 +350,7 @@ function withAttribute({ data }: NftSet, value: ElementValue, type: number, span
   return comment === undefined ? value : { ...value, comment };
 }
 
-/** Pairs every start with the bound behind it. An end without a start, which nft writes at zero, means nothing. */
+/** Pairs every start with the following end. An end without a start, which nft writes at zero, is ignored. */
 function* intervals(
   { key: [type] }: NftSet,
   bounds: readonly Bound[],

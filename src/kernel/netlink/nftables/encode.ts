@@ -277,9 +277,10 @@ function openList(to: AttributeWriter, set: SetSpec, count: number): number {
   return to.open(ELEMENTS.ELEMENTS);
 }
 
-// A step that has no bytes: it never reaches the kernel, and is refused as the kernel refuses what is wrong.
+// An operation that cannot be encoded: it never reaches the kernel, and is refused with the error that the kernel would
+// give.
 
-/** RangeError is for what is too large, and for text that means nothing; TypeError for what is of another kind. */
+/** RangeError: too large, or a text without meaning; TypeError: another kind of value. */
 function unencodable(error: unknown, op: Op): KernelError {
   const code = error instanceof RangeError ? 'ERANGE' : 'EINVAL';
   const key = firstUnencodable(op);

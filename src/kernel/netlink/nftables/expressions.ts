@@ -1,4 +1,4 @@
-/** The expressions of a rule, each beside its way back. The kernel answers in the layout in which it was asked. */
+/** The expressions of a rule; each encoder is beside its decoder. The kernel answers in the layout of the request. */
 
 import { assertNever } from '../../../lib/text/assert.ts';
 import { toHex } from '../../../nft/match.ts';
@@ -167,7 +167,7 @@ function fibFlags({ result, flags }: Expr & { kind: 'fib' }): number {
   return flags.reduce((bits, flag) => bits | FIB_FLAG[flag], result === 'exists' ? FIB_F_PRESENT : 0);
 }
 
-/** Never throws: what is not ours, in kind or in detail, is `unknown`, so that a plan sees a difference. */
+/** Never throws: an expression that is not exactly one of ours is `unknown`, so that a plan sees a difference. */
 export function readExpr(element: Span): Expr {
   const attributes = readAttributes(element);
   const nameSpan = attributes.get(EXPR.NAME);
@@ -238,7 +238,7 @@ function readFib(data: Attributes): Expr | undefined {
   if (dreg === undefined || result === undefined) return undefined;
   const flags = (Object.keys(FIB_FLAG) as FibFlag[]).filter(flag => (bits & FIB_FLAG[flag]) !== 0);
   const expr: Expr = { kind: 'fib', result, flags, dreg };
-  return fibFlags(expr) === bits ? expr : undefined; // by mark, say
+  return fibFlags(expr) === bits ? expr : undefined; // for example by mark
 }
 
 function readPayload(data: Attributes): Expr | undefined {

@@ -12,7 +12,7 @@ import type { ElementKey, FieldType } from '../../../nft/ruleset.ts';
 
 const SEPARATOR = ' . ';
 
-/** `nft describe`: the numbers that make `nft list` print a key as what it is. */
+/** `nft describe`: the type numbers by which `nft list` prints a key in its own form. */
 const TYPE_ID: Readonly<Record<FieldType, number>> = {
   ipv4_addr: 7,
   ipv6_addr: 8,
@@ -138,7 +138,7 @@ export function readField(type: FieldType, bytes: Uint8Array, at: number): strin
   }
 }
 
-/** An IPv4 address as the four bytes that a packet holds, in a little-endian word. */
+/** The bytes of an IPv4 address in network order, as a little-endian word. */
 export function quadWord(text: string, start: number, end: number): number {
   let word = 0;
   let shift = 0;
@@ -190,7 +190,7 @@ function writeGroups(text: string, start: number, end: number, bytes: Uint8Array
   if (gap >= 0) openGap(bytes, at, gap, written);
 }
 
-/** Moves what is behind the gap to the end, and zeros the gap. */
+/** Moves the bytes after the gap to the end, and zeros the gap. */
 function openGap(bytes: Uint8Array, at: number, gap: number, written: number): void {
   const end = at + 16;
   bytes.copyWithin(end - (written - gap), at + gap, at + written);
