@@ -688,6 +688,12 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'checks.test.ts',
   },
   {
+    name: 'memory: more objects are taken to fit than do',
+    find: 'return Math.max(0, Math.floor(left));',
+    replace: 'return Math.max(0, Math.floor(100 * left));',
+    test: 'memorywarning.test.ts',
+  },
+  {
     name: 'memory: the warning comes with every pod',
     find: "isShort = state === 'warn';",
     replace: 'isShort = false;',

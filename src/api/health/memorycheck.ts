@@ -44,6 +44,16 @@ export function memory(facts: MemoryFacts): Check {
   return finding.ok(NAME, `${cluster} may take ${inMebibytes(peak)}${most}${residentText(facts)}`);
 }
 
+/** How many pods and policies may be added in any case without a warning: none takes more than a policy. */
+export function objectsThatFit(facts: MemoryFacts): number {
+  const { heapLimit, limit = Number.POSITIVE_INFINITY } = facts;
+  const left = Math.min(
+    (limit - needed(PEAK, facts)) / PEAK.policy,
+    (heapLimit - needed(HEAP, facts)) / HEAP.policy,
+  );
+  return Math.max(0, Math.floor(left));
+}
+
 function residentText({ resident }: MemoryFacts): string {
   if (resident === undefined) return '';
   return `; ${inMebibytes(resident)} are resident, pages of files included that other processes may share`;
