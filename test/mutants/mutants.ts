@@ -665,7 +665,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'dumps: the elements of a set are taken for what is known of it',
-    find: 'if (!elementsEqual(known, this.finished().elements)) return;',
+    find: 'if (!elementsEqual(this.finished().elements, known)) return;',
     replace: '',
     test: 'kernel/nft-kernel.test.ts',
   },

@@ -160,7 +160,9 @@ class Version<V> implements ReadonlyMap<string, V> {
   }
 
   *keys(): MapIterator<string> {
-    for (const [key] of this.entries()) yield key;
+    const { values, different } = this.#whole();
+    for (const key of values.keys()) if (!different.has(key)) yield key;
+    for (const [key, value] of different) if (value !== undefined) yield key;
   }
 
   *entries(): MapIterator<[string, V]> {

@@ -283,7 +283,7 @@ export class ElementsReader {
   }
 
   share(known: Elements): void {
-    if (!elementsEqual(known, this.finished().elements)) return;
+    if (!elementsEqual(this.finished().elements, known)) return;
     this.#shared = known;
     this.#elements = new Map();
   }
