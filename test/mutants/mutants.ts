@@ -719,6 +719,18 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'kernel/podnetwork.test.ts',
   },
   {
+    name: 'memory: the space for new objects grows by what is read back',
+    find: 'if (growthFactor > 1) setGrowthFactor(1);',
+    replace: '',
+    test: 'newspace.test.ts',
+  },
+  {
+    name: 'memory: after the first reading back the space for new objects never grows',
+    find: 'if (growthFactor > 1) setGrowthFactor(growthFactor);',
+    replace: '',
+    test: 'newspace.test.ts',
+  },
+  {
     name: 'relabelled namespaces: pods wait without end for others of their namespace that come and go',
     find: 'KINDS[this.#turns++ % KINDS.length]!',
     replace: 'KINDS.find(kind => this.pods[kind].size > 0)!',

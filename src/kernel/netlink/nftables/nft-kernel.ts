@@ -7,6 +7,7 @@ import { type Generation, type Kernel, KernelError, type Owner, type Snapshot } 
 import { type MissingFeature, NO_ACK_AT_END, NO_OWNERS } from '../../../nft/missingfeature.ts';
 import type { Op } from '../../../nft/plan/op.ts';
 import type { QueueBy, Ruleset, TableFamily } from '../../../nft/ruleset.ts';
+import { sparingly } from '../../host/memory.ts';
 import { readAttributes, readU32 } from '../wire/attributes.ts';
 import { Conversation, untilWhole } from '../wire/conversation.ts';
 import { Interrupted } from '../wire/dumpreader.ts';
@@ -98,7 +99,7 @@ class NftKernel implements Kernel {
   }
 
   dump(known?: Ruleset): Promise<Snapshot> {
-    return this.#inTurn(() => this.#dump(known));
+    return this.#inTurn(() => sparingly(() => this.#dump(known)));
   }
 
   generation(): Promise<Generation> {
