@@ -5,7 +5,7 @@ import { spanText } from '../../lib/text/spantext.ts';
 import type { Address } from '../../model/address.ts';
 import { DnsCache, type DnsRecord } from '../../names/dnscache.ts';
 import { answer, groupsOf } from './answer.ts';
-import { fixOf } from './explanation.ts';
+import { fixOf, nearMissesOf } from './explanation.ts';
 
 const shop = clusterView(`
 { apiVersion: v1, kind: Pod, metadata: { name: web, namespace: shop }, spec: { nodeName: n1 },
@@ -241,4 +241,13 @@ test.each([
   [11_400_000, '3 h 10 min'],
 ])('spanText(%i) is %s', (ms, text) => {
   expect(spanText(ms)).toBe(text);
+});
+
+test.each([
+  ['198.51.100.7:443', ['shop/web had received a DNS answer that logs.example.org is 198.51.100.7']],
+  ['internet:443', []],
+])('a rule by name nearly allows an address, and not one that represents a range: %s', (to, expected) => {
+  const misses = nearMissesOf(answer(shop, { from: 'shop/web', to }), 'egress', 'allow');
+  const needs = misses.flatMap(({ needs }) => needs).filter(need => need.includes('logs.example.org'));
+  expect(needs).toEqual(expected);
 });

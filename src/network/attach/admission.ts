@@ -10,13 +10,13 @@ import { type Attachment, deviceName, type LinkOwner, type PodLink, podLabel } f
 /** How policy admits pods that come and go. */
 export interface Admission {
   /**
-   * Until the pod's rules are in force, and nothing is left of who had its addresses before. Throws NetworkError where
-   * they cannot be in time.
+   * Resolves when the pod's rules are in force, and connections of the previous owner of its addresses are forgotten.
+   * Throws NetworkError if that takes too long.
    */
   admit(sandbox: Sandbox): Promise<void>;
   /** A pod that was attached before we were there. */
   adopt(sandbox: Sandbox): void;
-  /** Forgets what was admitted by this id: its addresses are no pod's from here on. */
+  /** Forgets the sandbox with this id: from here on its addresses belong to no pod. */
   withdraw(id: string): void;
 }
 
@@ -42,7 +42,10 @@ export interface Admittance {
   readonly addresses: readonly Address[];
 }
 
-/** Remembers which interfaces policy takes for attached, to take back what is gone without a word. */
+/**
+ * Remembers which interfaces policy takes for attached, so that those that disappear without a notification can be
+ * withdrawn.
+ */
 export class Admitted {
   readonly #admission: Admission;
   readonly #sandboxes = new Map<DeviceName, Admittance>();

@@ -158,7 +158,7 @@ export class Attacher {
     await this.#links.change(nodeSteps(end, 'replace'));
   }
 
-  /** Gives the pod its addresses, those that it has already or new ones. */
+  /** Gives the pod its addresses: those that it has already, or new ones. */
   async #wireNode(
     owner: LinkOwner,
     { podCidrs, sources }: NodePlan,

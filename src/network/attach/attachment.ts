@@ -1,6 +1,7 @@
 /**
- * A pod's interface, and how it is written into the kernel: the name of its node side says which sandbox and
- * interface it is, its alias says to people and to a restarted agent whose. There is no other record of it.
+ * A pod's interface, and its representation in the kernel: the name of the interface at the node's side identifies
+ * sandbox and interface, and its alias shows the owner to people and to a restarted agent. There is no other record of
+ * it.
  */
 import { createHash } from 'node:crypto';
 import { type DeviceName, MAX_ALIAS } from '../../kernel/netlink/route/rtnetlink.ts';
@@ -8,7 +9,7 @@ import type { Address } from '../../model/address.ts';
 import type { PodKey } from '../../model/cluster.ts';
 import type { Mac } from '../../model/mac.ts';
 
-/** An interface of a sandbox: what the runtime calls it. */
+/** An interface of a sandbox, as the runtime names it. */
 export interface PodLink {
   /** The runtime's id of the sandbox. */
   readonly sandbox: string;
@@ -79,7 +80,9 @@ export function aliasOf({ pod, interface: name, sandbox }: LinkOwner): string {
   return `${podLabel(pod)} ${name} ${sandbox}`.slice(0, MAX_ALIAS);
 }
 
-/** Undefined for what we did not write. `pod` is a `podLabel`, and `sandbox` may be cut. */
+/**
+ * The owner in an alias; undefined for an alias that we did not write. `pod` is a `podLabel`, and `sandbox` may be cut.
+ */
 export function ownerInAlias(alias: string | undefined): LinkOwner | undefined {
   const found = /^([^ /]+\/[^ /]+) ([^ /]+) ([^ ]*)$/.exec(alias ?? '');
   if (found === null) return undefined;

@@ -45,7 +45,7 @@ export class Collector {
     if (knowledge.busy.size === 0) await this.#collectPorts();
   }
 
-  /** Takes away what the runtime does not name. */
+  /** Removes attachments that the runtime does not list. */
   async collectAllBut(valid: readonly PodLink[]): Promise<void> {
     const attachments = await this.#options.links.attachments();
     await this.#take(unnamed(attachments, new Set(valid.map(deviceName)), this.#options.busy()));

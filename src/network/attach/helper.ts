@@ -39,7 +39,7 @@ export class NamespaceHelper {
     return { namespace: namespace!, socket: socket! };
   }
 
-  /** Makes a namespace that stays, and can be opened at `path`. One that is there already is left as it is. */
+  /** Makes a persistent namespace that can be opened at `path`. An existing one is left as it is. */
   async create(path: string): Promise<void> {
     await this.#ask('create', path);
   }

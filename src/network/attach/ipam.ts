@@ -1,6 +1,6 @@
 /**
- * Which address a pod gets. There is no book of them: what is taken is what the kernel has a route to, what an
- * interface of the node has, and what is being given out at this moment.
+ * Chooses the addresses of pods. There is no list of used ones: an address is taken if the kernel has a route to it, if
+ * an interface of the node has it, or if it is being given out now.
  */
 import {
   type Address,
@@ -19,8 +19,8 @@ export type Allocation =
   | { readonly exhausted: readonly Cidr[] };
 
 /**
- * One address of each family, the first free one behind the last that was given out: a freed address rests as long as
- * possible, because others may still believe that it is the old pod's.
+ * One address of each family, the first free one after the last that was given out: a freed address is reused as late
+ * as possible, because others may still take it for the old pod's.
  */
 export function allocate(
   cidrs: readonly Cidr[],
@@ -36,7 +36,7 @@ export function allocate(
   return { addresses: found.map(({ address }) => address!) };
 }
 
-/** How many addresses of a network can be given out, up to what a number holds exactly. */
+/** The number of addresses of a network that can be given out, up to the greatest exact integer. */
 export function capacity(cidr: Cidr): number {
   const { first, last } = usable(cidr);
   return last < first ? 0 : Number(minimum(last - first + 1n, BigInt(Number.MAX_SAFE_INTEGER)));
@@ -103,8 +103,9 @@ function free(
 }
 
 /**
- * Without the network's own address and, of IPv4, the one that means all: programs distrust both. Nor is the second one
- * given out where there are others: on most nodes a gateway has it, and what pods wrap in tunnels does not reach it (N72).
+ * The range without the network's own address and the IPv4 broadcast address, which programs distrust. The second
+ * address is left out, too, if there are others: on most nodes a gateway has it, and packets of tunnels from pods do
+ * not reach it (N72).
  */
 function usable({ family, base, prefix }: Cidr): { first: bigint; last: bigint } {
   const start = addressToInt(base);

@@ -29,7 +29,7 @@ export function safePlace(path: string): string {
 const STICKY = 0o1000;
 const OTHERS_WRITE = 0o022;
 
-/** In a sticky folder on the way others may add names, but not rename what is ours. */
+/** In a sticky folder of the path others may add names, but not rename ours. */
 function unsafe({ uid, mode }: Stats, isLast: boolean): string | undefined {
   if (uid !== 0 && uid !== process.geteuid?.()) return `belongs to user ${uid}`;
   const othersWrite = (mode & OTHERS_WRITE) !== 0;

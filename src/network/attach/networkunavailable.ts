@@ -1,4 +1,4 @@
-/** Follows what keeps the node from taking further pods, and reports when that changes. */
+/** Watches the reasons why the node cannot take further pods, and reports when they change. */
 import type { NetworkError } from '../error.ts';
 
 /** Looks at most this often: each look reads the kernel's routes. */
@@ -7,7 +7,7 @@ const SOON_MS = 50;
 export class NetworkUnavailableWatch {
   readonly #find: () => Promise<NetworkError | undefined>;
   readonly #report: (unavailable: NetworkError | undefined) => void;
-  /** Absent until the first report: what an agent before us reported may be wrong by now. */
+  /** Absent until the first report: the report of a previous agent may be outdated. */
   #reported: { readonly text: string | undefined } | undefined;
   #turn: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;

@@ -44,7 +44,7 @@ export class NodeInterfaces {
   });
   #turn = 0;
 
-  /** Every interface of ours, half-made ones too. */
+  /** Every interface of ours, also incomplete ones. */
   async attachments(): Promise<Attachment[]> {
     const [links, routes] = [await this.links(), await this.routes()];
     return links.filter(({ name }) => isDeviceName(name)).map(link => attachmentOf(link, routes));
@@ -207,9 +207,9 @@ function isHost({ family, prefix }: Cidr): boolean {
 }
 
 /**
- * The routes that Sluice made, as they are in the kernel. At thousands of nodes to read them is most of what an idle
- * agent would do, so they are read again only after something of the node's network has changed, and after some minutes
- * in any case.
+ * The routes that Sluice made, as they are in the kernel. With thousands of nodes, reading them would be most of the
+ * work of an idle agent, so they are read again only after a change of the node's network, and after some minutes in
+ * any case.
  */
 const KEPT_MS = 300_000;
 
@@ -228,10 +228,12 @@ export class RouteTable {
     this.#options = { now: () => performance.now(), ...options };
   }
 
-  /** With all that was done before the call. The same array as before says that nothing has changed. */
+  /**
+   * The routes after everything that was done before the call. The same array as before means that nothing has changed.
+   */
   async routes(): Promise<readonly Route[]> {
     const { dump, hasChanged, now } = this.#options;
-    // Asked in any case: what has changed by now is in what is read now.
+    // Called in any case, so that changes up to now are not reported again after this reading.
     if (hasChanged() || this.#kept === undefined || this.#kept.untilMs <= now()) {
       const kept = { routes: dump(), untilMs: now() + KEPT_MS };
       this.#kept = kept;

@@ -40,7 +40,7 @@ export interface PodNetworkOptions {
   readonly claimed?: () => readonly Address[];
   /** Why no rules are in force yet, without which no pod is attached; undefined where they are. */
   readonly unprogrammed?: () => NetworkError | undefined;
-  /** Called when it changes what keeps the node from taking further pods; undefined: nothing does. */
+  /** Called when the reason changes why the node cannot take further pods; undefined: there is none. */
   readonly onNetworkUnavailable?: (unavailable: NetworkError | undefined) => void;
   readonly log: NetworkLog;
   readonly now?: () => number;
@@ -52,7 +52,7 @@ const SOON_MS = 500;
 export class PodNetwork {
   /** Makes and opens network namespaces. */
   readonly helper: NamespaceHelper;
-  /** Settles when pods can be attached: the node has networks to give, and what they need is there. */
+  /** Resolves when pods can be attached: the node has networks for them, and everything that attaching needs. */
   readonly ready: Promise<void>;
   readonly #becomeReady: () => void;
   readonly #options: PodNetworkOptions;
@@ -107,7 +107,7 @@ export class PodNetwork {
     this.#timer.unref();
   }
 
-  /** Nodes have come, gone or changed: does what there is to do about it, once for many changes. */
+  /** Nodes have been added, deleted or changed: updates routes, once for many changes. */
   nodesChanged(): void {
     this.#soon ??= setTimeout(() => {
       this.#soon = undefined;
@@ -115,12 +115,12 @@ export class PodNetwork {
     }, SOON_MS).unref();
   }
 
-  /** Makes what the node needs for its pods beside rules, or makes it right: routes to the pods of other nodes. */
+  /** Makes or repairs what the node needs for its pods besides rules: routes to the pods of other nodes. */
   async setUp(): Promise<void> {
     await this.#routing.follow([...this.#options.cluster().nodes.values()]);
   }
 
-  /** Looks again at what keeps the node from taking further pods. */
+  /** Checks again whether the node can take further pods. */
   recheck(): void {
     this.#unavailable.look();
   }
@@ -132,8 +132,8 @@ export class PodNetwork {
   }
 
   /**
-   * Answers when the pod's rules are in force. Repeated, it gives the same answer. Throws NetworkError; nothing is left
-   * then of what was not there before.
+   * Resolves when the pod's rules are in force. Repeated, it gives the same answer. Throws NetworkError, and then
+   * removes everything that it made.
    */
   attach(request: PodRequest): Promise<Attached> {
     const attaching = () => this.#changing(deviceName(request), () => this.#attachOrUndo(request));
@@ -210,12 +210,12 @@ export class PodNetwork {
     return found;
   }
 
-  /** Takes away what no living pod owns. */
+  /** Removes attachments that no living pod owns. */
   collect(): Promise<void> {
     return this.#collector.collect();
   }
 
-  /** Takes away what the runtime does not name. */
+  /** Removes attachments that the runtime does not list. */
   collectAllBut(valid: readonly PodLink[]): Promise<void> {
     return this.#collector.collectAllBut(valid);
   }
@@ -279,7 +279,7 @@ export class PodNetwork {
     this.#options.log.info({ device, addresses }, `detached ${owner.pod} from ${device}`);
   }
 
-  /** Answers what was there. */
+  /** Detaches a device; returns the attachment that there was. */
   #detach(device: DeviceName): Promise<Attachment | undefined> {
     return this.#changing(device, () => this.#takeAway(device));
   }

@@ -7,7 +7,7 @@ import { NetworkError } from '../error.ts';
 
 const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 const SANDBOX = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/;
-/** IFNAMSIZ, and what dev_valid_name() takes; `%d` would be a number of the kernel's choice. */
+/** IFNAMSIZ, and the names that dev_valid_name() accepts; the kernel would replace `%d` by a number. */
 const INTERFACE = /^(?!\.{1,2}$)[!-$&-.0-9;-~]{1,15}$/;
 /** `lo` is there already, and the others are not one interface's: /proc/sys/net/ipv4/conf/all. */
 const RESERVED = new Set(['lo', 'all', 'default']);

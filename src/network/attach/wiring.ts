@@ -46,7 +46,7 @@ export interface NodeEnd {
   readonly index: number;
   readonly podMac: Mac;
   readonly addresses: readonly Address[];
-  /** The node's own addresses: what it sends to its pods comes from them. */
+  /** The node's own addresses, from which it sends to its pods. */
   readonly sources: readonly Address[];
 }
 

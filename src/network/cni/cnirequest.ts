@@ -124,7 +124,7 @@ function reading<T>(code: number, prefix: string, read: () => T): T {
   }
 }
 
-/** Names count in any case, as Go reads them: containerd says `HostPort` where the conventions say `hostPort`. */
+/** Names count in any case, as in Go: containerd writes `HostPort` where the conventions have `hostPort`. */
 export function portMappingsOf({ runtimeConfig }: Config): PortMapping[] {
   const mappings = runtimeConfig?.portMappings ?? [];
   if (!Array.isArray(mappings)) throw invalid('runtimeConfig.portMappings is no list');

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 const PLUGIN = 'sluice-cni';
 const LIST = '10-sluice.conflist';
 
-/** Throws what the file system says. */
+/** Throws the errors of the file system. */
 export async function installPlugin(plugin: string, folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   await replacing(join(folder, PLUGIN), async unfinished => {
@@ -17,13 +17,13 @@ export async function installPlugin(plugin: string, folder: string): Promise<voi
   });
 }
 
-/** From here on the runtime asks us for every pod, and the kubelet says that the node is ready. */
+/** From here on the runtime calls us for every pod, and the kubelet reports the node as ready. */
 export async function publishList(folder: string, socket: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   await replacing(join(folder, LIST), unfinished => writeFile(unfinished, listText(socket), { mode: 0o644 }));
 }
 
-/** Answers whether it was there. Throws what the file system says. */
+/** Returns whether it was there. Throws the errors of the file system. */
 export function removePlugin(folder: string): Promise<boolean> {
   return removeFile(join(folder, PLUGIN));
 }

@@ -51,7 +51,7 @@ static int64_t now_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* The exit code of one who has printed all that there is to say. Without its result an ADD has not succeeded. */
+/* The exit code after the result was printed. An ADD whose result could not be printed has failed. */
 static int printed(int code)
 {
 	if (fflush(stdout) == 0 && !ferror(stdout))
@@ -79,8 +79,8 @@ __attribute__((noreturn, format(printf, 2, 3))) static void fail(int code, const
 }
 
 /*
- * Standard files that we were started without, or the socket would become one of them: print into it, and the agent
- * would read it. Read-only for all: as before, what is printed there fails.
+ * Opens standard files that are closed at the start: otherwise the socket would get one of their numbers, and printed
+ * text would go to the agent. They are read-only, so printing fails as before.
  */
 static void hold_standard_files(void)
 {
@@ -196,8 +196,8 @@ static int copy_string(const char *at, const char *end, char *into, size_t room)
 enum { ABSENT, FOUND, UNUSABLE, NO_OBJECT };
 
 /*
- * The text of a key of the configuration itself, not of what is in it. Looks no closer than that takes: the agent
- * reads all of it, and complains of what is wrong.
+ * Finds the text of a top-level key of the configuration. It checks no more than that needs: the agent reads all of it,
+ * and reports what is wrong.
  */
 static int config_string(const struct bytes *config, const char *key, char *into, size_t room)
 {

@@ -21,8 +21,9 @@ export interface HostPortState {
 }
 
 /**
- * Each change asks what is mapped, and then who lives: a port was mapped to an address that was given out before. So
- * changes wait for each other, or one would take the other's ports for a dead pod's; those that wait go together.
+ * Each change reads the present mappings, and then the living pods, because a port may be mapped to an address that was
+ * just given out. So changes run one after the other, or one would take the other's ports for those of a dead pod;
+ * waiting changes run together.
  */
 export class HostPorts {
   readonly #state: HostPortState;
@@ -34,8 +35,8 @@ export class HostPorts {
   readonly #following = new Set<Promise<NetworkError | undefined>>();
 
   /**
-   * `living` answers the addresses that pods have at the moment of the call; `forget` has the kernel forget open
-   * connections, which it leads on to where they were led first.
+   * `living` returns the addresses that pods have now; `forget` makes the kernel forget open connections, which it
+   * would still send to their earlier destination.
    */
   constructor(
     state: HostPortState,
@@ -55,7 +56,7 @@ export class HostPorts {
     await this.#changes.ask({ open: { pod, ports, addresses } });
   }
 
-  /** Settles when the kernel holds what was claimed and released. Throws NetworkError where it does not in time. */
+  /** Resolves when the kernel has all claimed and released ports. Throws NetworkError if that takes too long. */
   async settle(): Promise<void> {
     this.#state.publish({ urgent: true });
     const failures = await Promise.all([this.#follow(), ...this.#following]);
@@ -67,7 +68,7 @@ export class HostPorts {
     return this.#forgettable.length + this.#following.size > 0;
   }
 
-  /** Takes away what leads to these addresses. */
+  /** Removes the mappings to these addresses. */
   async release(addresses: readonly Address[]): Promise<void> {
     await this.#changes.ask({ close: addresses });
   }
@@ -118,7 +119,7 @@ export class HostPorts {
 
 function nothing(): undefined {}
 
-/** Whether a port leads such packets, or led them; those of TCP begin anew by themselves. */
+/** Whether a port maps, or mapped, such packets; TCP connections recover on their own. */
 function isLed({ to, port, protocol, viaService }: Flow, mapping: HostPortMapping): boolean {
   if (protocol !== mapping.protocol || familyOf(to) !== familyOf(mapping.pod)) return false;
   return viaService ? to === mapping.pod && port === mapping.podPort : port === mapping.hostPort;

@@ -60,7 +60,10 @@ export class WireError extends Error {
   override readonly name = 'WireError';
 }
 
-/** Bytes that came in pieces, taken out in others. Nothing is reserved ahead: a header may promise what never comes. */
+/**
+ * A queue of bytes that arrive in pieces of one size and are taken in others. Nothing is allocated ahead, because a
+ * header may announce bytes that never come.
+ */
 export class ByteQueue {
   #chunks: Buffer[] = [];
   #length = 0;

@@ -13,7 +13,7 @@ import { RpcError, TTRPC_CODE, TtrpcPeer } from './peer.ts';
 export interface Runtime {
   readonly name: string;
   readonly version: string;
-  /** How long it waits for an answer before it disconnects us; 0 where it does not say. */
+  /** How long the runtime waits for an answer before it disconnects us; 0 if it does not state it. */
   readonly requestTimeoutMs: number;
 }
 
@@ -31,7 +31,7 @@ export interface PluginHandlers {
 const NAME = { pluginName: 'sluice', pluginIdx: '90' };
 const WANTED = [EVENT.runPodSandbox, EVENT.stopPodSandbox, EVENT.removePodSandbox];
 const REGISTER_MS = 5_000;
-/** In all messages of one Synchronize: many times what a node has room for, and letters of what is read of it. */
+/** The most sandboxes in all messages of one Synchronize: many times as many as fit on a node. */
 const MOST_SANDBOXES = 100_000;
 const MOST_TEXT = 64 << 20;
 /** The name appears in logs and checks. */

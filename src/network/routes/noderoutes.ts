@@ -1,6 +1,6 @@
 /**
- * Routes to the pods of other nodes, where a node is on a link of ours. There is no overlay: the networks behind a router
- * are that router's to know. What is wanted is computed from what is known, and apart from that written.
+ * Routes to the pods of other nodes that share a link with this one. There is no overlay: networks behind a router are
+ * that router's task. The wanted routes are computed apart from writing them.
  */
 
 import type { Route } from '../../kernel/netlink/route/rtnetlink.ts';
@@ -16,7 +16,7 @@ const LAST_RESORT = 0xffff;
 
 export interface DesiredRoutes {
   readonly routes: readonly Route[];
-  /** Pod networks that no neighbour leads to, with their node. */
+  /** Pod networks to which no neighbour leads, with their node. */
   readonly unreachable: readonly string[];
 }
 
@@ -65,7 +65,7 @@ export interface RouteChange {
   readonly remove: readonly Route[];
 }
 
-/** Routes to single addresses are those to our pods: they are not looked at here. */
+/** Routes to single addresses are those to our own pods, and are ignored here. */
 export function routeChange(actual: readonly Route[], wanted: readonly Route[]): RouteChange {
   const networks = actual.filter(({ destination: { family, prefix } }) => prefix < addressBits(family));
   const [stand, want] = [new Set(networks.map(text)), new Set(wanted.map(text))];
@@ -90,7 +90,7 @@ function routeVia(
 ): Route | undefined {
   for (const gateway of addresses.filter(address => familyOf(address) === destination.family)) {
     const route = routesToNodes.get(gateway);
-    if (route?.device === undefined || route.gateway !== undefined) continue; // behind a router, or nowhere
+    if (route?.device === undefined || route.gateway !== undefined) continue; // behind a router, or without a route
     return { destination, device: route.device, gateway, protocol: PROTOCOL, metric: LAST_RESORT };
   }
   return undefined;
@@ -115,12 +115,12 @@ export class NodeRouting {
     this.#toNodes = new RoutesToNodes(links);
   }
 
-  /** Pod networks that no neighbour leads to, with their node. */
+  /** Pod networks to which no neighbour leads, with their node. */
   get unreachable(): readonly string[] {
     return this.#unreachable;
   }
 
-  /** Only what differs is written; where neither a node nor the kernel has changed, nothing is compared. */
+  /** Writes only differences; if neither a node nor the kernel has changed, nothing is compared. */
   async follow(nodes: readonly Node[]): Promise<void> {
     const actual = await this.#links.routes();
     if (this.#done?.routes === actual && isSameList(this.#done.nodes, nodes)) return;
@@ -140,8 +140,8 @@ function isSameList(some: readonly Node[], others: readonly Node[]): boolean {
 }
 
 /**
- * The kernel's routes to other nodes. At thousands of nodes, to ask for all of them is most of what an idle agent would
- * do, so they are kept: until a link or an address of the node changes, and for some minutes at most.
+ * The kernel's routes to other nodes. With thousands of nodes, asking for all of them would be most of the work of an
+ * idle agent, so they are cached until a link or an address of the node changes, and for some minutes at most.
  */
 type RouteLookup = Pick<NodeInterfaces, 'links' | 'ownAddresses' | 'routeTo'>;
 
@@ -175,7 +175,7 @@ export class RoutesToNodes {
     return routes;
   }
 
-  /** The node's links beside those of its pods, and their addresses. */
+  /** The node's links other than those of its pods, and their addresses, as text. */
   async #surroundings(): Promise<string> {
     const links = (await this.#links.links()).filter(({ name }) => !isDeviceName(name));
     const indexes = new Set(links.map(({ index }) => index));

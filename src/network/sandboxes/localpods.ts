@@ -30,7 +30,7 @@ export class LocalPods {
    * same pod.
    */
   readonly #deleted = new Map<PodKey, Pod>();
-  /** Living ones by their ids, the youngest last. */
+  /** Living sandboxes by their ids, the youngest last. */
   readonly #sandboxes = new Map<string, Sandbox>();
   /** The sandbox that holds an address: the youngest living one that names it. */
   readonly #holders = new Map<Address, PodKey>();
@@ -46,7 +46,7 @@ export class LocalPods {
     this.#now = now;
   }
 
-  /** Merges what a source reports of pods with their sandboxes; other events pass as they are. */
+  /** Merges a source's reports about pods with their sandboxes; other events are passed on unchanged. */
   merge(events: readonly ClusterEvent[]): ClusterEvent[] {
     return events.flatMap(event => (event.type === 'pod' ? this.#merged(event) : [event]));
   }
@@ -171,7 +171,7 @@ export class LocalPods {
   #pod(key: PodKey): Pod | undefined {
     const reported = this.#reported.get(key);
     const sandbox = this.#sandboxOf(key);
-    // A pod of that name runs on another node by now: what is left of ours belongs to no pod.
+    // A pod of that name runs on another node now: the rest of ours belongs to no pod.
     if (reported !== undefined && reported.node !== '' && reported.node !== this.#node)
       return this.#withoutOthers(reported);
     if (sandbox === undefined || sandbox.addresses.length === 0)
@@ -197,7 +197,10 @@ export class LocalPods {
     return this.#withoutOthers(reported).addresses.filter(address => !families.has(familyOf(address)));
   }
 
-  /** The pod's youngest: an older one is about to end. One without addresses says less than one that has some. */
+  /**
+   * The pod's youngest sandbox, because an older one is about to end. One with addresses takes precedence over one
+   * without.
+   */
   #sandboxOf(key: PodKey): Sandbox | undefined {
     const its = [...this.#sandboxes.values()].filter(sandbox => sandbox.key === key);
     return its.findLast(({ addresses }) => addresses.length > 0) ?? its.at(-1);

@@ -14,11 +14,14 @@ export interface Sandbox {
   readonly addresses: readonly Address[];
   /** Whether it has a network namespace of its own. */
   readonly ownNetwork: boolean;
-  /** Reported by who attached it, not by the runtime; its id is the name of the node's end then. */
+  /**
+   * Whether the code that attaches pods reported it, and not the runtime; its id is then the name of the interface at
+   * the node's side.
+   */
   readonly attached?: boolean;
 }
 
-/** Undefined where the message does not say whose sandbox it is. */
+/** The sandbox in a message; undefined if the message does not name the pod. */
 export function sandboxOf({ id, namespace, name, uid, labels, ips, linux }: PodSandbox): Sandbox | undefined {
   if (id === '' || !isName(namespace) || !isName(name)) return undefined;
   return {

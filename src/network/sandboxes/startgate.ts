@@ -35,7 +35,7 @@ export interface StartGateOptions {
   readonly pods: LocalPods;
   /** Applies changed events; a pod waits for urgent ones. */
   readonly apply: (events: readonly ClusterEvent[], urgent: boolean) => void;
-  /** Settles when the kernel holds what was noted. */
+  /** Resolves when the kernel has all events that were applied before. */
   readonly programmed: () => Promise<void>;
   readonly staleConntrack: ConntrackFlusher;
   /** How long a pod waits at most. */
@@ -212,6 +212,6 @@ export interface ConntrackFlusher {
   released(addresses: readonly Address[]): void;
   /** Scans all addresses that no pod has, because the end of a pod may have gone unreported. Never waits. */
   sweep(): void;
-  /** Settles when nothing is open any more to those who had these addresses before. Never rejects. */
+  /** Resolves when no open connection of the previous owners of these addresses is left. Never rejects. */
   flushed(addresses: readonly Address[]): Promise<void>;
 }

@@ -18,11 +18,11 @@ import { flowOfDenied } from './flowofdenial.ts';
 import type { ModelView } from './modelview.ts';
 import type { PacketHead } from './packethead.ts';
 
-/** A packet that was denied, with what the kernel says beside its bytes. */
+/** A denied packet, with the kernel's data besides its bytes. */
 export interface DeniedPacket {
   readonly head: PacketHead;
   readonly hook: 'prerouting' | 'input' | 'forward' | 'output' | 'postrouting' | undefined;
-  /** The rules say that its source address is not its sender's, or says nothing of it. */
+  /** Whether the rules found that the source address does not belong to the sender, or did not check it. */
   readonly isOfLink?: boolean;
   /** The index of the interface by which it came. */
   readonly iif?: number;
@@ -52,7 +52,7 @@ const UNEXPLAINED: Cause = {
     'the rules denied it, and what the agent knows now allows it: pods or policies have just changed, or the packet did not come by the link of the pod whose address it bears',
 };
 
-/** The rules know what is behind the headers; policy asked without that could name another than they did. */
+/** The rules see the protocol behind all headers; policy, evaluated without it, might name another cause. */
 function cutCause({ head }: DeniedPacket): Cause | undefined {
   if (!head.cut) return undefined;
   const reason = 'its headers are longer than what is handed over, so its protocol and port are not known';
@@ -84,7 +84,7 @@ function isOfTheMiddle({ tcp, sctp }: PacketHead): boolean {
   return sctp !== undefined && sctp.chunk !== SCTP_INIT;
 }
 
-/** docs/decisions/0005: who did not open a connection cannot make one out of its middle. */
+/** docs/decisions/0005: only the end that opened a connection may resume it with a packet from its middle. */
 function midStreamCause({ head, hook }: DeniedPacket, view: ModelView): Cause | undefined {
   const { from, to } = head;
   if (!isOfTheMiddle(head)) return undefined;
@@ -128,7 +128,7 @@ const LINK_LOCAL = parseCidr('fe80::/10')!;
 const FOR_MANY = [parseCidr('224.0.0.0/3')!, parseCidr('ff00::/8')!];
 const LOOPBACK = 1;
 
-/** N69 to N71, and who sends as whom (compiler/podlinks.ts, attachedpods.ts). */
+/** N69 to N71, and the checks of the source (compiler/podlinks.ts, attachedpods.ts). */
 function linkCause({ head: { from, to }, hook }: DeniedPacket): Cause | undefined {
   if (hook === 'prerouting') return link(`${from} is not an address of the pod that sent it`);
   if (hook !== 'forward' && hook !== 'input') return undefined;
@@ -180,7 +180,7 @@ function forgedCause(packet: DeniedPacket): Cause | undefined {
   return linkCause(packet) ?? link(`${head.from} is not an address of the pod that sent it${by}`);
 }
 
-/** N72, of who is behind a link of pods, and is none that the agent knows. */
+/** N72, for a sender behind a link of pods that is no pod known to the agent. */
 function tunnelCause({ head, hook, iif }: DeniedPacket, view: ModelView): Cause | undefined {
   const own = view.cluster.nodes.get(view.node);
   if (!isTunnel(head, own?.links) || (hook !== 'forward' && hook !== 'input')) return undefined;
@@ -194,7 +194,10 @@ function tunnelCause({ head, hook, iif }: DeniedPacket, view: ModelView): Cause 
   return leaves ? link(tunnelOutOfNetworks(head, own)) : undefined;
 }
 
-/** Where no policy denies it: what the agent knows of its node's links says whether a pod can have sent it. */
+/**
+ * For packets that no policy denies: whether a pod can have sent the packet by this interface follows from the node's
+ * links.
+ */
 function otherLinkCause({ head: { from }, hook, iif }: DeniedPacket, view: ModelView): Cause | undefined {
   if (iif === undefined || iif === LOOPBACK || hook === 'output') return undefined;
   const own = view.cluster.nodes.get(view.node);
@@ -209,7 +212,7 @@ function otherLinkCause({ head: { from }, hook, iif }: DeniedPacket, view: Model
   return undefined;
 }
 
-/** Each direction is enforced on the node of its pod: what another node denies was not denied here. */
+/** Each direction is enforced on the node of its pod: a denial of another node did not happen here. */
 function policyCause({ head, hook, dialled }: DeniedPacket, view: ModelView): Cause | undefined {
   const flow = flowOfDenied(head, dialled !== undefined && dialled.address !== head.to);
   const asked: readonly Direction[] =
@@ -247,7 +250,7 @@ function causeBy(direction: Direction, verdict: DirectionVerdict, flow: Flow, vi
   };
 }
 
-/** N1: whom several policies isolate each of them denies what none allows. */
+/** N1: if several policies isolate a pod and none allows the connection, each of them denies it. */
 function isolatingPolicies(direction: Direction, { from, to }: Flow, view: ModelView): PolicyId[] {
   const pod = view.ownerOf(direction === 'egress' ? from : to);
   return pod === undefined ? [] : view.policiesOn(pod, direction, 'networkpolicy').map(({ id }) => id);

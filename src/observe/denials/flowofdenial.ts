@@ -2,8 +2,8 @@ import type { Flow } from '../../model/flow.ts';
 import type { Denial } from './denial.ts';
 
 /**
- * As policy saw it. What a pod sends to itself never leaves it and meets no rule: what was denied was translated on the
- * way, whether or not the kernel says so.
+ * The flow as policy saw it. A packet from a pod to itself never leaves the pod, so a denied one was translated on the
+ * way, whether or not the kernel reports that.
  */
 export function flowOfDenied(
   { from, to, protocol, port }: Pick<Flow, 'from' | 'to' | 'protocol' | 'port'>,

@@ -43,7 +43,7 @@ export class Journal {
     return this.#number;
   }
 
-  /** Whether the packet belongs to an attempt that is known: then it is counted there, and needs no name. */
+  /** Whether the packet belongs to a known attempt: then it is counted there, and needs no names. */
   counted({ key }: DeniedAttempt, atMs: number): boolean {
     const known = this.#attempts.get(key);
     if (known === undefined) return false;
@@ -77,7 +77,7 @@ export class Journal {
   }
 }
 
-/** Clocks are set back, too: what was long ago then is no part of what is now. */
+/** Whether a time is within so many milliseconds; false if the clock was set back. */
 function isWithin(ms: number, then: number, now: number): boolean {
   return Math.abs(now - then) <= ms;
 }

@@ -51,7 +51,7 @@ export class ModelView implements View {
   /** Values that are derived from the nodes. */
   readonly #nodes: Memo<Pick<View, 'nodeWith' | 'tunnels' | 'nodeDenyingUnknownPod' | 'nodeOfUnknownPod'>>;
   readonly #policies: Memo<View['policiesOn']>;
-  /** Made for the first denied packet, and then kept up policy by policy. */
+  /** Built for the first denied packet, and then updated policy by policy. */
   #index: PolicyIndex | undefined;
   /** Policies that may have changed since the last flush, and before it since the one before. */
   #noted = new Set<PolicyId>();
@@ -196,7 +196,7 @@ class Memo<T> {
     this.#made = undefined;
   }
 
-  /** The model holds all that changed before the call before: what changes meanwhile may come into it one flush later. */
+  /** The model has all changes from before the previous call: changes during a flush may be in it one flush later. */
   flushed(): void {
     if (this.#changing || this.#changed) this.#made = undefined;
     this.#changed = this.#changing;

@@ -32,7 +32,10 @@ interface Dialling extends Pick<DeniedPacket, 'dialled'> {
   readonly head: Pick<PacketHead, 'to' | 'port' | 'protocol'>;
 }
 
-/** Where it was translated, with a name or without; where not, what has a name and is no pod's address. */
+/**
+ * The dialled Service: after a translation with or without a name, otherwise only if it has a name and is no pod's
+ * address.
+ */
 export function dialledService(
   { head, dialled }: Dialling,
   view: ModelView,

@@ -1,6 +1,6 @@
 /**
- * The first bytes of a packet: who sends what to whom. Reads what hostile hosts send, and as much of it as was copied:
- * never throws, and looks at no more than a few headers.
+ * Parses the first bytes of a packet: source, destination and protocol. Hostile hosts send these bytes, and they may be
+ * cut: it never throws, and reads no more than a few headers.
  */
 
 import { readUint16, readUint32 } from '../../lib/text/words.ts';
@@ -72,7 +72,7 @@ function transport(number: number, body: Uint8Array, outer: boolean): Transport 
   return { ...ports, tcp: { flags: body[13]! & 0x3f, sequence: readUint32(body, 4) } };
 }
 
-/** RFC 792, RFC 4443: echo and its reply; errors, which have the packet that they are about behind eight bytes. */
+/** RFC 792, RFC 4443: echo request and reply; and errors, which quote the packet that caused them after eight bytes. */
 function readIcmp(body: Uint8Array, isV6: boolean, outer: boolean): Transport {
   if (body.length < 2) return {};
   const [type, code] = [body[0]!, body[1]!];

@@ -50,7 +50,7 @@ export class ServiceNames {
     return this.#unnamed.size > 0;
   }
 
-  /** The keys of all Services that are there, whether they name an address or not. */
+  /** The keys of all existing Services, whether or not an address leads to them. */
   keys(): Iterable<ServiceKey> {
     return [...this.#keys.keys(), ...this.#unnamed];
   }

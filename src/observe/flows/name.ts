@@ -26,7 +26,7 @@ export type NamedFlow = Omit<SeenFlow, 'number' | 'atMs'>;
 
 interface KnownEnd {
   readonly end: FlowEnd;
-  /** A pod of this node, or who has an address of its pods. */
+  /** Whether the end is a pod of this node, or has an address of its pods. */
   readonly isHere: boolean;
   readonly family: Family;
 }
@@ -38,7 +38,7 @@ export interface NamerOptions {
   readonly ownAddresses?: ReadonlySet<Address>;
 }
 
-/** Names what is read at once: what it has found out of an address holds for all of that. */
+/** Names a batch of connections, with a cache by address for that batch. */
 export class Namer {
   readonly #view: ModelView;
   readonly #serviceOf: ServiceOf;

@@ -26,7 +26,7 @@ export interface FlowsFacts {
   /** Why the kernel reports no connections although there is a follower. */
   readonly error?: string;
   readonly seen: number;
-  /** Neither end is a pod of this node: the node's own, and what passes through. */
+  /** Connections without a pod of this node at either end: the node's own, and those that pass through. */
   readonly others: number;
   /** Came faster than they were read, or could not be read. */
   readonly lost: number;

@@ -10,7 +10,7 @@ import { policyFlow, type RecordedFlow, type Recording } from './recording.ts';
 /** Policies, and namespaces that are known better than from the recording: their labels replace the recorded ones. */
 export type Judging = Pick<Cluster, 'policies'> & Partial<Pick<Cluster, 'namespaces'>>;
 
-/** The verdict of each flow of the recording; one after the other, for each is looked at in a place of its own. */
+/** Returns a function that judges flows of the recording one by one, each in a cluster of its own. */
 export function recordingJudge(
   recording: Pick<Recording, 'namespaces' | 'nodes' | 'unknownPods'>,
   judging: Judging,

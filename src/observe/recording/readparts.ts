@@ -39,7 +39,7 @@ export function readHeader(value: Values): Omit<Recording, 'namespaces' | 'nodes
 
 /** The longest name of a namespace in Kubernetes: a line with a thousand of them is no longer than a line may be. */
 const LONGEST_NAME = 63;
-/** The last that a Date can say. */
+/** The latest time of a Date. */
 const LATEST_MS = 8.64e15;
 
 export function readNamespacePart(part: unknown): Namespace {

@@ -26,7 +26,7 @@ export interface RecordedFlow {
   readonly names?: readonly string[];
   /** Whether it was let pass then. */
   readonly was: 'allow' | 'deny';
-  /** Connections that the node of who opened them saw, and that of who answers: of most it is the same ones. */
+  /** Connections that the source's node saw, and those that the destination's node saw: mostly they are the same. */
   readonly egress: number;
   readonly ingress: number;
   readonly firstMs: number;

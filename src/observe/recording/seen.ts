@@ -30,7 +30,7 @@ export function ofDenial(denial: Denial, podOf: PodOf): RecordedFlow | undefined
   return counted({ ...flowOfDenial(denial), ...ends }, 'deny', [cause.direction!], atMs);
 }
 
-/** Whether policy denied it: what it did not, no policy could have allowed. */
+/** Whether policy denied it: otherwise no policy could have allowed it. */
 export function isOfPolicy({ cause: { kind, direction } }: Pick<Denial, 'cause'>): boolean {
   return direction !== undefined && (kind === 'policy' || kind === 'unknown-pod');
 }

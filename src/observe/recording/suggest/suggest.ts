@@ -56,7 +56,7 @@ export function suggestPolicies(recording: Recording, namespace: string): object
   ];
 }
 
-/** NetworkPolicy allows what has ports by its port, and all else only along with every port. */
+/** NetworkPolicy can allow protocols with ports by port, and all other protocols only together with all ports. */
 function isAllowable({ was, protocol, port, from, to }: RecordedFlow): boolean {
   const isKnown = ({ pod }: RecordedEnd) => !pod?.partial;
   return was === 'allow' && hasPorts(protocol) && (port ?? 0) > 0 && isKnown(from) && isKnown(to);
@@ -208,7 +208,10 @@ export class LabelSets {
         if (pod !== undefined) add(this.#of(pod.namespace), stableLabels(pod.labels));
   }
 
-  /** Labels that another set has beside all of these must not be there: else the selector would mean that one too. */
+  /**
+   * Labels that another set has in addition to all of these must be absent: otherwise the selector would select that
+   * set, too.
+   */
   selector(namespace: string, labels: Labels): SelectorObject {
     const of = this.#of(namespace);
     const text = labelText(labels);
