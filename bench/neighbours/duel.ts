@@ -32,7 +32,7 @@ export async function duel(dist: string, attack: Attack): Promise<Duel> {
       attacked.push(...(await samples(site, await begin(site, attack))));
       await end(site);
       await setTimeout(SETTLE_MS);
-      await site.deny(); // after all that the attack left to do
+      await site.deny(); // when the work that the attack caused is done
     }
     return { peace, attacked, longestTurnMs: await site.agent.longestTurnMs(), peakMb: site.agent.peakMb() };
   } catch (error) {

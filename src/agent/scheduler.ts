@@ -8,7 +8,7 @@ import type { Ruleset } from '../nft/ruleset.ts';
 import type { RoundCause } from './committed.ts';
 import type { ReadMode } from './kernelstate.ts';
 
-const NOBODY = () => {};
+const NO_WAIT_TO_END = () => {};
 
 export class Scheduler {
   readonly #timing: Timing;
@@ -20,7 +20,7 @@ export class Scheduler {
   #dumpRequested = false;
   #lookAtMs = 0;
   #dumpedMs: number;
-  #wake = NOBODY;
+  #wake = NO_WAIT_TO_END;
 
   /** The programmed rules are verified every `dumpIntervalMs`, also if no event arrives. */
   constructor(timing: Timing, dumpIntervalMs: number) {
@@ -115,7 +115,7 @@ export class Scheduler {
     signal.addEventListener('abort', wake);
     await this.#timing.sleep(ms, waiting.signal);
     signal.removeEventListener('abort', wake);
-    this.#wake = NOBODY; // to abort makes an error, which costs more than all else of a look
+    this.#wake = NO_WAIT_TO_END; // no abort, which makes an error that costs more than the rest of a look
   }
 }
 

@@ -214,7 +214,8 @@ function namesOf(
   return [...found.values()];
 }
 
-// A pod's rules in two families as one list: what both have once, what one alone has under its name.
+// Merges a pod's rules of two families into one list: rules of both families occur once, rules of one family with its
+// name.
 
 /** The readings of one pod, family by family. */
 interface Readings extends Record<Direction, Partial<Record<Family, DirectionInspection>>> {

@@ -81,7 +81,7 @@ export interface StateObject {
   readonly type: string;
   readonly key: string;
   readonly json: string;
-  /** The pod as the rules in force have it; empty or absent where that is `json`. */
+  /** The pod as the rules in force have it; empty or absent if that is the pod in `json`. */
   readonly in_force?: string;
   /**
    * If the rules have another version of the pod's namespace: its number; the first message with a number has the

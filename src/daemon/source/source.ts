@@ -11,7 +11,7 @@ export interface AgentSourceOptions {
 
 export type OpenSource = (needs: SourceNeeds) => Promise<AgentSource>;
 
-/** Loads the one that is wanted: of the other an agent needs nothing, and its start would wait for it. */
+/** Loads the code of the chosen source only: the other one would delay the start. */
 export async function loadAgentSource({
   node,
   manifests,

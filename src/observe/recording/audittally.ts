@@ -108,7 +108,7 @@ export class AuditTally {
     return this.#unjudged;
   }
 
-  /** False where the time is over before all have judged it. */
+  /** Has all audited policies judge the connection; returns false if the time is over before that. */
   #judgeAll(fared: ObservedConnection, all: readonly Counted[]): boolean {
     const first = this.#first;
     for (let n = 0; n < all.length; n++) {

@@ -78,7 +78,10 @@ export class Recorder {
     }));
   }
 
-  /** Counts what has no room, by namespace; beyond a number of namespaces, further ones are counted together. */
+  /**
+   * Counts connections for which the recording has no room, by namespace; beyond a number of namespaces, further ones
+   * are counted together.
+   */
   leaveOut(namespace: string, count: number): void {
     const key = this.#leftOut.has(namespace) || this.#leftOut.size < MOST_NAMED ? namespace : '';
     this.#leftOut.set(key, sum(this.#leftOut.get(key) ?? 0, count));

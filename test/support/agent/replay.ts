@@ -170,7 +170,7 @@ export function replayWaiting(
   return text(engine.flush());
 }
 
-/** How often pods waited by their namespace alone, or for what they are allowed. */
+/** How often pods waited because of their namespace, and how often for their allow rules. */
 export interface Waits {
   waited: number;
   closed: number;

@@ -43,7 +43,7 @@ export interface RestartTally {
   states: number;
   verdicts: number;
   denied: number;
-  /** Batches. */
+  /** The number of committed batches. */
   commits: number;
   /** States in which small policies are in bundles. */
   bundled: number;

@@ -184,7 +184,7 @@ const POD_CIDRS: Record<string, readonly string[]> = {
 };
 
 /** Addresses in the nodes' pod networks that no pod has. */
-const NOBODYS = ['10.0.1.77', '10.0.2.77', 'fd00::1:77', 'fd00::2:77'].map(address);
+const UNKNOWN_ADDRESSES = ['10.0.1.77', '10.0.2.77', 'fd00::1:77', 'fd00::2:77'].map(address);
 
 export const podLabels = labels(POD_LABELS);
 export const subjectRequirements = fc.array(requirement(POD_LABELS), { maxLength: 2 });
@@ -427,7 +427,7 @@ export const flowsArbitrary = (cluster: Cluster, count: number): fc.Arbitrary<Fl
   const pods = [...cluster.pods.values()].filter(isSelectable).flatMap(pod => [...pod.addresses]);
   const nodes = [...cluster.nodes.values()].flatMap(node => [...node.addresses]);
   const finished = [...cluster.pods.values()].filter(pod => pod.finished).flatMap(pod => [...pod.addresses]);
-  const others = [...nodes, ...OUTSIDE, ...NOBODYS, ...finished];
+  const others = [...nodes, ...OUTSIDE, ...UNKNOWN_ADDRESSES, ...finished];
   const end =
     pods.length === 0
       ? fc.constantFrom(...others)

@@ -168,7 +168,7 @@ function readEntries<T>(
 function readPeer(peer: Field, namespace: string): Peer {
   // Other problems are reported too, unless the peer is not a map at all.
   const isClean = peer.expectMap(['podSelector', 'namespaceSelector', 'ipBlock']);
-  if (!isClean && Object.keys(asMap(peer.value)).length === 0) return NOBODY;
+  if (!isClean && Object.keys(asMap(peer.value)).length === 0) return UNREADABLE_PEER;
   const [pods, namespaces] = [peer.get('podSelector'), peer.get('namespaceSelector')];
   const block = peer.get('ipBlock');
   if (block.isPresent && (pods.isPresent || namespaces.isPresent))
@@ -195,12 +195,15 @@ function readIpBlock(block: Field): Peer {
     .get('except')
     .items()
     .map(field => readExcept(field, cidr));
-  if (cidr === undefined) return NOBODY;
+  if (cidr === undefined) return UNREADABLE_PEER;
   return { kind: 'network', cidr, except: except.filter(network => network !== undefined) };
 }
 
 /** Placeholder for a peer whose problem is reported; `part` replaces it with unknown. */
-const NOBODY: Peer = { kind: 'pods', selector: { namespaces: EVERY_NAMESPACE, pods: { requirements: [] } } };
+const UNREADABLE_PEER: Peer = {
+  kind: 'pods',
+  selector: { namespaces: EVERY_NAMESPACE, pods: { requirements: [] } },
+};
 
 /** N21: within the network, and smaller than it. */
 function readExcept(field: Field, cidr: Cidr | undefined): Cidr | undefined {

@@ -157,7 +157,7 @@ describe('probe()', () => {
 
 const ENOMEM = 12;
 
-/** Whether it is about a table that is only asked about. */
+/** The name of the table in a message of the probe. */
 function nameOf(attributes: Message['attributes']): string {
   return readString(readAttributes(attributes).get(TABLE.NAME)!);
 }
