@@ -39,7 +39,7 @@
 struct flow {
 	uint32_t saddr, daddr;
 	uint16_t sport, dport;
-	uint16_t check; /* Of the IPv4 header. */
+	uint16_t check; /* The checksum of the IPv4 header. */
 	uint16_t unused;
 };
 

@@ -19,6 +19,9 @@ export interface Observer {
   failed(error: unknown): void;
   /** Another process changed our tables; `repair` puts them right. */
   drifted(repair: readonly Op[]): void;
-  /** Of all policies that are not in force as they were written, but for those that wait; whenever that is news. */
+  /**
+   * Called with the statuses of all policies that are not in force as written, except those that wait; whenever one
+   * changes.
+   */
   policyStatuses(statuses: readonly LastingStatus[]): void;
 }

@@ -34,7 +34,7 @@ const UNCOUNTED = 2;
 /** Whether the loop waits or yields on the way depends on how busy the machine is. */
 const BY_LOAD = /\basync\/(?:eventloopyield|sleep)\.ts$/;
 
-// Where others write too, a commit goes the longer way, which holds the event loop for nobody. Whether they have been quiet
+// If other processes write, too, a commit takes the longer way, which does not block the event loop. Whether they have been quiet
 // for long enough here depends on how fast the machine is.
 ForeignWriters.prototype.isQuiet = () => false;
 
@@ -110,7 +110,7 @@ function functionsRun(): Set<string> {
   return ran;
 }
 
-/** `file name offset` as `file:line name`, which somebody can look up. */
+/** `file name offset` as `file:line name`, which a reader can look up. */
 function placed(ran: string): string {
   const [, file, name, offset] = /^(\S+) (.*) (\d+)$/.exec(ran)!;
   const line = readFileSync(join(SRC, file!), 'utf8').slice(0, Number(offset)).split('\n').length;
