@@ -731,6 +731,18 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'newspace.test.ts',
   },
   {
+    name: 'memory: what malloc kept is returned after the first reading back alone',
+    find: 'trimming = undefined;',
+    replace: '',
+    test: 'sparingly.test.ts',
+  },
+  {
+    name: 'memory: each reading back has malloc return what it kept',
+    find: 'if (trimming === undefined) trimming = setTimeout',
+    replace: 'trimming = setTimeout',
+    test: 'sparingly.test.ts',
+  },
+  {
     name: 'relabelled namespaces: pods wait without end for others of their namespace that come and go',
     find: 'KINDS[this.#turns++ % KINDS.length]!',
     replace: 'KINDS.find(kind => this.pods[kind].size > 0)!',

@@ -48,8 +48,8 @@ function setGrowthFactor(factor: number): void {
 
 /**
  * Does work that makes much garbage and keeps little of it, such as reading all rules back. The space for new objects does
- * not grow meanwhile, because V8 would keep its pages (6 MB with 15,000 pods). What malloc has kept is returned at the end
- * (another 6 MB).
+ * not grow meanwhile, because V8 would keep its pages (6 MB with 15,000 pods). What malloc has kept is returned some time
+ * later (another 6 MB): threads of V8 go on for a while.
  */
 export async function sparingly<T>(work: () => Promise<T>): Promise<T> {
   if (growthFactor > 1) setGrowthFactor(1);
@@ -57,8 +57,16 @@ export async function sparingly<T>(work: () => Promise<T>): Promise<T> {
     return await work();
   } finally {
     if (growthFactor > 1) setGrowthFactor(growthFactor);
-    trimMalloc();
+    if (trimming === undefined) trimming = setTimeout(trimLater, TRIM_AFTER_MS).unref();
   }
+}
+
+const TRIM_AFTER_MS = 10_000;
+let trimming: NodeJS.Timeout | undefined;
+
+function trimLater(): void {
+  trimming = undefined;
+  trimMalloc();
 }
 
 export interface MemoryLimits {
