@@ -34,7 +34,7 @@ export interface WaitingPolicy {
   readonly sinceMs: number;
 }
 
-/** The kernel refused a batch, and it is being tried whether this policy is to blame. */
+/** The kernel refused a batch, and the agent tries whether this policy is the cause. */
 export interface SuspectedPolicy {
   readonly id: PolicyId;
   readonly kind: 'suspected';
@@ -86,9 +86,9 @@ const WHY: Record<Closed, string> = {
   'namespace too large': 'the policies of its namespace are more than they may be',
   'no room': 'there is no room on this node for the pods that it means',
   refused: 'the kernel of this node refuses its rules',
-  deleted: 'it is deleted, and nobody can say yet whether its namespace is being deleted too',
+  deleted: 'it is deleted, and it is not known yet whether its namespace is being deleted too',
   'nodes unread':
-    'nodes are not read yet, and any address may be one: what it denies or passes nodes it denies everybody',
+    'the nodes have not been read yet, and any address may be one of theirs: a rule that denies or passes nodes denies all',
 };
 
 export function whyClosed(closed: Closed): string {
@@ -129,7 +129,7 @@ export function statusReason(status: PolicyStatus): string {
     case 'isolating':
       return `it isolates what it selects: ${WHY['rules follow']}`;
     case 'suspected':
-      return `the kernel refused a batch, and it is tried whether for this policy: ${insteadOf(status)}`;
+      return `the kernel refused a batch, and the agent tries whether this policy is the cause: ${insteadOf(status)}`;
     case 'quarantined':
       return `${quarantineMessage(status)}: ${insteadOf(status)}`;
     default:
@@ -139,10 +139,9 @@ export function statusReason(status: PolicyStatus): string {
 
 /** `2 over-budget (NetworkPolicy shop/a, NetworkPolicy shop/b)`, for each kind that there is. */
 export function statusCounts(statuses: readonly Pick<PolicyStatus, 'id' | 'kind'>[]): string[] {
-  const byKind = Map.groupBy(statuses, ({ kind }) => kind);
   return POLICY_STATUSES.flatMap(kind => {
-    const its = byKind.get(kind);
-    return its === undefined ? [] : [`${its.length} ${kind} (${firstOf(its, MOST_NAMED, ({ id }) => id)})`];
+    const its = statuses.filter(status => status.kind === kind);
+    return its.length === 0 ? [] : [`${its.length} ${kind} (${firstOf(its, MOST_NAMED, ({ id }) => id)})`];
   });
 }
 

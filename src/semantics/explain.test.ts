@@ -142,7 +142,7 @@ test.each([
   [
     'a cluster policy denies nodes, which are not read yet',
     [closedByNodes(clusterPolicy('admin', 1, 'platform', ['deny', 80]))],
-    'ClusterNetworkPolicy platform ingress[0] denies any peer on TCP 80; nodes are not read yet, and any address may be one: what it denies or passes nodes it denies everybody',
+    'ClusterNetworkPolicy platform ingress[0] denies any peer on TCP 80; the nodes have not been read yet, and any address may be one of theirs: a rule that denies or passes nodes denies all',
   ],
   [
     'a cluster policy has nothing to say',

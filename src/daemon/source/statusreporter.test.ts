@@ -58,7 +58,7 @@ test('of policies that are not as their authors wrote them, those that wait for 
       },
       type: 'Warning',
       reason: 'PolicyClosed',
-      note: 'nodes are not read yet, and any address may be one: what it denies or passes nodes it denies everybody',
+      note: 'the nodes have not been read yet, and any address may be one of theirs: a rule that denies or passes nodes denies all',
     },
   ]);
 });
