@@ -63,6 +63,19 @@ test.each([
   expect(leases.size).toBe(changes.length === 0 ? 1 : 0);
 });
 
+test('an element that was read a while ago is as much older, and has ended if that was all it had left', () => {
+  const leases = new Leases();
+  leases.configure({ pods: [pod('1')], sets: SETS }, 1_000_000);
+  const found = { set: 'names-A', pod: POD, peer: PEER, leftMs: 400_000 };
+  const recover = (createdMs: number, agedMs: number) =>
+    leases.recover([found], 1_000_000, () => createdMs, agedMs).map(text);
+  expect(recover(795_000, 10_000)).toEqual(['forget 10.1.0.1 . 192.0.2.1']); // the answer came at 790,000
+  expect(recover(795_000, 400_000)).toEqual([]);
+  expect(leases.size).toBe(0);
+  expect(recover(785_000, 10_000)).toEqual([]);
+  expect(leases.size).toBe(1);
+});
+
 test('an agent that starts deletes elements of pods that are gone, because others get their addresses', () => {
   const leases = new Leases();
   leases.configure({ pods: [pod('1')], sets: SETS }, 0);

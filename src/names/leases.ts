@@ -165,10 +165,19 @@ export class Leases {
   /**
    * Takes over elements that were in the kernel before the agent started: they end with their leases unless they are
    * answered again. Elements of an earlier pod with the same address are deleted, because addresses are given out
-   * again, and so are those of no rule. `createdMs` is NaN if the time is not known.
+   * again, and so are those of no rule. `createdMs` is NaN if the time is not known. `agedMs`: how long ago the elements
+   * were read. Without it an answer would seem younger than it is, and perhaps younger than a pod that later got the
+   * address.
    */
-  recover(found: readonly Recovered[], nowMs: number, createdMs: (pod: NamesPod) => number): LeaseChange[] {
-    return found.flatMap(({ set: name, pod: address, peer, leftMs }) => {
+  recover(
+    found: readonly Recovered[],
+    nowMs: number,
+    createdMs: (pod: NamesPod) => number,
+    agedMs = 0,
+  ): LeaseChange[] {
+    return found.flatMap(({ set: name, pod: address, peer, leftMs: leftThenMs }) => {
+      const leftMs = leftThenMs - agedMs;
+      if (leftMs <= 0) return []; // the kernel has removed it by now
       const pod = this.#byAddress.get(address);
       const set = pod?.sets.setNamed(name);
       const untilMs = nowMs + Math.min(leftMs, this.#lifetimes.leaseMs);

@@ -288,6 +288,12 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'leaseinheritance.test.ts',
   },
   {
+    name: 'names: what was read a while ago seems as young as when it was read',
+    find: 'const leftMs = leftThenMs - agedMs;',
+    replace: 'const leftMs = leftThenMs - 0 * agedMs;',
+    test: 'leaseinheritance.test.ts',
+  },
+  {
     name: 'names: what was told to pods that are gone stands when an agent starts',
     find: "        return [{ kind: 'forget', set: name, pod: address, peer }];",
     replace: '        return [];',

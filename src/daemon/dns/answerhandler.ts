@@ -187,13 +187,9 @@ export class DnsAnswerHandler {
     this.#commands = new Map(subjects.sets.map(({ name, command }) => [name, command]));
     this.#apply(this.#leases.configure(subjects, nowMs));
     if (renewed) this.#apply(this.#leases.learnAll(nowMs));
-    // Seconds may pass before this thread runs: without this correction, answers would seem younger than they are, also
-    // younger than a pod that later got the address.
+    // Seconds may pass before this thread runs.
     const agedMs = monotonicMs() - this.#recoveredAtMs;
-    const stillThere = this.#recovered
-      .map(each => ({ ...each, leftMs: each.leftMs - agedMs }))
-      .filter(({ leftMs }) => leftMs > 0);
-    this.#apply(this.#leases.recover(stillThere, nowMs, createdMs));
+    this.#apply(this.#leases.recover(this.#recovered, nowMs, createdMs, agedMs));
     this.#recovered = [];
     const pods = new Set(subjects.pods.map(({ key }) => key));
     this.#budget.retainOnly(pods);
