@@ -16,27 +16,31 @@ export function makeMetrics(view: AgentView): Registry {
   const registry = new Registry();
   const status = () => view.status.status();
   const counter = (name: string, help: string, total: () => number) =>
-    addCounter(registry, `sluice_${name}`, help, total);
-  counter('commits_total', 'Batches committed to the kernel.', () => status().totals.commits);
+    addCounter(registry, name, help, total);
+  counter('sluice_commits_total', 'Batches committed to the kernel.', () => status().totals.commits);
   counter(
-    'commit_failures_total',
+    'sluice_commit_failures_total',
     'Attempts that left the old rules in force.',
     () => status().totals.failures,
   );
-  counter('operations_total', 'Operations of all committed batches.', () => status().totals.operations);
   counter(
-    'drift_repairs_total',
+    'sluice_operations_total',
+    'Operations of all committed batches.',
+    () => status().totals.operations,
+  );
+  counter(
+    'sluice_drift_repairs_total',
     'Foreign changes of our tables that were repaired.',
     () => status().totals.drifts,
   );
   counter(
-    'connections_cut_total',
+    'sluice_connections_cut_total',
     'Live connections cut because policy denies them now.',
     () => view.liveConnections?.counts.cut ?? 0,
   );
   counter(
-    'watch_restarts_total',
-    'Watches of the API server that had to begin again.',
+    'sluice_watch_restarts_total',
+    'How often a source could be read again after it could not.',
     () => view.status.watchRestarts,
   );
   addLatency(registry, view);
@@ -235,20 +239,20 @@ function addAudits(registry: Registry, { audits }: AgentView): void {
 /** Metrics of denied connections. */
 function addDenials(registry: Registry, { denials }: AgentView): void {
   const counter = (name: string, help: string, count: (facts: DenialsFacts) => number) =>
-    addCounter(registry, `sluice_${name}`, help, async () => count(await denials.facts()));
-  counter('denied_packets_total', 'Packets that the rules denied.', ({ denied }) => denied);
+    addCounter(registry, name, help, async () => count(await denials.facts()));
+  counter('sluice_denied_packets_total', 'Packets that the rules denied.', ({ denied }) => denied);
   counter(
-    'denied_packets_named_total',
+    'sluice_denied_packets_named_total',
     'Denied packets within the limits, handed over to be named.',
     ({ handed }) => handed,
   );
   counter(
-    'denied_packets_unread_total',
+    'sluice_denied_packets_unread_total',
     'Packets that were handed over, and not read in time, or not to be read.',
     ({ lost }) => lost,
   );
   counter(
-    'denied_connections_total',
+    'sluice_denied_connections_total',
     'Denied connection attempts that were named.',
     ({ attempts }) => attempts,
   );

@@ -33,24 +33,34 @@ export function addNames(registry: Registry, totals: () => DnsTotals): void {
   };
   addAnswers(registry, totals);
   const counter = (name: string, help: string, total: () => number) =>
-    addCounter(registry, `sluice_names_${name}_total`, help, total);
-  counter('evictions', 'Addresses that went because there were too many.', () =>
+    addCounter(registry, name, help, total);
+  counter('sluice_names_evictions_total', 'Addresses that went because there were too many.', () =>
     of(({ evicted }) => evicted),
   );
   counter(
-    'over_budget',
+    'sluice_names_over_budget_total',
     'Answers that went on unread because their pod or its namespace had more than its share.',
     () => of(({ overBudget }) => overBudget),
   );
-  counter('untaken', 'Elements that the kernel did not take.', () => of(({ untaken }) => untaken));
-  counter('overruns', 'Times answers were passed on unread because the agent was too slow.', () =>
-    of(({ overruns }) => overruns),
+  counter('sluice_names_untaken_total', 'Elements that the kernel did not take.', () =>
+    of(({ untaken }) => untaken),
   );
-  counter('restarts', 'Threads that ended while they read answers.', () => totals().restarts);
-  addGauge(registry, 'addresses', 'Addresses that are allowed by name.', () =>
+  counter(
+    'sluice_names_overruns_total',
+    'Times answers were passed on unread because the agent was too slow.',
+    () => of(({ overruns }) => overruns),
+  );
+  counter(
+    'sluice_names_restarts_total',
+    'Threads that ended while they read answers.',
+    () => totals().restarts,
+  );
+  addGauge(registry, 'sluice_names_addresses', 'Addresses that are allowed by name.', () =>
     of(({ addresses }) => addresses),
   );
-  addGauge(registry, 'hearing', '1 while answers wait.', () => of(({ isQueueing }) => Number(isQueueing)));
+  addGauge(registry, 'sluice_names_hearing', '1 while answers wait.', () =>
+    of(({ isQueueing }) => Number(isQueueing)),
+  );
   registry.registerMetric(waitHistogram(totals) as unknown as Metric<string>);
 }
 
@@ -70,7 +80,7 @@ function addAnswers(registry: Registry, totals: () => DnsTotals): void {
 
 function addGauge(registry: Registry, name: string, help: string, value: () => number): void {
   new Gauge({
-    name: `sluice_names_${name}`,
+    name,
     help,
     registers: [registry],
     collect() {
