@@ -79,6 +79,7 @@ export interface CommitRecord {
   readonly repairs: boolean;
 }
 
+/** The message Objects of sluice.proto has the same fields. */
 export interface ObjectCounts {
   readonly namespaces: number;
   readonly nodes: number;
@@ -88,6 +89,7 @@ export interface ObjectCounts {
   readonly audited: number;
 }
 
+/** The message Totals of sluice.proto has the same fields: `sluice status` gets them from there. */
 export interface Totals {
   readonly commits: number;
   readonly failures: number;
