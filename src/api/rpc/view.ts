@@ -1,6 +1,6 @@
 /**
- * The agent as sockets, probes and metrics see it: its parts, under the names that they have in daemon/pipeline.ts, and
- * facts of the machine (nodeview.ts).
+ * The agent as sockets, probes and metrics see it: its parts, under the names that they have in daemon/enforcement.ts
+ * and daemon/pipeline.ts, and facts of the machine (nodeview.ts).
  */
 import type { Agent } from '../../agent/agent.ts';
 import type { StatusKeeper } from '../../agent/status.ts';

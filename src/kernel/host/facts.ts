@@ -10,6 +10,7 @@ export interface Bridge {
   readonly calls?: readonly Family[];
 }
 
+/** What is read of this machine: from files by read.ts, from nf_tables by daemon/serve/view.ts. */
 export interface Host {
   readonly forwarding: Readonly<Record<Family, Reading<boolean>>>;
   readonly bridges: Reading<readonly Bridge[]>;

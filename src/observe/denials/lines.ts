@@ -1,4 +1,7 @@
-/** Denials as lines of a log: all of them, or of each kind one a minute, of each source few, and of all few at a time. */
+/**
+ * Denied connections as text. `sluice drops`, `sluice flows` and the log have the same words for a connection; the log
+ * has all denials, or of each kind one a minute, of each source few, and of all few at a time.
+ */
 
 import type { Rate } from '../../lib/fairness/rates.ts';
 import { SourceRates } from '../../lib/fairness/rates.ts';
