@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { flattenLists } from './lists.ts';
+import { readAllDocuments } from './manifest.ts';
 
 const POD = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'a' } };
 
@@ -27,8 +28,28 @@ test('flattenLists() tells the items of a typed list their type, as the API serv
   ]);
 });
 
-test('flattenLists() ends, also of a list that holds itself', () => {
+test('flattenLists() refuses a list that holds itself, however often', () => {
   const list = { apiVersion: 'v1', kind: 'List', items: [] as unknown[] };
-  list.items.push(list);
-  expect(flattenLists(list)).toHaveLength(1);
+  for (let n = 0; n < 30; n++) list.items.push(list);
+  expect(() => flattenLists(list)).toThrow('items[0] is the list that it is in');
+});
+
+test('flattenLists() refuses lists that are nested so deeply that their objects would not be read', () => {
+  const nested = (depth: number): unknown =>
+    depth === 0 ? POD : { apiVersion: 'v1', kind: 'List', items: [nested(depth - 1)] };
+  expect(flattenLists(nested(8))).toMatchObject([{ object: POD }]);
+  expect(() => flattenLists(nested(9))).toThrow('is a list in 8 lists, and that is more than is read');
+});
+
+test('flattenLists() refuses a List whose items are a map, as by a missing dash', () => {
+  expect(() => flattenLists({ apiVersion: 'v1', kind: 'List', items: POD })).toThrow('items is not a list');
+});
+
+test('such a list is a problem of its file, and its other documents are read', () => {
+  const yaml = `${JSON.stringify(POD)}\n--- &a\napiVersion: v1\nkind: List\nitems: [${Array(30).fill('*a').join(', ')}]\n`;
+  const { objects, problems } = readAllDocuments(yaml, 'a.yaml');
+  expect(objects).toHaveLength(1);
+  expect(problems).toMatchObject([
+    { file: 'a.yaml', severity: 'error', message: 'items[0] is the list that it is in' },
+  ]);
 });

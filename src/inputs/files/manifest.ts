@@ -39,11 +39,15 @@ export function isError({ severity }: Problem): boolean {
 
 /** Reads a file for its author: problems in one document do not hide those in the others. */
 export function readAllDocuments(text: string, file: string, namespace?: string): Manifest {
-  const read = parseDocuments(text).map(document =>
-    document instanceof ParseError
-      ? { objects: [], problems: [unreadable(file, document.message, document.line)] }
-      : withProblems(decodeDocument(document, file, namespace)),
-  );
+  const read = parseDocuments(text).map(document => {
+    try {
+      if (document instanceof ParseError) throw document;
+      return withProblems(decodeDocument(document, file, namespace));
+    } catch (error) {
+      if (!(error instanceof ParseError)) throw error;
+      return { objects: [], problems: [unreadable(file, error.message, error.line)] };
+    }
+  });
   return {
     objects: read.flatMap(({ objects }) => objects),
     problems: read.flatMap(({ problems }) => problems),
