@@ -21,7 +21,7 @@ import { absolute, type BenchRow, median } from './row.ts';
 const WATCHED_MS = 75_000;
 const START_PATIENCE_MS = 120_000;
 const RUNS = 5;
-/** The options with which charts/sluice starts it. */
+/** What the options of charts/sluice come to under its memory limit: three quarters of 512 MiB. */
 const OPTIONS_OF_CHART = '--max-old-space-size=384 --max-semi-space-size=4';
 const SIZES = [
   { size: { pods: 100, policies: 10 }, restMb: 70, peakMb: 115, startSeconds: 1.2 },

@@ -9,7 +9,7 @@ import type { Netns } from '../lab/unnamed.ts';
 
 const START_PATIENCE_MS = 60_000;
 
-/** The options that the DaemonSet sets. */
+/** What the options of the DaemonSet come to under its memory limit: three quarters of 512 MiB. */
 const NODE_OPTIONS = '--max-old-space-size=384 --max-semi-space-size=4';
 
 export class BenchAgent {
