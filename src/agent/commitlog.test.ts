@@ -62,3 +62,24 @@ test('commitLog() has one line for all policies that are not in force as written
     'info no policy is over-budget, held, closed, uncertain or audited any more',
   ]);
 });
+
+test('commitLog() names the first policies that come into quarantine or leave it, and counts the others', () => {
+  const { said, log } = logged();
+  const { policyStatuses } = commitLog(log);
+  const quarantined = (n: number, detail = 'EINVAL'): LastingStatus => ({
+    id: `NetworkPolicy a/${n}`,
+    kind: 'quarantined',
+    reason: 'refused',
+    detail,
+    keepsLastVersion: true,
+  });
+  const all = Array.from({ length: 10_000 }, (_, n) => quarantined(n));
+  policyStatuses!(all);
+  expect(said).toHaveLength(21);
+  expect(said.at(-1)).toBe('error quarantine: 9980 more policies have come into it');
+  policyStatuses!([...all.slice(1), quarantined(0, 'ERANGE')]);
+  expect(said.slice(21)).toEqual([expect.stringMatching(/^error quarantine: NetworkPolicy a\/0: .*ERANGE/)]);
+  policyStatuses!([]);
+  expect(said).toHaveLength(22 + 21);
+  expect(said.at(-1)).toBe('info quarantine: 9980 more policies have left it');
+});

@@ -47,17 +47,25 @@ function logQuarantine(
   after: readonly QuarantinedPolicy[],
   inForce: Cluster['policies'],
 ): void {
-  const missing = (from: readonly QuarantinedPolicy[], others: readonly QuarantinedPolicy[]) =>
-    from.filter(({ id, detail }) => !others.some(other => other.id === id && other.detail === detail));
-  for (const entered of missing(after, before))
-    log.error({ policy: entered.id }, `quarantine: ${problemText(quarantineProblem(entered))}`);
-  for (const { id } of before)
-    if (!after.some(other => other.id === id))
-      log.info(
-        { policy: id },
-        `quarantine: ${id} ${inForce.has(id) ? 'has left it, its rules are in force' : 'is gone'}`,
-      );
+  const details = new Map(before.map(({ id, detail }) => [id, detail]));
+  const entered = after.filter(({ id, detail }) => details.get(id) !== detail);
+  for (const status of entered.slice(0, MOST_LINES))
+    log.error({ policy: status.id }, `quarantine: ${problemText(quarantineProblem(status))}`);
+  if (entered.length > MOST_LINES)
+    log.error({}, `quarantine: ${entered.length - MOST_LINES} more policies have come into it`);
+  const held = new Set(after.map(({ id }) => id));
+  const left = before.filter(({ id }) => !held.has(id));
+  for (const { id } of left.slice(0, MOST_LINES))
+    log.info(
+      { policy: id },
+      `quarantine: ${id} ${inForce.has(id) ? 'has left it, its rules are in force' : 'is gone'}`,
+    );
+  if (left.length > MOST_LINES)
+    log.info({}, `quarantine: ${left.length - MOST_LINES} more policies have left it`);
 }
+
+/** A line for each policy of a change, because authors look for theirs; a tenant may have thousands. */
+const MOST_LINES = 20;
 
 /** One line for all of them, because a tenant may have thousands; returns its text. */
 function logOthers(log: Log, before: string, statuses: readonly LastingStatus[]): string {
