@@ -75,7 +75,12 @@ describe('StatusKeeper', () => {
   test('tells of policies that wait for their turn, longest first, and not as of what is on its way', () => {
     const { keeper, follow, wait } = setUp();
     const ids = ['a', 'b', 'c', 'd', 'e', 'f'].map(name => `NetworkPolicy shop/${name}` as const);
-    const deferred = ids.map(id => ({ id, kind: 'pending' as const, sinceMs: 1000 }));
+    const deferred = ids.map(id => ({
+      id,
+      kind: 'pending' as const,
+      change: 'edit' as const,
+      sinceMs: 1000,
+    }));
     for (const key of ids) keeper.noted([{ type: 'policy', key }]);
     keeper.committing(deferred);
     follow();

@@ -12,9 +12,11 @@ import { nearMissesOf } from '../answers/questions/explanation.ts';
 import type { Fix, Flip } from '../answers/questions/fix/fix.ts';
 import { type JudgedFlow, withNames } from '../answers/questions/judge.ts';
 import type { NearMiss } from '../answers/questions/nearmiss.ts';
+import type { StatusesByPolicy } from '../answers/questions/statuses.ts';
 import { plural } from '../lib/text/plural.ts';
 import { FAMILY_NAME, type Family } from '../model/address.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
+import type { StatusText } from '../model/policystatus.ts';
 import { type DirectionWalk, type Stop, type Walk, walk } from '../semantics/explain.ts';
 import { flowText } from '../semantics/flowtext.ts';
 import pc from '../terminal/colours.ts';
@@ -124,19 +126,27 @@ function sameLines({ cases, verdict, differsBy, families }: Answer): string[] {
 function walkLines(answer: Answer, { egress, ingress }: Walk, unknownPods: UnknownPods): string[] {
   return [egress, ingress].flatMap(way => [
     '',
-    ...directionLines(way),
+    ...directionLines(way, answer.statuses),
     ...nearMissesOf(answer, way.direction, unknownPods).map(nearMissLine),
   ]);
 }
 
 /** The reason once: where a policy of the list below decided alone, that line has it. */
-function directionLines({ direction, pod, verdict, stops }: DirectionWalk): string[] {
+function directionLines(
+  { direction, pod, verdict, stops }: DirectionWalk,
+  statuses: StatusesByPolicy,
+): string[] {
   const whose = pod === undefined ? '' : ` of ${pod}`;
   const width = Math.min(60, Math.max(0, ...stops.map(stop => whoText(stop).length)));
   return [
     `${verdictWord(verdict.verdict)}  ${HANG}${direction}${whose}: ${verdict.reason}`,
-    ...stops.map(stop => stopLine(stop, width)),
+    ...stops.flatMap(stop => [stopLine(stop, width), ...(statuses.get(stop.policy) ?? []).map(statusLine)]),
   ];
+}
+
+/** Below the line of the policy, as `sluice status` has it. */
+function statusLine({ status, reason }: StatusText): string {
+  return `    ${pc.yellow(status.padEnd(11))}  ${HANG}${reason}`;
 }
 
 function stopLine(stop: Stop, width: number): string {

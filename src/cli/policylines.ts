@@ -2,7 +2,7 @@
 import type { PolicyStatusMessage, StatusResponse } from '../api/rpc/messages.ts';
 import { firstOf } from '../lib/text/firstof.ts';
 import type { Cluster } from '../model/cluster.ts';
-import { POLICY_STATUSES, statusAsRead, statusReason } from '../model/policystatus.ts';
+import { POLICY_STATUSES, statusAsRead, statusText } from '../model/policystatus.ts';
 import pc from '../terminal/colours.ts';
 import { HANG } from '../terminal/hang.ts';
 
@@ -12,11 +12,7 @@ export type PolicyStatuses = Pick<StatusResponse, 'policies' | 'policies_in_all'
 export function statusesOf({ policies, audited }: Pick<Cluster, 'policies' | 'audited'>): PolicyStatuses {
   const all = [...policies.values(), ...(audited?.values() ?? [])];
   const found = all.flatMap(policy => statusAsRead(policy) ?? []);
-  const messages = found.map(status => ({
-    policy: status.id,
-    status: status.kind,
-    reason: statusReason(status),
-  }));
+  const messages = found.map(statusText);
   return { policies: messages, policies_in_all: messages.length };
 }
 

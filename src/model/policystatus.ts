@@ -31,6 +31,8 @@ export interface WaitingPolicy {
   readonly id: PolicyId;
   /** Isolating: no version with its rules has been in force yet; a version that only isolates is. */
   readonly kind: 'pending' | 'isolating';
+  /** What waits. Of a new policy nothing is in force, or what only isolates. */
+  readonly change: 'new' | 'edit' | 'deletion';
   readonly sinceMs: number;
 }
 
@@ -75,6 +77,17 @@ export const POLICY_STATUSES = [
   'uncertain',
   'audited',
 ] as const satisfies readonly PolicyStatus['kind'][];
+
+/** A status for readers outside the agent. */
+export interface StatusText {
+  readonly policy: string;
+  readonly status: string;
+  readonly reason: string;
+}
+
+export function statusText(status: PolicyStatus): StatusText {
+  return { policy: status.id, status: status.kind, reason: statusReason(status) };
+}
 
 export function isQuarantined(status: PolicyStatus): status is QuarantinedPolicy {
   return status.kind === 'quarantined';
@@ -121,11 +134,17 @@ const AUDITED = 'it is never in force, and what it would do is counted';
 const UNCERTAIN =
   'a part of the selector of its subject cannot be read: where it may select a pod it denies and allows nothing';
 
+const WAITS: Record<WaitingPolicy['change'], string> = {
+  new: 'it waits for its turn, and nothing of it is in force yet',
+  edit: 'an edit of it waits for its turn, and its last good version is in force',
+  deletion: 'its deletion waits for its turn, and its last good version is in force',
+};
+
 /** What is so about the policy, and what is in force instead. */
 export function statusReason(status: PolicyStatus): string {
   switch (status.kind) {
     case 'pending':
-      return 'an edit of it waits for its turn, and its last good version is in force';
+      return WAITS[status.change];
     case 'isolating':
       return `it isolates what it selects: ${WHY['rules follow']}`;
     case 'suspected':

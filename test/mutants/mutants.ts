@@ -701,8 +701,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'memory: the warning comes with every pod',
-    find: "isShort = state === 'warn';",
-    replace: 'isShort = false;',
+    find: "isShort = state === 'warn' ||",
+    replace: 'isShort = false ||',
     test: 'memorywarning.test.ts',
   },
   {
@@ -2248,6 +2248,79 @@ export const MUTANTS: readonly Mutant[] = [
     find: "kind !== 'quarantined' && kind !== 'suspected'",
     replace: "kind === 'audited'",
     test: 'commitlog.test.ts',
+  },
+  {
+    name: 'status of a policy: explain says nothing of one whose edit waits',
+    find: '(statuses.get(stop.policy) ?? []).map(statusLine)',
+    replace: '[]',
+    test: 'explainstatuses.test.ts',
+  },
+  {
+    name: 'status of a policy: the JSON of explain has none',
+    find: '...(statuses.has(stop.policy) && {',
+    replace: '...(stop.policy === undefined && {',
+    test: 'explainstatuses.test.ts',
+  },
+  {
+    name: 'status of a policy: explain notes new ones of any namespace',
+    find: 'return !isKnown && namespaces.has(',
+    replace: 'return !isKnown || namespaces.has(',
+    test: 'explainstatuses.test.ts',
+  },
+  {
+    name: 'status of a policy: explain repeats what the version says itself',
+    find: 'statuses.filter(({ status }) => !OF_ITS_VERSION.has(status)),',
+    replace: 'statuses,',
+    test: 'explainstatuses.test.ts',
+  },
+  {
+    name: 'status of a policy: a new one is said to have a version in force',
+    find: "change.isNew ? 'new' : 'edit'",
+    replace: "change.isNew ? 'edit' : 'edit'",
+    test: 'admission.test.ts',
+  },
+  {
+    name: 'status of a policy: the state has none of those that are not in force yet',
+    find: '...coming.map(key => ({',
+    replace: '...[].map(key => ({',
+    test: 'rpc.test.ts',
+  },
+  {
+    name: 'status of a policy: namespaces of one kind hide the other kinds',
+    find: 'const chosen = new Set(firstOfEach(inTurn, MOST_POLICIES));',
+    replace: 'const chosen = new Set(inTurn.flat().slice(0, MOST_POLICIES));',
+    test: 'policystatuses.test.ts',
+  },
+  {
+    name: 'status of a policy: the problems of very many are more than a client takes',
+    find: '(problems.length > MOST_PROBLEMS ? firstOfNamespaces(problems) : problems)',
+    replace: 'problems',
+    test: 'policystatuses.test.ts',
+  },
+  {
+    name: 'status of a policy: the log has a line for each of thousands in quarantine',
+    find: 'for (const status of entered.slice(0, MOST_LINES))',
+    replace: 'for (const status of entered)',
+    test: 'commitlog.test.ts',
+  },
+  {
+    name: 'manifests: a list that holds itself is read over and over',
+    find: 'if (around.includes(document)) throw',
+    replace: 'if (around.length < 0) throw',
+    test: 'lists.test.ts',
+  },
+  {
+    name: 'manifests: objects of deeply nested lists are lost',
+    find: 'if (around.length === DEEPEST)\n    throw new ParseError(',
+    replace:
+      'if (around.length === DEEPEST) return [];\n  if (around.length > DEEPEST)\n    throw new ParseError(',
+    test: 'lists.test.ts',
+  },
+  {
+    name: 'manifests: the items of a List that are a map are lost',
+    find: "if (kind === 'List' && isMap(items)) throw",
+    replace: "if (kind === 'Lists' && isMap(items)) throw",
+    test: 'lists.test.ts',
   },
   {
     name: 'status of a policy: explain does not say that nodes are not read',

@@ -114,7 +114,7 @@ describe('/metrics', () => {
     follow();
     const { cluster } = keeper;
     keeper.noted([{ type: 'pod', key: 'shop/far' }]);
-    keeper.committing([{ id: 'NetworkPolicy shop/x', kind: 'pending', sinceMs: 0 }]);
+    keeper.committing([{ id: 'NetworkPolicy shop/x', kind: 'pending', change: 'edit', sinceMs: 0 }]);
     const waitingPods = new Set(['shop/far'] as const);
     keeper.committed({ cluster, ops: [], names: [], tookMs: 1, dumped: false, waitingPods });
     const samples = await scrape();

@@ -110,3 +110,29 @@ test('the metric counts the policies of each status, and says 0 of those that no
   const samples = await makeMetrics(none).getSingleMetric('sluice_policies')!.get();
   expect(samples.values.map(({ value }) => value)).toEqual(POLICY_STATUSES.map(() => 0));
 });
+
+test('`sluice status` of very many shows each kind, and a message that a client takes', async () => {
+  const status = new StatusKeeper('one');
+  const waiting = Array.from({ length: 10_000 }, (_, n) => ({
+    id: `NetworkPolicy tenant-${n}/new` as const,
+    kind: 'pending' as const,
+    change: 'new' as const,
+    sinceMs: 0,
+  }));
+  const quarantined = Array.from({ length: 10_000 }, (_, n) => ({
+    id: `NetworkPolicy hostile/${n}` as const,
+    kind: 'quarantined' as const,
+    reason: 'no room' as const,
+    detail: 'x'.repeat(400),
+    keepsLastVersion: false,
+  }));
+  status.committing(waiting);
+  status.policyStatuses([...quarantined, { id: 'ClusterNetworkPolicy all', kind: 'closed', reason: 'x' }]);
+  const message = await statusMessage({ ...viewOfAll(), status });
+  expect(new Set(message.policies.map(({ status: kind }) => kind))).toEqual(
+    new Set(['pending', 'quarantined', 'closed']),
+  );
+  expect([message.policies.length, message.policies_in_all]).toEqual([500, 20_001]);
+  expect(message.problems.at(-1)?.text).toBe('there are 8000 further problems');
+  expect(Buffer.byteLength(JSON.stringify(message))).toBeLessThan(4 * 1024 * 1024);
+});

@@ -355,6 +355,25 @@ describe('sluice.v1.Sluice', () => {
     ]);
   });
 
+  test('State says of a policy what has become of it, also where nothing of it is in force yet', async () => {
+    inForce();
+    const coming = 'NetworkPolicy shop/coming' as const;
+    const waits = { kind: 'pending', sinceMs: 0 } as const;
+    keeper.committing([
+      { ...waits, id: POLICY.id, change: 'edit' },
+      { ...waits, id: coming, change: 'new' },
+    ]);
+    await serve();
+    const client = connectAgent(socket);
+    const objects = await client.state();
+    client.close();
+    const policies = objects.filter(({ type }) => type === 'policy');
+    expect(policies.map(({ key, json, statuses }) => [key, json !== 'null', statuses])).toEqual([
+      [POLICY.id, true, [expect.objectContaining({ policy: POLICY.id, status: 'pending' })]],
+      [coming, false, [expect.objectContaining({ reason: expect.stringContaining('nothing of it') })]],
+    ]);
+  });
+
   test('State says beside a pod that waits what the rules have of it, whether it has come, changed or gone', async () => {
     const other = (name: string): Pod => ({
       ...POD,

@@ -43,6 +43,18 @@ test('the fallback of a new policy is what isolates, and it is not called its la
   ]);
 });
 
+test('a policy that waits says whether it is new, edited or deleted', () => {
+  const [before, edited] = [policy(2), policy(3)];
+  const changeOfWaiting = (value: Policy | undefined, programmed?: Policy) => {
+    const admission = new Admission();
+    admission.enqueue({ id: before.id, value }, programmed, 0);
+    return admission.waitingStatuses().map(each => each.change);
+  };
+  expect(changeOfWaiting(edited)).toEqual(['new']);
+  expect(changeOfWaiting(edited, before)).toEqual(['edit']);
+  expect(changeOfWaiting(undefined, before)).toEqual(['deletion']);
+});
+
 test('what the source knows of a policy is its status from when it comes until it comes mended, and the list is the same between', () => {
   const admission = new Admission();
   const tooLarge = withoutRules(policy(3), 'policy too large');

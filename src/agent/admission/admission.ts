@@ -29,6 +29,8 @@ export interface RefusalCause {
 
 const NONE: ReadonlySet<PolicyId> = new Set();
 
+type HeldStatus = ReturnType<Quarantine['statuses']>[number];
+
 export class Admission {
   readonly #queue: AdmissionQueue;
   readonly #estimate: CostEstimate;
@@ -38,7 +40,7 @@ export class Admission {
   /** Policies that are not as their authors wrote them already when they come here. */
   readonly #asRead = new Map<PolicyId, StatusAsRead>();
   #lasting: readonly LastingStatus[] = [];
-  #lastingText = '[]';
+  #held: readonly HeldStatus[] = [];
   #isAsReadNews = false;
   /** The quarantine had the last turn. */
   #triedLast = false;
@@ -56,10 +58,9 @@ export class Admission {
   /** The statuses of policies that are not waiting changes; the same list until one of them differs. */
   lastingStatuses(): readonly LastingStatus[] {
     const held = this.#quarantine.statuses();
-    const text = JSON.stringify(held);
-    if (!this.#isAsReadNews && text === this.#lastingText) return this.#lasting;
+    if (!this.#isAsReadNews && isSameList(held, this.#held)) return this.#lasting;
     this.#isAsReadNews = false;
-    this.#lastingText = text;
+    this.#held = held;
     this.#lasting = [...held, ...this.#asRead.values()];
     return this.#lasting;
   }
@@ -217,4 +218,15 @@ export class Admission {
     }
     return [];
   }
+}
+
+/** There may be thousands, and this is asked with each batch: no text is made of them. */
+function isSameList(a: readonly HeldStatus[], b: readonly HeldStatus[]): boolean {
+  return a.length === b.length && a.every((each, at) => isSameStatus(each, b[at]!));
+}
+
+function isSameStatus(a: HeldStatus, b: HeldStatus): boolean {
+  if (a.id !== b.id || a.keepsLastVersion !== b.keepsLastVersion) return false;
+  if (a.kind === 'suspected' || b.kind === 'suspected') return a.kind === b.kind;
+  return a.reason === b.reason && a.detail === b.detail;
 }

@@ -16,6 +16,7 @@ import { type JudgedFlow, judge, MOST_PIECES, withNames } from './judge.ts';
 import type { ClusterView, ResolvedEndpoint, Targets } from './place.ts';
 import { placesOf } from './places.ts';
 import { rangesText } from './ranges.ts';
+import { comingNotes, type StatusesByPolicy, statusesByPolicy } from './statuses.ts';
 import { shortNameOf, targetsOf } from './targets.ts';
 import { type GivenQuestion, withGiven } from './traffic.ts';
 import { undecidedByNode, undecidedDenials } from './undecided.ts';
@@ -38,6 +39,8 @@ export interface Answer {
   readonly notes: readonly string[];
   /** Answers of DNS to the source pods about the destination, as far as an agent reports them. */
   readonly resolved: readonly DnsRecord[];
+  /** What has become of policies on the node whose agent is asked. */
+  readonly statuses: StatusesByPolicy;
   /** The cluster in which the flows of the cases were judged. */
   readonly cluster: Cluster;
 }
@@ -64,6 +67,7 @@ export function answer(known: ClusterView, question: Question): Answer {
   ]);
   const cases = judged.cases.map(each => withDoubt(each, unheard.get(each), targets));
   const decisive = decisiveOf(cases);
+  const statuses = statusesByPolicy(view.statuses);
   return {
     question,
     verdict: decisive === undefined ? 'undecided' : verdictOfCase(decisive),
@@ -76,11 +80,13 @@ export function answer(known: ClusterView, question: Question): Answer {
       ...notesOf(targets, isCut),
       ...byNode.notes,
       ...namesNotes(to, sources, { cases, cluster }, view),
+      ...comingNotes(statuses, cluster, cases),
       ...new Set(
         cases.slice(0, MOST_AUDITED).flatMap(({ flow }) => auditNotes(cluster, flow, view.unknownPods)),
       ),
     ],
     resolved: resolvedFor(to, sources, view.known),
+    statuses,
     cluster,
   };
 }

@@ -13,6 +13,7 @@ import { type Fix, proposeFix } from './fix/fix.ts';
 import type { PolicyObject } from './fix/proposal.ts';
 import { type JudgedFlow, withNames } from './judge.ts';
 import { type NearMiss, nearMisses } from './nearmiss.ts';
+import type { StatusesByPolicy } from './statuses.ts';
 
 export function answerObject(
   asked: QuestionResult,
@@ -26,6 +27,7 @@ export function answerObject(
     return versioned('Explanation', { ...words, error });
   }
   const { question, verdict, reason, families, differsBy, cases, decisive, cluster, resolved } = asked.answer;
+  const { statuses } = asked.answer;
   const way = decisive && walk(cluster, decisive.flow, unknownPods);
   return versioned('Explanation', {
     from: endHost(question.from),
@@ -40,8 +42,8 @@ export function answerObject(
     ...(decisive &&
       way && {
         addresses: addressesOf(decisive),
-        egress: directionObject(way.egress, decisive),
-        ingress: directionObject(way.ingress, decisive),
+        egress: directionObject(way.egress, decisive, statuses),
+        ingress: directionObject(way.ingress, decisive, statuses),
       }),
     cases: groupsOf(cases).map(({ families: over, ...group }) => ({
       ...group,
@@ -74,8 +76,16 @@ function addressesOf({ flow, fromRange, toRange }: JudgedFlow): object {
   return { ...(!fromRange && { from: flow.from }), ...(!toRange && { to: flow.to }) };
 }
 
-function directionObject({ pod, verdict, stops }: DirectionWalk, decisive: JudgedFlow): object {
-  const named = stops.map(stop => ({ ...stop, ...(stop.text && { text: withNames(stop.text, decisive) }) }));
+function directionObject(
+  { pod, verdict, stops }: DirectionWalk,
+  decisive: JudgedFlow,
+  statuses: StatusesByPolicy,
+): object {
+  const named = stops.map(stop => ({
+    ...stop,
+    ...(stop.text && { text: withNames(stop.text, decisive) }),
+    ...(statuses.has(stop.policy) && { statuses: statuses.get(stop.policy) }),
+  }));
   return { ...(pod && { pod }), ...verdict, reason: withNames(verdict.reason, decisive), stops: named };
 }
 

@@ -5,6 +5,7 @@ import type { FlowProtocol } from '../../model/flow.ts';
 import type { Inventory } from '../../model/inventory.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { Protocol } from '../../model/policy.ts';
+import type { StatusText } from '../../model/policystatus.ts';
 import type { Service } from '../../model/service.ts';
 import type { DnsSnapshot } from '../../names/dnscache.ts';
 import type { PolicyIndex } from '../../semantics/policyindex.ts';
@@ -21,6 +22,8 @@ export interface ClusterView {
   readonly mayNotList?: (plural: string, namespace?: string) => boolean;
   /** Answers of DNS to pods, if an agent reports them. */
   readonly known?: DnsSnapshot;
+  /** The statuses of policies that are not in force as written, if an agent reports them. */
+  readonly statuses?: readonly StatusText[];
   /** An index of the cluster's policies, which many questions share. */
   readonly index?: PolicyIndex;
   /** An address means the end that answers, even if a Service has it. */

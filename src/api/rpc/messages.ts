@@ -1,5 +1,6 @@
 /** The messages of sluice.proto as proto-loader makes them. Times are milliseconds since 1970, 0 where there is none. */
 import type { ObjectCounts, Totals } from '../../agent/status.ts';
+import type { StatusText } from '../../model/policystatus.ts';
 import type { Check } from '../health/check.ts';
 
 export interface StatusResponse {
@@ -37,11 +38,7 @@ export interface StatusResponse {
 }
 
 /** The status of a policy that is not in force as written. */
-export interface PolicyStatusMessage {
-  readonly policy: string;
-  readonly status: string;
-  readonly reason: string;
-}
+export type PolicyStatusMessage = StatusText;
 
 export interface ToldName {
   readonly pod: string;
@@ -89,6 +86,8 @@ export interface StateObject {
    */
   readonly namespace_before?: number;
   readonly namespace_json?: string;
+  /** Of a policy; absent in dumps of earlier versions. */
+  readonly statuses?: readonly PolicyStatusMessage[];
 }
 
 /** All connections from one address to another and to one port; the port is 0 if the protocol has none. */

@@ -5,9 +5,9 @@ import { firstOfEach } from '../../lib/fairness/firstofeach.ts';
 import type { AppliedPod, ClusterEvent, Namespace, PodKey } from '../../model/cluster.ts';
 import { clusterEvents } from '../../model/clusterevents.ts';
 import type { CountedFlow } from '../../model/countedflows.ts';
-import { namespaceOfPolicy } from '../../model/policy.ts';
-import { type PolicyStatus, statusReason } from '../../model/policystatus.ts';
-import { problemText } from '../../model/problem.ts';
+import { namespaceOfPolicy, type PolicyId } from '../../model/policy.ts';
+import { type PolicyStatus, statusText } from '../../model/policystatus.ts';
+import { type Problem, problemText } from '../../model/problem.ts';
 import type { DnsCache } from '../../names/dnscache.ts';
 import { encodeRecord } from './dnsrecord.ts';
 import type {
@@ -58,11 +58,7 @@ export async function statusMessage(view: AgentView): Promise<StatusResponse> {
     waiting_policies: state.waitingPolicies,
     waiting_policies_ms: state.waitingPoliciesMs,
     waiting_policy_names: state.waitingPolicyNames,
-    policies: firstStatuses(state.policies).map(status => ({
-      policy: status.id,
-      status: status.kind,
-      reason: statusReason(status),
-    })),
+    policies: firstStatuses(state.policies).map(statusText),
     policies_in_all: state.policies.length,
     checks: [...checks],
     commits: state.commits.map(({ atMs, operations, tookMs, names, repairs }) => ({
@@ -72,11 +68,7 @@ export async function statusMessage(view: AgentView): Promise<StatusResponse> {
       names: [...names],
       repairs,
     })),
-    problems: state.problems.map(problem => ({
-      severity: problem.severity,
-      object: problem.object ?? problem.file ?? '',
-      text: problemText(problem),
-    })),
+    problems: problemMessages(state.problems),
     objects: state.objects,
     totals: state.totals,
     network_namespace: view.identity.networkNamespace,
@@ -85,13 +77,36 @@ export async function statusMessage(view: AgentView): Promise<StatusResponse> {
   };
 }
 
+/** A client takes messages of at most 4 MiB, and each policy in quarantine has a problem. */
+const MOST_PROBLEMS = 2_000;
+
+function problemMessages(problems: readonly Problem[]): StatusResponse['problems'] {
+  const shown = (problems.length > MOST_PROBLEMS ? firstOfNamespaces(problems) : problems).map(problem => ({
+    severity: problem.severity,
+    object: problem.object ?? problem.file ?? '',
+    text: problemText(problem),
+  }));
+  const more = problems.length - shown.length;
+  if (more === 0) return shown;
+  return [...shown, { severity: 'error', object: '', text: `there are ${more} further problems` }];
+}
+
+function firstOfNamespaces(problems: readonly Problem[]): readonly Problem[] {
+  const namespaces = Map.groupBy(problems, ({ about }) => about?.namespace).values();
+  return firstOfEach([...namespaces], MOST_PROBLEMS);
+}
+
 const MOST_POLICIES = 500;
 
 /** A tenant may have thousands of policies; each kind, and each namespace in it, is seen. */
 function firstStatuses(statuses: readonly PolicyStatus[]): readonly PolicyStatus[] {
   if (statuses.length <= MOST_POLICIES) return statuses;
-  const groups = Map.groupBy(statuses, ({ kind, id }) => `${kind} ${namespaceOfPolicy(id)}`);
-  const chosen = new Set(firstOfEach([...groups.values()], MOST_POLICIES));
+  const byKind = Map.groupBy(statuses, ({ kind }) => kind).values();
+  const inTurn = Array.from(byKind, its => {
+    const namespaces = Map.groupBy(its, ({ id }) => namespaceOfPolicy(id)).values();
+    return firstOfEach([...namespaces], MOST_POLICIES);
+  });
+  const chosen = new Set(firstOfEach(inTurn, MOST_POLICIES));
   return statuses.filter(status => chosen.has(status));
 }
 
@@ -126,16 +141,25 @@ function stateObjects({ status, agent }: AgentView): Iterable<StateObject> {
   const events = clusterEvents(status.cluster);
   const inForce = agent.podsInForce;
   const gone = [...inForce.keys()].filter(key => !status.cluster.pods.has(key));
-  return objectsOf([...events, ...gone.map(key => ({ type: 'pod', key }) as const)], inForce);
+  const statuses = Map.groupBy(status.status().policies, ({ id }) => id);
+  const { policies, audited } = status.cluster;
+  const coming = [...statuses.keys()].filter(id => !policies.has(id) && !audited?.has(id));
+  const others = [
+    ...gone.map(key => ({ type: 'pod', key }) as const),
+    ...coming.map(key => ({ type: 'policy', key }) as const),
+  ];
+  return objectsOf([...events, ...others], inForce, statuses);
 }
 
 function* objectsOf(
   events: readonly ClusterEvent[],
   inForce: ReadonlyMap<PodKey, AppliedPod | undefined>,
+  statuses: ReadonlyMap<PolicyId, readonly PolicyStatus[]>,
 ): Generator<StateObject> {
   const namespaces = new Map<Namespace, number>();
   for (const { type, key, value } of events) {
-    const object = { type, key, json: jsonOf(value) };
+    const its = type === 'policy' ? statuses.get(key) : undefined;
+    const object = { type, key, json: jsonOf(value), ...(its && { statuses: its.map(statusText) }) };
     const isAhead = type === 'pod' && inForce.has(key);
     yield isAhead ? { ...object, ...asInForce(inForce.get(key), namespaces) } : object;
   }

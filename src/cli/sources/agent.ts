@@ -6,6 +6,7 @@ import { ownAddresses, ownNetworkNamespace } from '../../kernel/host/read.ts';
 import type { Address } from '../../model/address.ts';
 import { type Cluster, type ClusterEvent, ClusterState, type Namespace } from '../../model/cluster.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
+import type { StatusText } from '../../model/policystatus.ts';
 import { DnsCache, type DnsRecord, type DnsSnapshot } from '../../names/dnscache.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { askAgent } from './askagent.ts';
@@ -16,6 +17,8 @@ export interface KnownCluster {
   readonly cluster: Cluster;
   readonly unknownPods: UnknownPods;
   readonly known: DnsSnapshot;
+  /** The statuses of policies that are not in force as written. */
+  readonly statuses: readonly StatusText[];
 }
 
 /**
@@ -25,17 +28,25 @@ export interface KnownCluster {
 export function readAgent(socket: string, addresses: readonly Address[] = []): Promise<KnownCluster> {
   return askAgent(socket, async agent => {
     const { denies_unknown_pods, network_namespace, node } = await agent.status();
-    const cluster = await clusterOf(agent);
+    await mustHaveRead(agent);
+    const state = await agent.state();
+    const cluster = clusterFrom(state);
     if (network_namespace === (await ownNetworkNamespace())) addInterfaces(cluster, node);
     const known = { ...(await knownOf(agent, addresses)), node };
-    return { ...withKnown(cluster, known), unknownPods: unknownPodsOf(denies_unknown_pods) };
+    const unknownPods = unknownPodsOf(denies_unknown_pods);
+    return { ...withKnown(cluster, known), unknownPods, statuses: statusesIn(state) };
   });
 }
 
 export async function readDumped(file: string): Promise<KnownCluster> {
   const { at, status, state, names = [] } = await readDump(file);
   const known = { ...knownFrom(names, Date.parse(at)), node: status.node };
-  return { ...withKnown(clusterFrom(state), known), unknownPods: unknownPodsOf(status.denies_unknown_pods) };
+  const unknownPods = unknownPodsOf(status.denies_unknown_pods);
+  return { ...withKnown(clusterFrom(state), known), unknownPods, statuses: statusesIn(state) };
+}
+
+function statusesIn(state: readonly StateObject[]): readonly StatusText[] {
+  return state.flatMap(({ statuses = [] }) => statuses);
 }
 
 /** The DNS records that hold now, and for these addresses also those that have ended. */

@@ -43,10 +43,10 @@ export async function readManifests(options: SourceOptions, paths: readonly stri
 
 function fromAgent(
   options: SourceOptions,
-  { cluster, unknownPods, known }: KnownCluster,
+  { cluster, unknownPods, known, statuses }: KnownCluster,
   source: string,
 ): State {
-  const read = { cluster, unknownPods, known, inventory: NO_INVENTORY, problems: [], notes: [] };
+  const read = { cluster, unknownPods, known, statuses, inventory: NO_INVENTORY, problems: [], notes: [] };
   return { ...read, hidesPolicies: false, knowsInventory: false, source, scope: scopeOf(options) };
 }
 

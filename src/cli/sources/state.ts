@@ -6,6 +6,7 @@ import type { Address } from '../../model/address.ts';
 import type { Cluster } from '../../model/cluster.ts';
 import type { Inventory } from '../../model/inventory.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
+import type { StatusText } from '../../model/policystatus.ts';
 import type { Problem } from '../../model/problem.ts';
 import { type LabelSelector, type Labels, matchesLabels } from '../../model/selector.ts';
 import { parseSelector } from '../../model/selectortext.ts';
@@ -19,6 +20,8 @@ export interface State {
   readonly unknownPods?: UnknownPods;
   /** Answers of DNS to pods; absent if no agent was asked. */
   readonly known?: DnsSnapshot;
+  /** The statuses of policies that are not in force as written; absent if no agent was asked. */
+  readonly statuses?: readonly StatusText[];
   /** Problems of the objects that were read. */
   readonly problems: readonly Problem[];
   /**
@@ -135,7 +138,7 @@ export const DEFAULT_SOCKET = '/run/sluice/sluice.sock';
 
 /** The view of the cluster in which questions are looked up; `unknownPods` is the caller's option. */
 export function clusterViewOf(state: State, unknownPods: UnknownPods | undefined): ClusterView {
-  const { cluster, inventory, knowsInventory, known, scope } = state;
+  const { cluster, inventory, knowsInventory, known, statuses, scope } = state;
   return {
     cluster,
     inventory,
@@ -143,6 +146,7 @@ export function clusterViewOf(state: State, unknownPods: UnknownPods | undefined
     defaultNamespace: scope.defaultNamespace,
     unknownPods: unknownPods ?? state.unknownPods ?? 'allow',
     ...(known && { known }),
+    ...(statuses && { statuses }),
     ...(state.mayNotList && { mayNotList: state.mayNotList }),
   };
 }

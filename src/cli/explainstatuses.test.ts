@@ -1,0 +1,67 @@
+/** `sluice explain` says beside a policy what has become of it on the node, as `sluice status` does. */
+import { stripVTControlCharacters } from 'node:util';
+import { expect, test } from 'vitest';
+import { clusterView } from '../../test/support/questions/clusterview.ts';
+import { wrongWith } from '../../test/support/questions/schema.ts';
+import { answer } from '../answers/questions/answer.ts';
+import { answerObject } from '../answers/questions/explanation.ts';
+import { type PolicyStatus, statusText } from '../model/policystatus.ts';
+import { wrapped } from '../terminal/hang.ts';
+import { answerLines } from './explaintext.ts';
+
+const pod = (name: string, ip: string) =>
+  `{ apiVersion: v1, kind: Pod, metadata: { name: ${name}, namespace: shop }, spec: { containers: [{ name: c }] }, status: { podIP: ${ip} } }`;
+const DENY =
+  '{ apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: { name: db, namespace: shop }, spec: { podSelector: {}, policyTypes: [Ingress] } }';
+const ID = 'NetworkPolicy shop/db';
+const EDIT = { id: ID, kind: 'pending', change: 'edit', sinceMs: 0 } as const;
+const REFUSED = {
+  id: ID,
+  kind: 'quarantined',
+  reason: 'refused',
+  detail: 'EINVAL',
+  keepsLastVersion: true,
+} as const;
+
+function asked(...statuses: readonly PolicyStatus[]) {
+  const yaml = [pod('web', '10.0.0.1'), pod('db', '10.0.0.2'), DENY].join('\n---\n');
+  const view = clusterView(yaml, { statuses: statuses.map(statusText) });
+  return answer(view, { from: 'shop/web', to: 'shop/db:5432' });
+}
+
+const linesOf = (...statuses: readonly PolicyStatus[]) =>
+  answerLines(asked(...statuses), 'allow').map(line => wrapped(stripVTControlCharacters(line), undefined));
+
+test('explain says below a policy that an edit of it waits, and that its last good version is in force', () => {
+  const lines = linesOf(REFUSED, EDIT);
+  const at = lines.findIndex(line => line.includes(ID) && line.includes('decided'));
+  expect(lines.slice(at + 1, at + 3).map(line => line.trim())).toEqual([
+    'quarantined  the kernel refuses its rules (EINVAL): its last good version stays in force until it changes',
+    'pending      an edit of it waits for its turn, and its last good version is in force',
+  ]);
+  expect(linesOf().filter(line => /pending|quarantined/.test(line))).toEqual([]);
+});
+
+test('explain -o json has them at the policy, as the schema has it', () => {
+  const object = JSON.parse(JSON.stringify(answerObject({ answer: asked(REFUSED, EDIT) }, 'allow', [])));
+  expect(object.ingress.stops[0]).toMatchObject({
+    policy: ID,
+    statuses: [statusText(REFUSED), statusText(EDIT)],
+  });
+  expect(wrongWith(object)).toEqual([]);
+});
+
+test('explain notes policies of which nothing is in force yet, where they may be about the question', () => {
+  const coming = (id: PolicyStatus['id']) => ({ ...EDIT, id, change: 'new' }) as const;
+  const ids = ['NetworkPolicy shop/new', 'NetworkPolicy far/new', 'ClusterNetworkPolicy new'] as const;
+  expect(asked(...ids.map(coming)).notes).toEqual([
+    'NetworkPolicy shop/new: it waits for its turn, and nothing of it is in force yet',
+    'ClusterNetworkPolicy new: it waits for its turn, and nothing of it is in force yet',
+  ]);
+  const many = Array.from({ length: 9 }, (_, n) => coming(`NetworkPolicy shop/n${n}`));
+  expect(asked(...many).notes.at(-1)).toBe('and 4 more policies of which nothing is in force yet');
+});
+
+test('explain does not repeat a status that the reason of the version in force has', () => {
+  expect(linesOf({ id: ID, kind: 'over-budget', reason: 'too large' }).join()).not.toContain('too large');
+});
