@@ -63,7 +63,7 @@ async function allow(...domainNames: string[]): Promise<void> {
 const hears = () =>
   until('answers of DNS are heard', async () => {
     const { stdout } = await sluice('node1', 'status');
-    return /rules by name; of answers/.test(stdout) ? true : undefined;
+    return /rules by name; of the answers/.test(stdout) ? true : undefined;
   });
 
 beforeAll(async () => {

@@ -46,8 +46,13 @@ export class Prober {
   /** Waits until `count` connections have ended that began after this call. */
   async another(count: number): Promise<void> {
     const sinceMs = Date.now();
-    const enough = () => this.attempts.filter(({ startMs }) => startMs > sinceMs).length >= count;
-    while (!enough()) await Promise.race([once(this.#child, 'message'), ended(this.#child)]);
+    const enough = Promise.withResolvers<void>();
+    const look = () => {
+      if (this.attempts.filter(({ startMs }) => startMs > sinceMs).length >= count) enough.resolve();
+    };
+    this.#child.on('message', look);
+    await Promise.race([enough.promise, ended(this.#child)]);
+    this.#child.off('message', look);
   }
 
   /** Waits for what is under way; answers all attempts. */
