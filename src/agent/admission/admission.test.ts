@@ -53,6 +53,8 @@ test('a policy that waits says whether it is new, edited or deleted', () => {
   expect(changeOfWaiting(edited)).toEqual(['new']);
   expect(changeOfWaiting(edited, before)).toEqual(['edit']);
   expect(changeOfWaiting(undefined, before)).toEqual(['deletion']);
+  // It is gone before anything of it was in force.
+  expect(changeOfWaiting(undefined)).toEqual(['new']);
 });
 
 test('what the source knows of a policy is its status from when it comes until it comes mended, and the list is the same between', () => {

@@ -88,7 +88,7 @@ export class AdmissionQueue {
     return [...this.#pending.values()].map(change => ({
       id: change.id,
       kind: isIsolating(change) ? 'isolating' : 'pending',
-      change: change.value === undefined ? 'deletion' : change.isNew ? 'new' : 'edit',
+      change: change.isNew ? 'new' : change.value === undefined ? 'deletion' : 'edit',
       sinceMs: change.sinceMs,
     }));
   }

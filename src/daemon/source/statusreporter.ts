@@ -20,22 +20,21 @@ export function statusReporter(report: (spec: EventSpec) => void): Pick<Observer
   let reported: ReadonlySet<string> = new Set();
   return {
     policyStatuses: statuses => {
-      const byText = new Map<string, EventSpec>();
+      const now = new Set<string>();
       for (const status of statuses) {
-        const spec = specOf(status);
-        if (spec !== undefined) byText.set(JSON.stringify(status), spec);
+        if (!isQuarantined(status) && status.kind !== 'closed') continue;
+        const text = JSON.stringify(status);
+        if (!reported.has(text) && !now.has(text)) report(specOf(status));
+        now.add(text);
       }
-      for (const [text, spec] of byText) if (!reported.has(text)) report(spec);
-      reported = new Set(byText.keys());
+      reported = now;
     },
   };
 }
 
-function specOf(status: LastingStatus): EventSpec | undefined {
+function specOf(status: LastingStatus): EventSpec {
   const spec = { about: referenceTo(status.id), type: 'Warning' } as const;
-  if (isQuarantined(status))
-    return { ...spec, reason: 'PolicyRefused', note: problemNote(quarantineProblem(status)) };
-  return status.kind === 'closed'
-    ? { ...spec, reason: 'PolicyClosed', note: statusReason(status) }
-    : undefined;
+  return isQuarantined(status)
+    ? { ...spec, reason: 'PolicyRefused', note: problemNote(quarantineProblem(status)) }
+    : { ...spec, reason: 'PolicyClosed', note: statusReason(status) };
 }
