@@ -17,26 +17,40 @@ export function statusesOf({ policies, audited }: Pick<Cluster, 'policies' | 'au
 }
 
 const MOST_NAMED = 3;
+/** How many reasons of one status have a line; each policy may have its own, as the kernel's error names an object. */
+const MOST_REASONS = 3;
 
-/** One line for each status, with the reason of its first policy; where it is wide, one for each policy. Nothing where all are in force. */
+/** One line for each reason of a status; if wide, one for each policy. Nothing where all are in force. */
 export function policyLines({ policies, policies_in_all }: PolicyStatuses, isWide = false): string[] {
   if (policies.length === 0) return [];
   const byStatus = Map.groupBy(policies, ({ status }) => status);
   // An agent of another version may have others.
   const kinds = [...new Set<string>([...POLICY_STATUSES, ...byStatus.keys()])];
-  const groups = kinds.flatMap(kind => {
-    const its = byStatus.get(kind) ?? [];
-    return isWide ? its.map(each => [each]) : its.length === 0 ? [] : [its];
-  });
+  const groups = kinds.map(kind => byStatus.get(kind) ?? []);
   const more = policies_in_all - policies.length;
   return [
     'policies that are not in force as they were written:',
-    ...groups.map(groupLine),
+    ...groups.flatMap(its => (isWide ? its.map(each => groupLine([each])) : reasonLines(its))),
     ...(more > 0 ? [`  and ${more} more`] : []),
   ];
 }
 
+function reasonLines(its: readonly PolicyStatusMessage[]): string[] {
+  const groups = [...Map.groupBy(its, ({ reason }) => reason).values()];
+  const others = groups.slice(MOST_REASONS).flat();
+  return [
+    ...groups.slice(0, MOST_REASONS).map(groupLine),
+    ...(others.length > 0
+      ? [`  ${statusWord(others[0]!)}  and ${others.length} more for other reasons (-o wide has them)`]
+      : []),
+  ];
+}
+
+function statusWord({ status }: PolicyStatusMessage): string {
+  return pc.yellow(status.padEnd(11));
+}
+
 function groupLine(its: readonly PolicyStatusMessage[]): string {
-  const { status, reason } = its[0]!;
-  return `  ${pc.yellow(status.padEnd(11))}  ${HANG}${firstOf(its, MOST_NAMED, ({ policy }) => policy)}: ${reason}`;
+  const [first] = its;
+  return `  ${statusWord(first!)}  ${HANG}${firstOf(its, MOST_NAMED, ({ policy }) => policy)}: ${first!.reason}`;
 }

@@ -7,7 +7,7 @@ import type { StatusResponse } from '../../src/api/rpc/messages.ts';
 import { makeMetrics } from '../../src/api/rpc/metrics.ts';
 import { statusMessage } from '../../src/api/rpc/sluice.ts';
 import { inspectionLines, inspectionObject, statusesAbout } from '../../src/cli/inspect.ts';
-import { statusesOf } from '../../src/cli/policylines.ts';
+import { policyLines, statusesOf } from '../../src/cli/policylines.ts';
 import { statusLines } from '../../src/cli/status.ts';
 import { ClusterState } from '../../src/model/cluster.ts';
 import { POLICY_STATUSES } from '../../src/model/policystatus.ts';
@@ -135,4 +135,22 @@ test('`sluice status` of very many shows each kind, and a message that a client 
   expect([message.policies.length, message.policies_in_all]).toEqual([500, 20_001]);
   expect(message.problems.at(-1)?.text).toBe('there are 8000 further problems');
   expect(Buffer.byteLength(JSON.stringify(message))).toBeLessThan(4 * 1024 * 1024);
+});
+
+test('`sluice status` has a line for each reason of a status, and counts those of very many reasons', () => {
+  const refused = (n: number) => ({
+    policy: `NetworkPolicy a/${n}`,
+    status: 'quarantined',
+    reason: `reason ${Math.min(n, 6)}`,
+  });
+  const policies = Array.from({ length: 9 }, (_, n) => refused(n));
+  const lines = policyLines({ policies, policies_in_all: 9 }).map(line =>
+    wrapped(stripVTControlCharacters(line), undefined),
+  );
+  expect(lines.slice(1)).toEqual([
+    '  quarantined  NetworkPolicy a/0: reason 0',
+    '  quarantined  NetworkPolicy a/1: reason 1',
+    '  quarantined  NetworkPolicy a/2: reason 2',
+    '  quarantined  and 6 more for other reasons (-o wide has them)',
+  ]);
 });
