@@ -56,6 +56,7 @@ export default defineConfig({
           include: PURE,
           isolate: false,
           testTimeout: 120_000,
+          hookTimeout: 120_000,
         },
       },
       {
@@ -65,6 +66,7 @@ export default defineConfig({
           expect: EXPECT,
           include: UNIT.filter(file => !PURE.includes(file)),
           testTimeout: 120_000,
+          hookTimeout: 120_000,
         },
       },
       {
@@ -74,6 +76,7 @@ export default defineConfig({
           expect: EXPECT,
           include: SLOW,
           testTimeout: 120_000,
+          hookTimeout: 120_000,
         },
       },
       {
@@ -84,6 +87,7 @@ export default defineConfig({
           expect: EXPECT,
           include: ['test/property/**/*.test.ts'],
           testTimeout: 900_000,
+          hookTimeout: 120_000,
         },
       },
       {

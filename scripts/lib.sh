@@ -70,7 +70,6 @@ need_build() {
   if [ ! -e "$here/dist/.built" ] || [ -n "$(find "$here/src" "$here/tsconfig.json" "$here/tsconfig.build.json" "$here/package.json" "$here/rolldown.config.mjs" "$here/rolldown.agent.mjs" -newer "$here/dist/.built" -print -quit)" ]; then
     say "building dist/"
     (cd "$here" && npm run --silent build)
-    touch "$here/dist/.built"
   fi
 }
 
