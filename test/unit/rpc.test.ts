@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { Client, credentials, makeGenericClientConstructor } from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { StatusKeeper } from '../../src/agent/status.ts';
+import { versioned } from '../../src/answers/schema.ts';
 import { CHECK_NAMES } from '../../src/api/health/check.ts';
 import { NO_NAMES } from '../../src/api/health/namescheck.ts';
 import { connectAgent } from '../../src/api/rpc/client.ts';
@@ -21,6 +22,7 @@ import { EVERYTHING } from '../../src/model/selector.ts';
 import { DnsCache, type DnsRecord } from '../../src/names/dnscache.ts';
 import { HEALTHY_HOST } from '../support/agent/healthyhost.ts';
 import { testView } from '../support/agent/view.ts';
+import { wrongWith } from '../support/questions/schema.ts';
 
 const IDENTITY = { networkNamespace: 'net:[1]', cutsConnections: true };
 const POD: Pod = {
@@ -372,6 +374,10 @@ describe('sluice.v1.Sluice', () => {
       [POLICY.id, true, [expect.objectContaining({ policy: POLICY.id, status: 'pending' })]],
       [coming, false, [expect.objectContaining({ reason: expect.stringContaining('nothing of it') })]],
     ]);
+    // `sluice inspect dump` writes them as they come over the wire.
+    const agent = { status: {}, state: JSON.parse(JSON.stringify(objects)) };
+    const dump = { at: '2026-01-01T00:00:00Z', agent, kernel: { missing: 'a test' } };
+    expect(wrongWith(versioned('Dump', dump) as { kind: string })).toEqual([]);
   });
 
   test('State says beside a pod that waits what the rules have of it, whether it has come, changed or gone', async () => {
