@@ -135,7 +135,8 @@ class FamilyReach {
     const receiver = nodeWith(to);
     const isOfPod = tunnels.isInPodNetworks(from) && !tunnels.isListed(from);
     const { tunnels: ofReceiver, podTunnels } = tunnels.linksOf(receiver);
-    if (receiver !== undefined && !isNodeItself(receiver, from) && isOfPod && podTunnels !== 'allow')
+    const isItself = isNodeItself(receiver, from) || nodeWith(from) === receiver;
+    if (receiver !== undefined && !isItself && isOfPod && podTunnels !== 'allow')
       denied.push(pool.tunnels, pool.tunnelsOf(ofReceiver));
     return denied;
   }
