@@ -455,7 +455,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'semantics: a node is known by the first of its addresses',
     find: 'for (const address of addressesOf(node)) byAddress.set(address, node);',
     replace: 'for (const address of addressesOf(node).slice(0, 1)) byAddress.set(address, node);',
-    test: 'scenarios.test.ts',
+    test: 'view.test.ts',
   },
   {
     name: 'terminal: what a cluster wrote reaches the terminal as it is',
@@ -889,7 +889,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'waiting pods: one that changes again is taken for being in force as it was between',
     find: 'new Map([...this.#recorded, ...this.#taken, ...waiting])',
-    replace: 'new Map([...waiting, ...this.#noted, ...this.#taken])',
+    replace: 'new Map([...waiting, ...this.#recorded, ...this.#taken])',
     test: 'podsinforce.test.ts',
   },
   {

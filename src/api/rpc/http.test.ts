@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net';
 import { Registry } from 'prom-client';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { serveHttp } from './http.ts';
-import type { HttpServer } from './listener.ts';
+import { type HttpServer, timeouts } from './listener.ts';
 import type { AgentView } from './view.ts';
 
 const VIEW = { health: async () => ({ ready: true, checks: [] }) } as unknown as AgentView;
@@ -30,6 +30,11 @@ async function half(text: string): Promise<{ readonly closed: Promise<void>; rea
   if (text !== '') socket.write(text);
   return { closed, socket };
 }
+
+test('callers are looked at as often as the limits say, not as seldom as Node does', () => {
+  const limits = { patienceMs: 150, checkMs: 20, mostConnections: 8 };
+  expect(timeouts(limits)).toMatchObject({ connectionsCheckingInterval: 20, requestTimeout: 150 });
+});
 
 const get = async (path: string) => (await fetch(`http://127.0.0.1:${server.port}${path}`)).text();
 
