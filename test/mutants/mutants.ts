@@ -1717,8 +1717,32 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'open connections: a first packet that was on its way is not looked for',
-    find: 'this.#scanAgain(affected);',
+    find: 'this.#scanAgain(affected, nowMs);',
     replace: ';',
+    test: 'liveconnections.test.ts',
+  },
+  {
+    name: 'open connections: a second look does not wait for a later commit’s first one',
+    find: 'nowMs < this.#second.fromMs ? scanned : this.#withSecond(scanned, nowMs)',
+    replace: 'scanned',
+    test: 'liveconnections.test.ts',
+  },
+  {
+    name: 'open connections: a second look is too early',
+    find: 'if (fromMs > nowMs || !fits(both)) return false;',
+    replace: 'if (!fits(both)) return false;',
+    test: 'scanqueue.test.ts',
+  },
+  {
+    name: 'open connections: a second look makes a short one long',
+    find: 'if (fromMs > nowMs || !fits(both)) return false;',
+    replace: 'if (fromMs > nowMs) return false;',
+    test: 'scanqueue.test.ts',
+  },
+  {
+    name: 'open connections: a second look that waits for others is looked at alone',
+    find: "this.#last = 'none'; // Nobody waits",
+    replace: '// Nobody waits',
     test: 'liveconnections.test.ts',
   },
   {

@@ -215,6 +215,25 @@ test('commits of a quarter of a second share their second look, however many the
   expect(site.table.connections).toEqual([]);
 });
 
+test('a second look that may be taken is one with the first look after a later commit', async () => {
+  vi.useFakeTimers();
+  const site = await siteAgain(1_000, ingress('web', 'api'));
+  await vi.advanceTimersByTimeAsync(2_000);
+  site.table.asked.length = 0;
+  await site.change(ingress('web'));
+  await vi.advanceTimersByTimeAsync(1_100);
+  site.open(api, db); // by a packet that the rules before the first commit let pass
+  await site.change({ type: 'pod', key: 'shop/web' });
+  expect(site.table.asked).toEqual([
+    [db, at('fd01::1')],
+    [web, at('fd02::1'), db, at('fd01::1')],
+  ]);
+  expect(site.table.connections).toEqual([]);
+  await vi.advanceTimersByTimeAsync(1_000);
+  vi.useRealTimers();
+  expect(site.table.asked.length).toBe(2);
+});
+
 test('a look at many rests as long as it took before the next, and few addresses end the rest', async () => {
   const crowd = Array.from({ length: 6 }, (_, i) =>
     shopPod(`shop/db-${i}`, 'n1', [`10.1.1.${i}`], { app: 'db' }),

@@ -6,7 +6,7 @@
  *                     ┌ few addresses ──▶ short scans ─┬▶ cut
  *     commit ──affected                       │ crowded │
  *                ▲    └ many, or crowded ──▶ long scans ┘
- *                └── a second later, once more; commits of a quarter of a second share that scan
+ *                └── a second later, once more: with the next scan, or within a quarter of a second
  *
  * A scan of few addresses takes the kernel milliseconds; a scan of very many connections takes seconds of reading, judging and
  * cutting. Neither waits for the other: a short scan leaves an address with very many connections (crowded) to a long one.
@@ -27,7 +27,7 @@ import type { Committed } from '../committed.ts';
 import type { Log } from '../log.ts';
 import { ConnectionChecker } from './connectionchecker.ts';
 import { type NamesKnown, withKnownNames } from './knownnames.ts';
-import { ScanQueue, ScanQuota } from './scanqueue.ts';
+import { ScanQueue, ScanQuota, SecondScans } from './scanqueue.ts';
 import { type AffectedAddresses, addresses, affectedAddresses, allBut, merge } from './tightening.ts';
 
 /** The parts of a commit that scanning connections needs. */
@@ -56,8 +56,9 @@ export interface CutCounts {
 
 const AGAIN_MS = 1_000;
 const RETRY_MS = 1_000;
-/** Commits within that part of the time before a later scan share it. */
-const TOGETHER = 1 / 4;
+/** For that part of the time before it, a second scan waits for another one that takes place anyway. */
+const PATIENCE = 1 / 4;
+const TIMERS_END_EARLY_MS = 1;
 /** Connections of a short scan: some tens of milliseconds. */
 const MOST_OF_SHORT = 10_000;
 /** Denied connections take memory until they are cut. */
@@ -80,8 +81,8 @@ export class LiveConnections {
   /** Scanned before the DNS answers of pods were known. */
   #blind: AffectedAddresses = 'none';
   readonly #timers = new Set<NodeJS.Timeout>();
-  /** The addresses that are scanned once more, and the time until which further ones join that scan. */
-  #again: { affected: AffectedAddresses; readonly untilMs: number } = { affected: 'none', untilMs: 0 };
+  readonly #second: SecondScans;
+  #secondTimer: NodeJS.Timeout | undefined;
   readonly #awaiting: AwaitingAllowances;
   /** Left out of the scans until now. */
   #held: ReadonlySet<Address> = new Set();
@@ -89,7 +90,9 @@ export class LiveConnections {
 
   constructor(options: LiveConnectionsOptions) {
     this.#options = { againMs: AGAIN_MS, ...options };
-    this.#awaiting = new AwaitingAllowances(options.node, this.#options.againMs);
+    const { againMs } = this.#options;
+    this.#awaiting = new AwaitingAllowances(options.node, againMs);
+    this.#second = new SecondScans(againMs, PATIENCE * againMs);
   }
 
   /** Called with every commit. Returns at once: scanning goes on in the background. */
@@ -99,8 +102,10 @@ export class LiveConnections {
     this.#last = programmed;
     const affected = isFirst ? 'all' : affectedAddresses(before, programmed.ruleset, programmed.ops);
     const scanned = this.#withoutHeld(programmed, affected);
-    if (scanned !== 'none') this.#scan(scanned);
-    if (affected !== 'none') this.#scanAgain(affected);
+    const nowMs = performance.now();
+    if (scanned !== 'none')
+      this.#scan(nowMs < this.#second.fromMs ? scanned : this.#withSecond(scanned, nowMs));
+    if (affected !== 'none') this.#scanAgain(affected, nowMs);
   }
 
   /** Leaves out pods whose allow rules are still to come: they are in a later scan, when these rules are in force. */
@@ -127,6 +132,7 @@ export class LiveConnections {
     this.#long.clear();
     this.#blind = 'none';
     for (const timer of this.#timers) clearTimeout(timer);
+    clearTimeout(this.#secondTimer);
     this.#options.conntrack.close();
   }
 
@@ -135,30 +141,47 @@ export class LiveConnections {
   }
 
   #scan(affected: AffectedAddresses): void {
-    const others =
-      affected instanceof Set ? [...affected].filter(address => !this.#crowded.has(address)) : [];
-    const isShort = affected instanceof Set && others.length <= FEW_ADDRESSES;
+    const isFew = affected instanceof Set;
+    const others = isFew ? (this.#crowded.size === 0 ? [...affected] : this.#notCrowded(affected)) : [];
+    const isShort = isFew && others.length <= FEW_ADDRESSES;
     this.#short.add(isShort ? addresses(others) : 'none');
     this.#long.add(isShort ? addresses(this.#crowdedOf(affected)) : affected);
   }
 
-  #scanAgain(affected: AffectedAddresses): void {
-    const { againMs } = this.#options;
-    const nowMs = performance.now();
-    if (nowMs < this.#again.untilMs) {
-      this.#again.affected = merge(this.#again.affected, affected);
-      return;
-    }
-    const again = { affected, untilMs: nowMs + TOGETHER * againMs };
-    this.#again = again;
-    this.#scanLater(() => again.affected, againMs + TOGETHER * againMs);
+  #notCrowded(affected: ReadonlySet<Address>): Address[] {
+    return [...affected].filter(address => !this.#crowded.has(address));
   }
 
-  #scanLater(affected: () => AffectedAddresses, ms: number): void {
+  /** With addresses that are to be scanned once more now, as far as a short scan remains short. */
+  #withSecond(affected: AffectedAddresses, nowMs: number): AffectedAddresses {
+    const isShort = (all: AffectedAddresses) =>
+      all instanceof Set && this.#notCrowded(all).length <= FEW_ADDRESSES;
+    const mayBeLong = !isShort(affected);
+    return this.#second.take(nowMs, affected, all => mayBeLong || isShort(all));
+  }
+
+  #scanAgain(affected: AffectedAddresses, nowMs: number): void {
+    this.#second.add(affected, nowMs);
+    if (this.#secondTimer === undefined) this.#awaitSecond(nowMs);
+  }
+
+  /** One timer, for those that have waited longest. They may have been scanned with others when it ends. */
+  #awaitSecond(nowMs: number): void {
+    if (this.#closed.signal.aborted) return;
+    const ended = () => {
+      this.#secondTimer = undefined;
+      const endMs = performance.now();
+      if (this.#second.untilMs < endMs + TIMERS_END_EARLY_MS) this.#scan(this.#second.take(endMs));
+      if (this.#second.fromMs < Number.POSITIVE_INFINITY) this.#awaitSecond(endMs);
+    };
+    this.#secondTimer = setTimeout(ended, this.#second.untilMs - nowMs).unref();
+  }
+
+  #scanLater(affected: AffectedAddresses, ms: number): void {
     if (this.#closed.signal.aborted) return;
     const timer = setTimeout(() => {
       this.#timers.delete(timer);
-      this.#scan(affected());
+      this.#scan(affected);
     }, ms);
     this.#timers.add(timer.unref());
   }
@@ -167,7 +190,7 @@ export class LiveConnections {
   #retry(error: Error): void {
     if (this.#closed.signal.aborted) return;
     this.#long.hold('all'); // with the next commit, or by ourselves
-    this.#scanLater(() => 'all', RETRY_MS);
+    this.#scanLater('all', RETRY_MS);
     const fields = { error, retryMs: RETRY_MS };
     this.#options.log.error(fields, `live connections could not be judged: ${error.message}`);
   }

@@ -25,11 +25,11 @@ export interface ScanQueueOptions {
 export class ScanQueue {
   readonly #options: ScanQueueOptions;
   #pending: AffectedAddresses = 'none';
-  /** The addresses of the scan under way, or of the last one. */
+  /** The addresses of the scan under way, or of the last one if others waited for its end. */
   #last: AffectedAddresses = 'none';
   #scanning: Promise<void> | undefined;
-  /** Ends the rest between two scans. */
-  #goOn = new AbortController();
+  /** Ends the rest between two scans; undefined while there is none, because an abort makes an error, which costs much. */
+  #goOn: AbortController | undefined;
 
   constructor(options: ScanQueueOptions) {
     this.#options = options;
@@ -39,7 +39,7 @@ export class ScanQueue {
   add(affected: AffectedAddresses): void {
     this.hold(affected);
     if (affected === 'none' || this.#options.closed.aborted) return;
-    if (this.#others() !== 'none') this.#goOn.abort();
+    if (this.#goOn !== undefined && this.#others() !== 'none') this.#goOn.abort();
     this.#scanning ??= this.#scanUntilDone();
   }
 
@@ -69,6 +69,7 @@ export class ScanQueue {
       this.#options.failed(error as Error);
     } finally {
       this.#scanning = undefined;
+      this.#last = 'none'; // Nobody waits: what comes next is scanned together.
     }
   }
 
@@ -90,6 +91,7 @@ export class ScanQueue {
     this.#goOn = new AbortController();
     const signal = AbortSignal.any([this.#goOn.signal, this.#options.closed]);
     await sleep(Math.min(ms, LONGEST_REST_MS), signal);
+    this.#goOn = undefined;
   }
 }
 
@@ -132,5 +134,60 @@ export class ScanQuota {
     if (before === undefined) return;
     this.#counts.set(address, before + 1);
     if (isFull && before >= this.#most / this.#counts.size) this.#crowded.add(address);
+  }
+}
+
+interface Waiting {
+  readonly affected: AffectedAddresses;
+  /** They are not scanned before this time. */
+  readonly fromMs: number;
+}
+
+/**
+ * Addresses that are to be scanned once more, some time after the commit that affected them. A scan walks the kernel's
+ * whole table, whatever it is asked for. So addresses wait a little for a scan that takes place anyway: the first one
+ * after a later commit, or the second one of addresses that have waited longer.
+ */
+export class SecondScans {
+  readonly #afterMs: number;
+  readonly #patienceMs: number;
+  /** The time from which the oldest may be scanned; infinite if none waits. */
+  fromMs = Number.POSITIVE_INFINITY;
+  /** The oldest first. */
+  #waiting: Waiting[] = [];
+
+  /** Addresses are scanned `afterMs` after their commit, or up to `patienceMs` later. */
+  constructor(afterMs: number, patienceMs: number) {
+    this.#afterMs = afterMs;
+    this.#patienceMs = patienceMs;
+  }
+
+  add(affected: AffectedAddresses, nowMs: number): void {
+    const fromMs = nowMs + this.#afterMs;
+    this.#waiting.push({ affected, fromMs });
+    this.fromMs = Math.min(this.fromMs, fromMs);
+  }
+
+  /** The time at which the oldest is scanned at the latest. */
+  get untilMs(): number {
+    return this.fromMs + this.#patienceMs;
+  }
+
+  /** Takes `others` and the addresses that may be scanned now, except those with which all of them would not fit. */
+  take(
+    nowMs: number,
+    others: AffectedAddresses = 'none',
+    fits: (all: AffectedAddresses) => boolean = () => true,
+  ): AffectedAddresses {
+    let all = others;
+    const joins = ({ affected, fromMs }: Waiting): boolean => {
+      const both = merge(all, affected);
+      if (fromMs > nowMs || !fits(both)) return false;
+      all = both;
+      return true;
+    };
+    this.#waiting = this.#waiting.filter(each => !joins(each));
+    this.fromMs = this.#waiting[0]?.fromMs ?? Number.POSITIVE_INFINITY;
+    return all;
   }
 }
