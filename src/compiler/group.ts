@@ -138,15 +138,26 @@ export function nodePeersOf(group: Group): readonly NodePeer[] {
 
 export type NodePeer = Exclude<MemberPeer, { kind: 'pods' }>;
 
-/** The elements of a node in the group's sets. N22: a peer for a network has none of the other family. */
-export function nodeKeys(peers: readonly NodePeer[], node: Node, tunnels: TunnelNodes): ElementKey[] {
-  const keys = new Set<ElementKey>();
+/**
+ * The elements of a node in the group's sets. N22: a peer for a network has none of the other family. A node that joins
+ * is compared with every group of nodes, and is in few of them, so nothing is made for the others.
+ */
+export function nodeKeys(
+  peers: readonly NodePeer[],
+  node: Node,
+  tunnels: TunnelNodes,
+): readonly ElementKey[] {
+  let keys = NO_KEYS;
   for (const peer of peers) {
-    if (peer.kind === 'tunnels') for (const key of tunnels.within(peer, node.name)) keys.add(key);
-    else if (matchesLabels(peer.selector, node.labels))
-      for (const key of [...node.addresses, ...tunnels.of(node.name)]) keys.add(key);
+    const found = keysOfPeer(peer, node, tunnels);
+    if (found.length > 0) keys = [...new Set([...keys, ...found])];
   }
-  return [...keys];
+  return keys;
+}
+
+function keysOfPeer(peer: NodePeer, node: Node, tunnels: TunnelNodes): readonly ElementKey[] {
+  if (peer.kind === 'tunnels') return tunnels.within(peer, node.name);
+  return matchesLabels(peer.selector, node.labels) ? [...node.addresses, ...tunnels.of(node.name)] : NO_KEYS;
 }
 
 const NO_KEYS: readonly ElementKey[] = [];

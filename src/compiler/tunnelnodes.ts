@@ -4,7 +4,7 @@
  * are, so in a cluster without tunnels nothing is different.
  */
 import { getOrMake } from '../lib/collections/getormake.ts';
-import { type Address, addressToInt, type Family, familyOf } from '../model/address.ts';
+import { type Address, type AddressRange, addressToInt, type Family, familyOf } from '../model/address.ts';
 import type { Node } from '../model/cluster.ts';
 import type { NetworkPeer, Peer, Policy, Rule } from '../model/policy.ts';
 import { credibleTunnelAddresses } from '../model/tunneladdresses.ts';
@@ -129,12 +129,19 @@ export class TunnelNodes {
 const NONE: readonly Address[] = [];
 
 /** Cached by object: every node is compared with every network. */
-const RANGES = new WeakMap<Network, ReturnType<typeof peerRanges>>();
+const RANGES = new WeakMap<Network, AddressRange[]>();
 
 function containsAny(network: Network, addresses: readonly bigint[]): boolean {
   if (addresses.length === 0) return false;
-  const ranges = getOrMake(RANGES, network, () => peerRanges([network]));
-  return addresses.some(address => rangesContain(ranges, address));
+  const ranges = RANGES.get(network) ?? rangesOf(network);
+  for (const address of addresses) if (rangesContain(ranges, address)) return true;
+  return false;
+}
+
+function rangesOf(network: Network): AddressRange[] {
+  const ranges = peerRanges([network]);
+  RANGES.set(network, ranges);
+  return ranges;
 }
 
 /** Whether a network of the policy contains one of these InternalIPs. */

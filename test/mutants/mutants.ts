@@ -713,8 +713,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'tunnels: compiled before the exceptions',
-    find: 'getOrMake(RANGES, network, () => peerRanges([network]));',
-    replace: 'getOrMake(RANGES, network, () => peerRanges([{ ...network, except: [] }]));',
+    find: 'const ranges = peerRanges([network]);',
+    replace: 'const ranges = peerRanges([{ ...network, except: [] }]);',
     test: 'scenario-trace.test.ts',
   },
   {
