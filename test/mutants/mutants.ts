@@ -721,7 +721,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'tunnels: of a node that is gone',
     find: 'if (now === undefined) this.#nodes.delete(name);',
     replace: 'if (now === undefined) return [];',
-    test: 'incremental.test.ts',
+    test: 'tunnelnodes.test.ts',
   },
   {
     name: 'tunnels: outside of the pod networks of the node',
