@@ -56,13 +56,12 @@ export function compile(
   dnsQueue?: DnsQueue,
 ): Ruleset {
   const podIndex = new PodIndex(cluster, node);
-  const policies = [...cluster.policies.values()].map(policy => podIndex.tunnels.marked(policy));
-  const { classes, placements } = classify(policies, podIndex);
+  const { classes, placements } = classify(cluster, podIndex);
   const shares = sharesOfAll(classes);
   const denied = deniedNetworks(cluster, node, unknownPods);
   const network = nodeNetworkOf(cluster.nodes.get(node), podLinks);
   const known = knownPods(cluster, podIndex, node, denied, unknownPods);
-  const named = policies.some(hasDomainPeers);
+  const named = [...cluster.policies.values()].some(hasDomainPeers);
   const tables = FAMILIES.map((family): [TableFamily, Table] => {
     const builder = new ClassBuilder(family, dnsQueue !== undefined);
     for (const [name, podClass] of classes) buildClass(podClass, shares.get(name)!, name, builder);
@@ -87,8 +86,8 @@ export function compile(
 
 const NOTHING: TablePart = { chains: [], sets: [] };
 
-function classify(policies: readonly Policy[], podIndex: PodIndex) {
-  const candidates = candidatesByNamespace(policies);
+function classify(cluster: Cluster, podIndex: PodIndex) {
+  const candidates = candidatesByNamespace(cluster);
   const classes = new Map<string, PodClass>();
   const placements: Placement[] = [];
   for (const indexedPod of podIndex.local()) {
@@ -112,8 +111,8 @@ function sharesOfAll(classes: ReadonlyMap<string, PodClass>): Map<string, Shares
 }
 
 /** The policies that can select pods of a namespace, in order of precedence. */
-function candidatesByNamespace(policies: readonly Policy[]): (namespace: string) => readonly Policy[] {
-  const sorted = [...policies].sort(comparePolicies);
+function candidatesByNamespace(cluster: Cluster): (namespace: string) => readonly Policy[] {
+  const sorted = [...cluster.policies.values()].sort(comparePolicies);
   const found = new Map<string, readonly Policy[]>();
   return namespace =>
     getOrMake(found, namespace, () =>

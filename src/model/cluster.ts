@@ -59,8 +59,6 @@ export interface Node extends Labelled {
    * node's own agent knows them.
    */
   readonly interfaceAddresses?: readonly Address[];
-  /** Absent unless annotations of the Node say from which addresses it sends into tunnels (tunneladdresses.ts). */
-  readonly tunnel?: NodeTunnel;
   /** Only for the agent's own node, once the agent has read its interfaces. */
   readonly links?: NodeLinks;
   /**
@@ -72,14 +70,6 @@ export interface Node extends Labelled {
   readonly lastKnownTunnelEnds?: readonly Address[];
   /** Likewise: the pod networks of all nodes, as networks or ranges such as `10.0.0.0-10.0.2.255`. */
   readonly lastKnownPodNetworks?: readonly string[];
-}
-
-/** What a Node says of the tunnel by which it sends to pods of other nodes. */
-export interface NodeTunnel {
-  /** From these addresses it sends, according to its annotations: which of them count, tunneladdresses.ts says. */
-  readonly addresses: readonly Address[];
-  /** Those of its addresses that have the type InternalIP. A network that contains one means the tunnel as well. */
-  readonly internalIps: readonly Address[];
 }
 
 /** Network interfaces of a node by index. The kernel does not use an index twice before it restarts. */

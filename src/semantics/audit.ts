@@ -29,7 +29,6 @@ export function viewWith(view: View, added: readonly Policy[]): View {
     get tunnels() {
       return view.tunnels;
     },
-    tunnelNodeAt: address => view.tunnelNodeAt(address),
     policiesOn,
   };
 }

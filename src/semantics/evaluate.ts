@@ -85,12 +85,10 @@ function tunnelFromPod(view: View, flow: Flow): string | undefined {
 
 /** … and the node at which it arrives denies it too, at any of its addresses, if a pod may have sent it. */
 function tunnelAtNode(view: View, flow: Flow): string | undefined {
-  const nodeAt = (address: Address) => view.nodeWith(address) ?? view.tunnelNodeAt(address);
-  const node = nodeAt(flow.to);
+  const node = view.nodeWith(flow.to);
   const links = view.tunnels.linksOf(node);
   if (node === undefined || links.podTunnels === 'allow' || !isTunnel(flow, links)) return undefined;
-  // The packet never leaves the node.
-  if (isNodeItself(node, flow.from) || nodeAt(flow.from) === node) return undefined;
+  if (isNodeItself(node, flow.from)) return undefined; // the packet never leaves the node
   const isOfPod = view.tunnels.isInPodNetworks(flow.from) && !view.tunnels.isListed(flow.from);
   return isOfPod ? because.tunnelEnd(flow, node) : undefined;
 }
@@ -111,11 +109,7 @@ function unknownPod(view: View, direction: Direction, flow: Flow): string | unde
 }
 
 /** The packet that policy judges in this direction, or the reason why policy does not apply. */
-export function packetOf(
-  { cluster, owners, tunnelNodeAt }: View,
-  direction: Direction,
-  flow: Flow,
-): Packet | string {
+export function packetOf({ cluster, owners }: View, direction: Direction, flow: Flow): Packet | string {
   const [own, peer] = direction === 'egress' ? [flow.from, flow.to] : [flow.to, flow.from];
   const subject = owners.get(own);
   const peerPod = owners.get(peer);
@@ -125,7 +119,7 @@ export function packetOf(
   // N43: everything on a node, such as the kubelet with its probes, can reach the pods of that node.
   if (direction === 'ingress' && isNodeItself(cluster.nodes.get(subject.node), peer))
     return because.ownNode(subject);
-  return { flow, direction, subject, peer, peerPod, peerTunnel: tunnelNodeAt(peer) };
+  return { flow, direction, subject, peer, peerPod };
 }
 
 function unaffected(reason: string): DirectionVerdict {

@@ -388,15 +388,15 @@ export const MUTANTS: readonly Mutant[] = [
   // The reference semantics
   {
     name: 'evaluate: except is forgotten',
-    find: '&& !except.some(each => cidrContains(each, address))',
+    find: '&& !peer.except.some(cidr => cidrContains(cidr, packet.peer))',
     replace: '',
     test: 'scenarios.test.ts',
   },
   {
     name: 'evaluate: a nodes peer matches the pods of the node',
-    find: 'filter(node => node.addresses.includes(peer) || node === peerTunnel);',
+    find: 'return [...cluster.nodes.values()].filter(node => node.addresses.includes(address));',
     replace:
-      'filter(node => node.addresses.includes(peer) || [...cluster.pods.values()].some(pod => pod.node === node.name && pod.addresses.includes(peer)));',
+      'return [...cluster.nodes.values()].filter(node => node.addresses.includes(address) || [...cluster.pods.values()].some(pod => pod.node === node.name && pod.addresses.includes(address)));',
     test: 'scenarios.test.ts',
   },
   {
@@ -710,48 +710,6 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'limit > 0 && limit < Number.MAX_SAFE_INTEGER &&',
     replace: 'limit > 0 &&',
     test: 'memorylimits.test.ts',
-  },
-  {
-    name: 'tunnels: compiled before the exceptions',
-    find: 'const ranges = peerRanges([network]);',
-    replace: 'const ranges = peerRanges([{ ...network, except: [] }]);',
-    test: 'scenario-trace.test.ts',
-  },
-  {
-    name: 'tunnels: of a node that is gone',
-    find: 'if (now === undefined) this.#nodes.delete(name);',
-    replace: 'if (now === undefined) return [];',
-    test: 'tunnelnodes.test.ts',
-  },
-  {
-    name: 'tunnels: outside of the pod networks of the node',
-    find: 'interfaceAddresses.includes(address) || podCidrsOf(node).some(cidr => cidrContains(cidr, address))',
-    replace: 'true || interfaceAddresses.includes(address) || podCidrsOf(node).length > 0',
-    test: 'unit/scenarios.test.ts',
-  },
-  {
-    name: 'tunnels: by the annotation of any tool',
-    find: "'network.cilium.io/ipv4-cilium-host',",
-    replace: "'network.cilium.io/ipv4-cilium-host', 'example.org/IPv4VXLANTunnelAddr',",
-    test: 'tunnelannotations.test.ts',
-  },
-  {
-    name: 'tunnels: of an address that a pod has',
-    find: 'return this.#unique(name).filter(address => !this.#isHeldByPod(address));',
-    replace: 'return this.#unique(name);',
-    test: 'scenario-trace.test.ts',
-  },
-  {
-    name: 'tunnels: of two nodes that claim one address',
-    find: 'return addresses.filter(address => this.#claims.get(address)!.size === 1);',
-    replace: 'return addresses;',
-    test: 'scenario-trace.test.ts',
-  },
-  {
-    name: 'tunnels: a pod that takes or gives up an address of one is not noticed',
-    find: 'if (tunnels.nodes.size > 0) this.#tunnels.takePods(pods);',
-    replace: '',
-    test: 'property/incremental.test.ts',
   },
   {
     name: 'heartbeats: all of a node is hashed each time',

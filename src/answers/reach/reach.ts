@@ -135,8 +135,7 @@ class FamilyReach {
     const receiver = nodeWith(to);
     const isOfPod = tunnels.isInPodNetworks(from) && !tunnels.isListed(from);
     const { tunnels: ofReceiver, podTunnels } = tunnels.linksOf(receiver);
-    const isItself = isNodeItself(receiver, from) || nodeWith(from) === receiver;
-    if (receiver !== undefined && !isItself && isOfPod && podTunnels !== 'allow')
+    if (receiver !== undefined && !isNodeItself(receiver, from) && isOfPod && podTunnels !== 'allow')
       denied.push(pool.tunnels, pool.tunnelsOf(ofReceiver));
     return denied;
   }

@@ -19,7 +19,7 @@ import {
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { PolicyId } from '../../model/policy.ts';
 import { PolicyIndex } from '../../semantics/policyindex.ts';
-import { tunnelFinders, tunnelNodeFinder } from '../../semantics/tunnelends.ts';
+import { tunnelFinders } from '../../semantics/tunnelends.ts';
 import { unknownPodFinders } from '../../semantics/unknownpods.ts';
 import { nodeFinder, type Owners, policyFinder, type View } from '../../semantics/view.ts';
 
@@ -40,11 +40,6 @@ export interface ModelViewOptions {
   readonly resolved?: () => ResolvedNames | undefined;
 }
 
-type NodeFinders = Pick<
-  View,
-  'nodeWith' | 'tunnels' | 'tunnelNodeAt' | 'nodeDenyingUnknownPod' | 'nodeOfUnknownPod'
->;
-
 export class ModelView implements View {
   readonly node: string;
   readonly #options: ModelViewOptions;
@@ -54,7 +49,7 @@ export class ModelView implements View {
   readonly #pods = new Map<PodKey, Pod>();
   readonly #former = new Map<Address, FormerPod>();
   /** Values that are derived from the nodes. */
-  readonly #nodes: Memo<NodeFinders>;
+  readonly #nodes: Memo<Pick<View, 'nodeWith' | 'tunnels' | 'nodeDenyingUnknownPod' | 'nodeOfUnknownPod'>>;
   readonly #policies: Memo<View['policiesOn']>;
   /** Built for the first denied packet, and then updated policy by policy. */
   #index: PolicyIndex | undefined;
@@ -130,8 +125,6 @@ export class ModelView implements View {
     return this.#nodes.value.tunnels;
   }
 
-  readonly tunnelNodeAt: View['tunnelNodeAt'] = address => this.#nodes.value.tunnelNodeAt(address);
-
   readonly nodeDenyingUnknownPod: View['nodeDenyingUnknownPod'] = address =>
     this.#nodes.value.nodeDenyingUnknownPod(address);
 
@@ -141,12 +134,11 @@ export class ModelView implements View {
   readonly policiesOn: View['policiesOn'] = (pod, direction, tier) =>
     this.#policies.value(pod, direction, tier);
 
-  #findNodes(): NodeFinders {
+  #findNodes(): Pick<View, 'nodeWith' | 'tunnels' | 'nodeDenyingUnknownPod' | 'nodeOfUnknownPod'> {
     const model = this.#model;
     return {
       nodeWith: nodeFinder(model),
       tunnels: tunnelFinders(model),
-      tunnelNodeAt: tunnelNodeFinder(model, this.owners),
       ...unknownPodFinders(model, this.owners, this.#options.unknownPods),
     };
   }

@@ -6,7 +6,6 @@ import { addressOwners } from '../../../src/model/addressowners.ts';
 import type { Cluster, Node, Pod } from '../../../src/model/cluster.ts';
 import type { Flow } from '../../../src/model/flow.ts';
 import type { UnknownPods } from '../../../src/model/podcidrs.ts';
-import { tunnelNodes } from '../../../src/model/tunneladdresses.ts';
 import { isTunnel } from '../../../src/model/tunnels.ts';
 import type { Ruleset } from '../../../src/nft/ruleset.ts';
 import { packet } from '../../../src/nft/trace/packet.ts';
@@ -112,7 +111,7 @@ function placeOf(cluster: Cluster, owners: ReadonlyMap<Address, Pod>, address: A
   const owner = owners.get(address);
   if (owner !== undefined) return { node: owner.node, isPod: true };
   const nodes = [...cluster.nodes.values()];
-  const own = nodes.find(({ addresses }) => addresses.includes(address)) ?? tunnelNodes(nodes).get(address);
+  const own = nodes.find(({ addresses }) => addresses.includes(address));
   if (own !== undefined) return { node: own.name, isPod: false };
   const near = nodes.find(({ podCidrs }) => podCidrs.some(cidr => cidrContains(parseCidr(cidr)!, address)));
   return near && { node: near.name, isPod: true };

@@ -4,6 +4,7 @@ import { getOrMake } from '../../../lib/collections/getormake.ts';
 import type { Pieces } from '../../../lib/collections/pieces.ts';
 import { type Address, FAMILIES, type Family, familyOf } from '../../../model/address.ts';
 import type { Cluster, ContainerPort, PodKey } from '../../../model/cluster.ts';
+import { matchesLabels } from '../../../model/selector.ts';
 import { MemberHistory } from '../../../nft/plan/history.ts';
 import type { ElementKey, NftSet, SetSpec } from '../../../nft/ruleset.ts';
 import {
@@ -11,9 +12,7 @@ import {
   groupSet,
   labelSelectorsOf,
   type NamedGroup,
-  type NodePeer,
-  nodeKeys,
-  nodePeersOf,
+  nodeSelectorsOf,
   podKeys,
   podSelectorsOf,
 } from '../../group.ts';
@@ -25,7 +24,6 @@ import { SET_QUOTA, type SetQuota, SetQuotaLedger } from './setquota.ts';
 
 interface LiveGroup {
   readonly named: NamedGroup;
-  readonly nodePeers: readonly NodePeer[];
   /** How many rules look it up, by the family of their table. */
   readonly uses: Record<Family, number>;
   /** How many of these rules are of NetworkPolicies, by namespace. */
@@ -201,7 +199,7 @@ export class LiveGroups {
     this.#unfilled.delete(live);
     for (const selector of podSelectorsOf(group)) this.#byPodSelector.add(selector, live);
     for (const selector of labelSelectorsOf(group)) this.#byMention.add(selector, live);
-    if (live.nodePeers.length > 0) this.#withNodes.add(live);
+    if (nodeSelectorsOf(group).length > 0) this.#withNodes.add(live);
     let asked = 0;
     for (const indexedPod of this.#podsOf(group)) {
       put(live, NO_KEYS, keysOfSelected(group, indexedPod));
@@ -239,26 +237,23 @@ export class LiveGroups {
   }
 
   #putNode(live: LiveGroup, name: string): void {
-    const node = this.#cluster.nodes.get(name);
-    const before = live.nodes.get(name) ?? NO_KEYS;
-    const keys = node === undefined ? NO_KEYS : nodeKeys(live.nodePeers, node, this.#podIndex.tunnels);
-    this.#put(live, before, keys);
+    const keys = this.#nodeKeys(live.named.group, name);
+    this.#put(live, live.nodes.get(name) ?? NO_KEYS, keys);
     if (keys.length > 0) live.nodes.set(name, keys);
     else live.nodes.delete(name);
+  }
+
+  #nodeKeys(group: Group, name: string): ElementKey[] {
+    const node = this.#cluster.nodes.get(name);
+    if (node === undefined) return [];
+    const selected = nodeSelectorsOf(group).some(selector => matchesLabels(selector, node.labels));
+    return selected ? [...node.addresses] : [];
   }
 }
 
 function newGroup(named: NamedGroup): LiveGroup {
   const sets = { ip: new LiveSet(groupSet(named, 'ip')), ip6: new LiveSet(groupSet(named, 'ip6')) };
-  return {
-    named,
-    nodePeers: nodePeersOf(named.group),
-    uses: { ip: 0, ip6: 0 },
-    tenants: new Map(),
-    isFilled: false,
-    nodes: new Map(),
-    sets,
-  };
+  return { named, uses: { ip: 0, ip6: 0 }, tenants: new Map(), isFilled: false, nodes: new Map(), sets };
 }
 
 function sizeOf({ sets }: LiveGroup): number {

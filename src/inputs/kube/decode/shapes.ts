@@ -1,7 +1,6 @@
 /** The fields that the decoders read, by kind: other fields of large objects never come into memory. */
 import type { Shape } from '../client/skim.ts';
 import { ENFORCEMENT } from './metadata.ts';
-import { TUNNEL_ANNOTATIONS } from './tunnelannotations.ts';
 
 /** The fields that identify an object, its revision, and those that messages quote. */
 const METADATA = {
@@ -43,13 +42,7 @@ const SHAPES: Readonly<Record<string, Shape>> = {
   Namespace: { ...TYPE, metadata: METADATA },
   Node: {
     ...TYPE,
-    metadata: {
-      ...METADATA,
-      annotations: {
-        ...METADATA.annotations,
-        ...Object.fromEntries(TUNNEL_ANNOTATIONS.map(key => [key, 'all'] as const)),
-      },
-    },
+    metadata: METADATA,
     spec: { podCIDR: 'all', podCIDRs: 'all' },
     status: { addresses: 'all' },
   },
@@ -83,8 +76,7 @@ export function shapeOf(kind: string): Shape {
  */
 export function readPart(object: unknown, kind: string): string {
   const shape = shapeOf(kind) as Readonly<Record<string, Shape>>;
-  const metadata = { ...(shape.metadata as object), resourceVersion: 'none' } as Shape;
-  return JSON.stringify(partOf(object, { ...shape, metadata }));
+  return JSON.stringify(partOf(object, { ...shape, metadata: { ...METADATA, resourceVersion: 'none' } }));
 }
 
 function partOf(value: unknown, shape: Shape): unknown {
