@@ -2305,8 +2305,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'status of a policy: explain repeats what the version says itself',
-    find: 'statuses.filter(({ status }) => !OF_ITS_VERSION.has(status)),',
-    replace: 'statuses,',
+    find: 'if (!OF_ITS_VERSION.has(status.status)) getOrMake',
+    replace: 'getOrMake',
     test: 'explainstatuses.test.ts',
   },
   {

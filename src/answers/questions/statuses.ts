@@ -1,4 +1,5 @@
 /** What has become of policies on the node whose agent is asked: an answer is judged by the versions in force. */
+import { getOrMake } from '../../lib/collections/getormake.ts';
 import type { Cluster } from '../../model/cluster.ts';
 import { namespaceOfPolicy, type PolicyId } from '../../model/policy.ts';
 import type { StatusText } from '../../model/policystatus.ts';
@@ -17,10 +18,10 @@ const OF_ITS_VERSION: ReadonlySet<string> = new Set([
 export type StatusesByPolicy = ReadonlyMap<string, readonly StatusText[]>;
 
 export function statusesByPolicy(statuses: readonly StatusText[] = []): StatusesByPolicy {
-  return Map.groupBy(
-    statuses.filter(({ status }) => !OF_ITS_VERSION.has(status)),
-    ({ policy }) => policy,
-  );
+  const byPolicy = new Map<string, StatusText[]>();
+  for (const status of statuses)
+    if (!OF_ITS_VERSION.has(status.status)) getOrMake(byPolicy, status.policy, () => []).push(status);
+  return byPolicy;
 }
 
 /** Policies of which nothing is in force yet, and which may select an end of the question: no list of policies has them. */
