@@ -61,9 +61,12 @@ export interface StatusAsRead {
    * whose pods still run. Closed: it denies or passes nodes, which are not read yet. Uncertain: a part of its subject cannot
    * be read (N68). Audited: never in force.
    */
-  readonly kind: 'over-budget' | 'held' | 'closed' | 'uncertain' | 'audited';
+  readonly kind: (typeof STATUSES_AS_READ)[number];
   readonly reason: string;
 }
+
+/** The statuses of a policy before it comes to the agent. */
+export const STATUSES_AS_READ = ['over-budget', 'held', 'closed', 'uncertain', 'audited'] as const;
 
 /** In the order in which people see them. */
 export const POLICY_STATUSES = [
@@ -71,11 +74,7 @@ export const POLICY_STATUSES = [
   'isolating',
   'suspected',
   'quarantined',
-  'over-budget',
-  'held',
-  'closed',
-  'uncertain',
-  'audited',
+  ...STATUSES_AS_READ,
 ] as const satisfies readonly PolicyStatus['kind'][];
 
 /** A status for readers outside the agent. */

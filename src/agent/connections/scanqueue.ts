@@ -69,7 +69,7 @@ export class ScanQueue {
       this.#options.failed(error as Error);
     } finally {
       this.#scanning = undefined;
-      this.#last = 'none'; // Nobody waits: what comes next is scanned together.
+      this.#last = 'none'; // No scan waits, so the next one need not be split.
     }
   }
 

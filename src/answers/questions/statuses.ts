@@ -2,17 +2,11 @@
 import { getOrMake } from '../../lib/collections/getormake.ts';
 import type { Cluster } from '../../model/cluster.ts';
 import { namespaceOfPolicy, type PolicyId } from '../../model/policy.ts';
-import type { StatusText } from '../../model/policystatus.ts';
+import { STATUSES_AS_READ, type StatusText } from '../../model/policystatus.ts';
 import type { JudgedFlow } from './judge.ts';
 
 /** Versions that are not as written say so in their own reasons, also without an agent. */
-const OF_ITS_VERSION: ReadonlySet<string> = new Set([
-  'over-budget',
-  'held',
-  'closed',
-  'uncertain',
-  'audited',
-]);
+const OF_ITS_VERSION: ReadonlySet<string> = new Set(STATUSES_AS_READ);
 
 /** Statuses by policy; a policy has several if an edit of it waits too. */
 export type StatusesByPolicy = ReadonlyMap<string, readonly StatusText[]>;

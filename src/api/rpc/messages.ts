@@ -86,7 +86,7 @@ export interface StateObject {
    */
   readonly namespace_before?: number;
   readonly namespace_json?: string;
-  /** Of a policy; absent in dumps of earlier versions. */
+  /** The statuses of a policy; absent for other objects, and in dumps of earlier versions. */
   readonly statuses?: readonly PolicyStatusMessage[];
 }
 

@@ -5,6 +5,7 @@ import { firstOfEach } from '../../lib/fairness/firstofeach.ts';
 import type { AppliedPod, ClusterEvent, Namespace, PodKey } from '../../model/cluster.ts';
 import { clusterEvents } from '../../model/clusterevents.ts';
 import type { CountedFlow } from '../../model/countedflows.ts';
+import { firstProblems } from '../../model/firstproblems.ts';
 import { namespaceOfPolicy, type PolicyId } from '../../model/policy.ts';
 import { type PolicyStatus, statusText } from '../../model/policystatus.ts';
 import { type Problem, problemText } from '../../model/problem.ts';
@@ -77,11 +78,9 @@ export async function statusMessage(view: AgentView): Promise<StatusResponse> {
   };
 }
 
-/** A client takes messages of at most 4 MiB, and each policy in quarantine has a problem. */
-const MOST_PROBLEMS = 2_000;
-
+/** Each policy in quarantine has a problem. */
 function problemMessages(problems: readonly Problem[]): StatusResponse['problems'] {
-  const shown = (problems.length > MOST_PROBLEMS ? firstOfNamespaces(problems) : problems).map(problem => ({
+  const shown = firstProblems(problems).map(problem => ({
     severity: problem.severity,
     object: problem.object ?? problem.file ?? '',
     text: problemText(problem),
@@ -89,11 +88,6 @@ function problemMessages(problems: readonly Problem[]): StatusResponse['problems
   const more = problems.length - shown.length;
   if (more === 0) return shown;
   return [...shown, { severity: 'error', object: '', text: `there are ${more} further problems` }];
-}
-
-function firstOfNamespaces(problems: readonly Problem[]): readonly Problem[] {
-  const namespaces = Map.groupBy(problems, ({ about }) => about?.namespace).values();
-  return firstOfEach([...namespaces], MOST_PROBLEMS);
 }
 
 const MOST_POLICIES = 500;

@@ -1,7 +1,7 @@
 import type { Timing } from '../../../lib/async/timing.ts';
-import { firstOfEach } from '../../../lib/fairness/firstofeach.ts';
 import { errorText } from '../../../lib/text/errortext.ts';
 import type { ClusterEvent, PodKey } from '../../../model/cluster.ts';
+import { firstProblems } from '../../../model/firstproblems.ts';
 import { NamespaceBudget } from '../../../model/namespacebudget.ts';
 import type { Direction, Policy, PolicyId, Rule } from '../../../model/policy.ts';
 import type { ObjectReference, Problem } from '../../../model/problem.ts';
@@ -165,14 +165,10 @@ function closed(rule: Rule): Rule {
 }
 
 /** The present problems, as they are published. */
-/** A longer list would have no reader, and every change of one problem compares the whole list. */
-const MOST_PROBLEMS = 2_000;
-
 export function boundedProblems(problems: readonly Problem[]): readonly Problem[] {
-  if (problems.length <= MOST_PROBLEMS) return problems;
-  const namespaces = Map.groupBy(problems, ({ about }) => about?.namespace ?? '').values();
-  const shown = firstOfEach([...namespaces], MOST_PROBLEMS);
-  const message = `there are ${problems.length - MOST_PROBLEMS} further problems`;
+  const shown = firstProblems(problems);
+  if (shown === problems) return problems;
+  const message = `there are ${problems.length - shown.length} further problems`;
   const effect = 'they have the same effect as those that are named';
   return [...shown, { severity: 'error', message, effect }];
 }
