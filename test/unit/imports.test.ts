@@ -191,3 +191,13 @@ function findCycles(): string[][] {
   for (const file of edges.keys()) visit(file, []);
   return cycles;
 }
+
+/** Newer than Node 20, on which the one-file command line runs. */
+const TOO_NEW =
+  /Promise\.(withResolvers|try)\b|(Object|Map)\.groupBy\b|Array\.fromAsync\b|import\.meta\.main\b|RegExp\.escape\b|import \{[^}]*\bhash\b[^}]*\} from 'node:crypto'/;
+
+test('no source of the one-file command line asks for more than Node 20', () => {
+  const sources = loadedBy('cli/standalone.ts').filter(file => !loadedBy('api/rpc/client.ts').includes(file));
+  expect(sources.length).toBeGreaterThan(80);
+  expect(sources.filter(file => TOO_NEW.test(readFileSync(join(SRC, file), 'utf8')))).toEqual([]);
+});

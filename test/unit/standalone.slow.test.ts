@@ -5,7 +5,7 @@ import { builtinModules } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { loadedBy, SRC } from '../support/importgraph.ts';
+import { SRC } from '../support/importgraph.ts';
 
 const ROOT = join(SRC, '..');
 const SHOP = join(ROOT, 'examples/shop');
@@ -142,14 +142,4 @@ test('without permission for native modules, other programs, threads and writing
     encoding: 'utf8',
   });
   expect([stdout, stderr]).toEqual([run(process.execPath, ...words).stdout, '']);
-});
-
-/** Newer than Node 20. */
-const TOO_NEW =
-  /Promise\.(withResolvers|try)\b|(Object|Map)\.groupBy\b|Array\.fromAsync\b|import\.meta\.main\b|RegExp\.escape\b|import \{[^}]*\bhash\b[^}]*\} from 'node:crypto'/;
-
-test('no source of the file asks for more than Node 20', () => {
-  const sources = loadedBy('cli/standalone.ts').filter(file => !loadedBy('api/rpc/client.ts').includes(file));
-  expect(sources.length).toBeGreaterThan(80);
-  expect(sources.filter(file => TOO_NEW.test(readFileSync(join(SRC, file), 'utf8')))).toEqual([]);
 });
