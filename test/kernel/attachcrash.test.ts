@@ -24,6 +24,8 @@ const PODS = runs(1000, 250);
 const PLACES = 64;
 /** Answers that an agent gives at most before it is killed. */
 const MOST_ANSWERS = runs(360, 120);
+/** Agents that answer and are killed, also where few are enough for all pods. */
+const FEWEST_KILLS = 6;
 /** How long an agent lives at most that does not get as far as that. */
 const HASTY_MS = 2000;
 /** Of each kind, those that are tried with packets. */
@@ -150,7 +152,7 @@ async function tryPackets(churn: PodChurn): Promise<number> {
 test(`K4: ${PODS} pods, the agent killed at any moment: no address twice, books equal to the kernel, policy stands, nothing left`, async () => {
   const churn = new PodChurn(places);
   let [kills, verdicts] = [0, 0];
-  while (churn.pods < PODS) {
+  while (churn.pods < PODS || kills < FEWEST_KILLS) {
     const hasty = startAgent();
     await sleep(Math.random() * HASTY_MS);
     await hasty.kill();
@@ -172,7 +174,6 @@ test(`K4: ${PODS} pods, the agent killed at any moment: no address twice, books 
     await compareKernel(churn);
     verdicts += await tryPackets(churn);
   }
-  expect(kills).toBeGreaterThan(5);
   expect(verdicts).toBeGreaterThan(20 * kills);
   const { agent, kni } = await answeringAgent();
   await churn.detachAll(kni);
