@@ -7,6 +7,7 @@ cd "$cluster"
 ahead() { "$@" >/dev/null || say "$*: left to the suites"; }
 need_cluster_packages
 ahead binaries/build.sh
+ahead flannel/build.sh
 ahead image/image.sh
 ahead image/image.sh "$(previous_layout)"
 ahead ../chart/build.sh

@@ -97,6 +97,21 @@ describe('scripts/suites', () => {
     expect(after.slice(0, 6)).toEqual(short.flatMap(name => [`up ${name}`, `down ${name}`]));
   });
 
+  test('one suite is on Flannel, and each is on the network that was asked for', () => {
+    const calls = join(tree, 'calls');
+    const ups = (...words: string[]) => {
+      rmSync(calls, { force: true });
+      suites('', words, `[ "$1" != up ] || { shift; echo "$SLUICE_CLUSTER $*" >>${calls}; }`);
+      return readFileSync(calls, 'utf8').trim().split('\n').sort();
+    };
+    expect(ups('netpol', 'anp')).toEqual(['ci-a ', 'ci-c --cni flannel']);
+    expect(ups('--cni', 'flannel', '--backend', 'host-gw', 'netpol', 'anp', 'netpol-ipv6')).toEqual([
+      'ci-a --cni flannel --backend host-gw',
+      'ci-c --cni flannel --backend host-gw',
+      'ci-d --ipv6-first --cni flannel --backend host-gw',
+    ]);
+  });
+
   test('a suite whose cluster does not come up has failed', () => {
     const cluster = '[ "$1 $SLUICE_CLUSTER" != "up ci-a" ]';
     expect(suites('', ['cnp', 'own-1'], cluster)).toMatchObject({
