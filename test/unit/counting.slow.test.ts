@@ -97,6 +97,19 @@ describe('scripts/suites', () => {
     expect(after.slice(0, 6)).toEqual(short.flatMap(name => [`up ${name}`, `down ${name}`]));
   });
 
+  test('a part of the specs suffices where no suite is named, for two of the suites', () => {
+    const focus = join(tree, 'focus');
+    const e2e = `[ -z "\${FOCUS-}" ] || echo "$1 $FOCUS" >>${focus}`;
+    suites(e2e, ['sonobuoy', 'netpol-ipv6']);
+    expect(existsSync(focus)).toBe(false);
+    suites(e2e);
+    const focused = readFileSync(focus, 'utf8').trim().split('\n').sort();
+    expect(focused).toEqual([
+      expect.stringMatching(/^netpol .*\bNetpol\.\*\(default-deny\|CIDR/),
+      expect.stringMatching(/^sonobuoy .*\bNetpol\.\*\(default-deny\|API/),
+    ]);
+  });
+
   test('one suite is on Flannel, and each is on the network that was asked for', () => {
     const calls = join(tree, 'calls');
     const ups = (...words: string[]) => {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs our plugin by Sonobuoy on the cluster that is up, retrieves what it wrote, and counts the specs in it:
-#   run.sh REPORTS      leaves REPORTS/sonobuoy.tar.gz
+#   run.sh REPORTS      leaves REPORTS/sonobuoy.tar.gz     (FOCUS=regexp: other specs than the plugin's)
 set -euo pipefail
 . "$(dirname "$0")/../env.sh"
 reports=${1:?run.sh REPORTS}
@@ -18,7 +18,7 @@ for n in $nodes; do
 done
 sonobuoy delete --all --wait >/dev/null 2>&1 # what an earlier run left
 sonobuoy run --plugin "$here/docs/conformance/sonobuoy-$plugin.yaml" --plugin-env "$plugin.E2E_EXTRA_ARGS=--num-nodes=$(wc -w <<<"$nodes")" \
-  --kubernetes-version "$("$bin/kubectl" version --client -o json | sed -n 's/.*"gitVersion": "\(.*\)".*/\1/p')" \
+  ${FOCUS:+--plugin-env "$plugin.E2E_FOCUS=$FOCUS"} --kubernetes-version "$("$bin/kubectl" version --client -o json | sed -n 's/.*"gitVersion": "\(.*\)".*/\1/p')" \
   --skip-preflight --wait=30 --wait-output=silent
 sonobuoy status
 rm -f "$reports/sonobuoy.tar.gz"
