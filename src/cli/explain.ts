@@ -2,7 +2,6 @@ import { inDoubt, type Question } from '../answers/questions/answer.ts';
 import { ask, parseQuestions, type QuestionResult, type Unreadable } from '../answers/questions/ask.ts';
 import { type NamedEndpoint, parseEndpoint, shortServiceName } from '../answers/questions/endpoint.ts';
 import { answerObject, fixOf } from '../answers/questions/explanation.ts';
-import type { UnknownPods } from '../model/podcidrs.ts';
 import { FlowTextError } from '../semantics/flowtext.ts';
 import { CommandError } from '../terminal/commanderror.ts';
 import { isData, writeData } from '../terminal/data.ts';
@@ -10,10 +9,10 @@ import { type OutputOptions, writeLines } from '../terminal/output.ts';
 import { answerLine, answerLines, fixLines } from './explaintext.ts';
 import { readText } from './sources/files.ts';
 import { HIDDEN, lacksOf, noteState, readState } from './sources/readstate.ts';
-import { clusterViewOf, type QuestionNeeds, type SourceOptions } from './sources/state.ts';
+import { type Assumptions, clusterViewOf, type QuestionNeeds, type SourceOptions } from './sources/state.ts';
 
 export type ExplainOptions = OutputOptions &
-  SourceOptions & { readonly flows?: string; readonly fix?: boolean; readonly unknownPods?: UnknownPods };
+  SourceOptions & { readonly flows?: string; readonly fix?: boolean } & Assumptions;
 
 /** `sluice explain FROM TO[:PORT[/PROTOCOL]]`, or many with `--flows FILE`. Exit code 0 allowed, 1 denied, 2 error or undecided. */
 export async function explainCommand(
@@ -33,7 +32,7 @@ export async function explain(
   const questions = await readQuestions(from, to, options.flows);
   const state = await readState(options, wantedBy(questions));
   noteState(state);
-  const world = clusterViewOf(state, options.unknownPods);
+  const world = clusterViewOf(state, options);
   const asked = ask(world, questions).map(each => (state.hidesPolicies ? withoutVerdict(each) : each));
   const only = options.flows === undefined ? asked[0] : undefined;
   if (only !== undefined && 'error' in only) throw new CommandError(only.error);

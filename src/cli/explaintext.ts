@@ -10,14 +10,14 @@ import {
 import type { QuestionResult } from '../answers/questions/ask.ts';
 import { nearMissesOf } from '../answers/questions/explanation.ts';
 import type { Fix, Flip } from '../answers/questions/fix/fix.ts';
-import { type JudgedFlow, withNames } from '../answers/questions/judge.ts';
+import { type JudgedFlow, walkSeen, withNames } from '../answers/questions/judge.ts';
 import type { NearMiss } from '../answers/questions/nearmiss.ts';
 import type { StatusesByPolicy } from '../answers/questions/statuses.ts';
 import { plural } from '../lib/text/plural.ts';
 import { FAMILY_NAME, type Family } from '../model/address.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import type { StatusText } from '../model/policystatus.ts';
-import { type DirectionWalk, type Stop, type Walk, walk } from '../semantics/explain.ts';
+import type { DirectionWalk, Stop, Walk } from '../semantics/explain.ts';
 import { flowText } from '../semantics/flowtext.ts';
 import pc from '../terminal/colours.ts';
 import { HANG } from '../terminal/hang.ts';
@@ -34,22 +34,21 @@ export function answerLine(asked: QuestionResult): string {
 /** The verdict of each connection if they differ, and the explanation of the decisive one. */
 export function answerLines(answer: Answer, unknownPods: UnknownPods, isWide = false): string[] {
   const { decisive, cluster } = answer;
-  const way = decisive && walk(cluster, decisive.flow, unknownPods);
+  const way = decisive && walkSeen(cluster, decisive, unknownPods);
   return [
     `${verdictWord(answer.verdict)}  ${HANG}${pc.bold(headText(answer))}`,
     ...undecidedLines(answer),
     ...answer.notes.map(note => `       ${HANG}${pc.dim(note)}`),
     ...differenceLines(answer, isWide ? Number.POSITIVE_INFINITY : MOST_GROUPS),
-    ...(way === undefined || decisive?.viaNode
-      ? []
-      : walkLines(answer, way, unknownPods).map(line => withNames(line, decisive!))),
+    ...(way === undefined ? [] : walkLines(answer, way, unknownPods).map(line => withNames(line, decisive!))),
     ...sameLines(answer),
   ];
 }
 
 function headText({ question, decisive, cases }: Answer): string {
   const isOne = new Set(cases.map(({ from, to }) => `${from.name} ${to.endpoint.name}`)).size === 1;
-  if (decisive === undefined || !isOne || decisive.fromRange || decisive.toRange || decisive.to.service)
+  const isLed = decisive?.to.service ?? decisive?.to.translation;
+  if (decisive === undefined || !isOne || decisive.fromRange || decisive.toRange || isLed)
     return `${question.from} -> ${question.to}`;
   return namedFlow(decisive);
 }
@@ -104,8 +103,15 @@ function groupLine(group: CaseGroup, width: number, withAddresses: boolean): str
   return `  ${verdictWord(verdict)}  ${endsText(group).padEnd(width)}  ${HANG}${familiesText(families)}${where}`;
 }
 
-function endsText({ from, to, port, viaNode }: CaseGroup): string {
-  return `${from} -> ${to}${port === undefined ? '' : `:${port}`}${viaNode === undefined ? '' : ` through ${viaNode}`}`;
+function endsText({ from, to, port, dialled, viaNode, onNode }: CaseGroup): string {
+  const source = onNode === undefined ? from : `${from} on ${onNode}`;
+  const by = dialled === undefined ? '' : ` by ${dialledText(dialled)}`;
+  const through = viaNode === undefined ? '' : ` through ${viaNode}`;
+  return `${source} -> ${to}${port === undefined ? '' : `:${port}`}${by}${through}`;
+}
+
+function dialledText({ address, port }: NonNullable<CaseGroup['dialled']>): string {
+  return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
 }
 
 function familiesText(families: readonly Family[]): string {

@@ -26,12 +26,16 @@ export interface Service {
   readonly type: 'ClusterIP' | 'NodePort' | 'LoadBalancer' | 'ExternalName';
   /** Its ClusterIPs; empty for a headless Service. */
   readonly clusterIps: readonly Address[];
-  /** externalIPs, and the addresses of its load balancer. */
+  /** externalIPs, and the addresses of its load balancer, as far as kube-proxy forwards them. */
   readonly externalIps: readonly Address[];
+  /** Addresses of its load balancer that kube-proxy leaves alone (`ipMode: Proxy`); absent if there are none. */
+  readonly proxiedIps?: readonly Address[];
   /**
    * `externalTrafficPolicy: Local`: endpoints on the node that receives an external connection see its source address.
    */
   readonly keepsSource?: true;
+  /** `internalTrafficPolicy: Local`: its ClusterIPs lead to endpoints on the client's node alone. */
+  readonly isNodeLocal?: true;
   readonly headless: boolean;
   readonly externalName?: string;
   /** Absent if the endpoints are written by other software. */
@@ -43,6 +47,7 @@ export interface Endpoint {
   readonly addresses: readonly Address[];
   readonly ready: boolean;
   readonly pod?: PodKey;
+  readonly node?: string;
 }
 
 export interface EndpointSlice {

@@ -3622,4 +3622,41 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'groups.flatMap(group => group.slice(turn, turn + 2))',
     test: 'fairness/fairness.test.ts',
   },
+  // Ports of nodes, and addresses that are shared
+  {
+    name: 'ways: a pod that dials its own node is judged as if it dialled another',
+    find: 'const isOwn = origin.node === node;',
+    replace: 'const isOwn = origin.node !== node;',
+    test: 'ways.test.ts',
+  },
+  {
+    name: 'ways: a network that may masquerade is taken for one that does not',
+    find: "return masquerade === 'yes' ? [address] : [undefined, address];",
+    replace: "return masquerade === 'yes' ? [address] : [undefined];",
+    test: 'outside.test.ts',
+  },
+  {
+    name: 'ways: a pod on another node than the one that is dialled sees the client',
+    find: 'return [host === node ? near : far];',
+    replace: 'return [near];',
+    test: 'ways.test.ts',
+  },
+  {
+    name: 'ways: internalTrafficPolicy Local leads to endpoints of other nodes',
+    find: 'return isElsewhere(origin.node, host) ? [] : [STRAIGHT];\n    case',
+    replace: 'return [STRAIGHT];\n    case',
+    test: 'sharedaddresses.test.ts',
+  },
+  {
+    name: 'services: the first Service with an address has all of its ports',
+    find: 'return only ?? fitting.find(isAsked);',
+    replace: 'return only ?? fitting[0];',
+    test: 'sharedaddresses.test.ts',
+  },
+  {
+    name: 'services: a load balancer with ipMode Proxy is forwarded by kube-proxy',
+    find: "(item.get('ipMode').value === 'Proxy') === (mode === 'Proxy')",
+    replace: "mode === 'VIP'",
+    test: 'sharedaddresses.test.ts',
+  },
 ];

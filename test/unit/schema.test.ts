@@ -33,6 +33,7 @@ const FLOWS = [
   'guest/visitor svc/nobody:80',
   'internet shop/web-1-a:8080',
   'guest/visitor node/far:30080',
+  'shop/app=web node/far:30080',
   'cronjob/backup internet:443',
   'shop/app=web sts/db',
   'guest/nobody shop/web-1-a:1',
@@ -44,7 +45,7 @@ test('explain, with its walks, cases, near misses and fixes', () => {
     ['explain', '-n', 'shop', '--flows', '-', '--manifests', QUESTIONS, '--fix', '-o', 'json'],
     FLOWS,
   );
-  expect(objects).toHaveLength(10);
+  expect(objects).toHaveLength(11);
   for (const object of objects) expect(wrongWith(object), JSON.stringify(object)).toEqual([]);
   const text = JSON.stringify(objects);
   for (const part of [
@@ -52,6 +53,8 @@ test('explain, with its walks, cases, near misses and fixes', () => {
     '"nearly":[{',
     '"objects":[{',
     '"viaNode"',
+    '"dialled"',
+    '"onNode"',
     '"undecided"',
     '"error"',
     '"none"',

@@ -2,7 +2,6 @@
 import { type Address, type AddressRange, FAMILIES, FAMILY_NAME, type Family } from '../../model/address.ts';
 import { enforced } from '../../model/audited.ts';
 import type { Cluster } from '../../model/cluster.ts';
-import type { Flow } from '../../model/flow.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import { comparePolicies, type Policy } from '../../model/policy.ts';
 import type { DnsRecord } from '../../names/dnscache.ts';
@@ -12,7 +11,7 @@ import { FlowTextError } from '../../semantics/flowtext.ts';
 import { viewOf } from '../../semantics/view.ts';
 import { namesNotes, resolvedFor } from './byname.ts';
 import { type NamedEndpoint, parseEndpoint } from './endpoint.ts';
-import { type JudgedFlow, judge, MOST_PIECES, withNames } from './judge.ts';
+import { type JudgedFlow, judge, judgeSeen, MOST_PIECES, withNames } from './judge.ts';
 import type { ClusterView, ResolvedEndpoint, Targets } from './place.ts';
 import { placesOf } from './places.ts';
 import { rangesText } from './ranges.ts';
@@ -20,6 +19,7 @@ import { comingNotes, type StatusesByPolicy, statusesByPolicy } from './statuses
 import { shortNameOf, targetsOf } from './targets.ts';
 import { type GivenQuestion, withGiven } from './traffic.ts';
 import { undecidedByNode, undecidedDenials } from './undecided.ts';
+import type { Dialled } from './ways.ts';
 
 /** A connection as it was asked for; `given` are facts about the cluster that came with the question. */
 export type Question = GivenQuestion;
@@ -81,9 +81,7 @@ export function answer(known: ClusterView, question: Question): Answer {
       ...byNode.notes,
       ...namesNotes(to, sources, { cases, cluster }, view),
       ...comingNotes(statuses, cluster, cases),
-      ...new Set(
-        cases.slice(0, MOST_AUDITED).flatMap(({ flow }) => auditNotes(cluster, flow, view.unknownPods)),
-      ),
+      ...new Set(cases.slice(0, MOST_AUDITED).flatMap(each => auditNotes(cluster, each, view.unknownPods))),
     ],
     resolved: resolvedFor(to, sources, view.known),
     statuses,
@@ -178,14 +176,16 @@ export function endHost(text: string): string {
 const MOST = 10;
 
 /** Sentences; none where no audited policy would change the verdict. */
-function auditNotes(cluster: Cluster, flow: Flow, unknownPods: UnknownPods): readonly string[] {
+function auditNotes(cluster: Cluster, judged: JudgedFlow, unknownPods: UnknownPods): readonly string[] {
   if (cluster.audited === undefined || cluster.audited.size === 0) return [];
   const view = viewOf(cluster, unknownPods);
   const asked = [...cluster.audited.values()]
-    .filter(policy => mayAffect(view, policy, flow))
+    .filter(policy => mayAffect(view, policy, judged.flow))
     .sort(comparePolicies);
   const change = (policies: readonly Policy[]) => {
-    const { now, enforced: then } = auditor(view, policies.map(enforced))(flow);
+    const audit = auditor(view, policies.map(enforced));
+    const now = judgeSeen(flow => audit(flow).now, judged);
+    const then = judgeSeen(flow => audit(flow).enforced, judged);
     return now.verdict === then.verdict ? undefined : then.verdict;
   };
   const each = asked.slice(0, MOST).flatMap(policy => {
@@ -230,8 +230,9 @@ function stricter(known: Verdict | undefined, other: Verdict): Verdict {
 function differencesIn(cases: readonly JudgedFlow[]): Difference[] {
   const keys: Record<Difference, (each: JudgedFlow) => unknown> = {
     family: ({ family }) => family,
-    source: ({ from }) => from,
-    destination: ({ to, viaNode }) => `${to.endpoint.name}:${to.port} ${viaNode ?? ''}`,
+    source: ({ from, onNode }) => `${from.name} ${onNode ?? ''}`,
+    destination: ({ to, viaNode, dialled }) =>
+      `${to.endpoint.name}:${to.port} ${viaNode} ${dialled?.address}`,
     address: ({ fromRange, toRange }) => (fromRange ?? toRange) && `${fromRange?.first} ${toRange?.first}`,
   };
   if (new Set(cases.map(verdictOfCase)).size < 2) return [];
@@ -261,7 +262,9 @@ export interface CaseGroup {
   readonly from: string;
   readonly to: string;
   readonly port?: number;
+  readonly dialled?: Dialled;
   readonly viaNode?: Address;
+  readonly onNode?: string;
   readonly verdict: Verdict;
   readonly families: readonly Family[];
   /** The addresses for which this holds, if an end has no known address. */
@@ -273,13 +276,15 @@ export interface CaseGroup {
 export function groupsOf(cases: readonly JudgedFlow[]): readonly CaseGroup[] {
   const groups = new Map<string, JudgedFlow[]>();
   for (const each of cases) {
-    const { from, to, viaNode, verdict } = each;
+    const { from, to, dialled, viaNode, onNode, verdict } = each;
     const { policy, rule } = decisiveDirection(verdict);
     const key = JSON.stringify([
       from.name,
       to.endpoint.name,
       to.port,
+      dialled?.address,
       viaNode,
+      onNode,
       verdictOfCase(each),
       policy,
       rule,
@@ -297,13 +302,15 @@ export function groupsOf(cases: readonly JudgedFlow[]): readonly CaseGroup[] {
 }
 
 function groupOf(cases: readonly JudgedFlow[]): CaseGroup {
-  const { from, to, viaNode } = cases[0]!;
+  const { from, to, dialled, viaNode, onNode } = cases[0]!;
   const ranges = cases.flatMap(({ fromRange, toRange }) => fromRange ?? toRange ?? []);
   return {
     from: from.name,
     to: to.endpoint.name,
     ...(to.port !== undefined && { port: to.port }),
+    ...(dialled && { dialled }),
     ...(viaNode && { viaNode }),
+    ...(onNode && { onNode }),
     verdict: verdictOfCase(cases[0]!),
     families: [...new Set(cases.map(({ family }) => family))],
     ...(ranges.length > 0 && { addresses: rangesText(distinct(ranges)) }),

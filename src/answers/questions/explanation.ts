@@ -5,13 +5,13 @@ import type { Family } from '../../model/address.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { Direction, Policy } from '../../model/policy.ts';
 import type { DnsRecord } from '../../names/dnscache.ts';
-import { type DirectionWalk, walk } from '../../semantics/explain.ts';
+import type { DirectionWalk } from '../../semantics/explain.ts';
 import { versioned } from '../schema.ts';
 import { type Answer, endHost, groupsOf } from './answer.ts';
 import type { QuestionResult } from './ask.ts';
 import { type Fix, proposeFix } from './fix/fix.ts';
 import type { PolicyObject } from './fix/proposal.ts';
-import { type JudgedFlow, withNames } from './judge.ts';
+import { flowSeenBy, isSeenOtherwise, type JudgedFlow, walkSeen, withNames } from './judge.ts';
 import { type NearMiss, nearMisses } from './nearmiss.ts';
 import type { StatusesByPolicy } from './statuses.ts';
 
@@ -28,7 +28,7 @@ export function answerObject(
   }
   const { question, verdict, reason, families, differsBy, cases, decisive, cluster, resolved } = asked.answer;
   const { statuses } = asked.answer;
-  const way = decisive && walk(cluster, decisive.flow, unknownPods);
+  const way = decisive && walkSeen(cluster, decisive, unknownPods);
   return versioned('Explanation', {
     from: endHost(question.from),
     to: endHost(question.to),
@@ -98,7 +98,7 @@ function missObject(direction: Direction, { needs, ...miss }: NearMiss, decisive
 /** Rules that nearly allow a direction that is denied. */
 export function nearMissesOf({ decisive, cluster }: Answer, direction: Direction, unknownPods: UnknownPods) {
   if (decisive === undefined || decisive.verdict[direction].verdict === 'allow') return [];
-  const misses = nearMisses(cluster, decisive.flow, direction, unknownPods);
+  const misses = nearMisses(cluster, flowSeenBy(direction, decisive), direction, unknownPods);
   // An address that only represents a range has no name, so no answer of DNS would allow it.
   return decisive.toRange === undefined ? misses : misses.filter(({ needs }) => !needs.some(isOfDns));
 }
@@ -108,8 +108,7 @@ const isOfDns = (need: string) => need.includes(' had received a DNS answer that
 /** The other verdict for everything that the question means. */
 export function fixOf({ cases, cluster, verdict }: Answer, unknownPods: UnknownPods): Fix | string {
   if (verdict === 'undecided') return 'there is no verdict to turn';
-  if (cases.some(({ viaNode }) => viaNode !== undefined))
-    return 'a node port is fixed by the pod behind it: ask for that';
+  if (cases.some(isSeenOtherwise)) return 'a node port is fixed by the pod behind it: ask for that';
   if (cases.some(({ fromRange, toRange }) => fromRange ?? toRange))
     return fixOfPlaced(cases, cluster, unknownPods);
   return proposeFix({ cluster, unknownPods, flows: cases.map(({ flow }) => flow) }, decode);

@@ -19,7 +19,8 @@ const ask = (to: string, from = '198.51.100.7', here = known) => {
   const { verdict, notes } = answer(here, { from, to });
   return [verdict, notes.join()];
 };
-const LED = 'port 80 of node n1 is a host port of shop/web: it is judged as that pod';
+const LED =
+  'port 80 of node n1 is a host port of shop/web: judged as the pod behind it; the egress of pods on other nodes is judged towards n1 itself';
 
 test.each([
   ['172.18.0.1:80', ['deny', LED]],

@@ -4,12 +4,15 @@ import { takenAddresses } from '../../model/addressowners.ts';
 import { type Cluster, namespaceOf, type Pod, type PodKey, type Resolved } from '../../model/cluster.ts';
 import { matchesDomainName } from '../../model/domainname.ts';
 import type { Flow } from '../../model/flow.ts';
+import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { Direction, Rule } from '../../model/policy.ts';
 import { matchPod } from '../../model/selector.ts';
 import { evaluatorOf, type FlowVerdict } from '../../semantics/evaluate.ts';
+import { type Walk, walk } from '../../semantics/explain.ts';
 import { viewOf } from '../../semantics/view.ts';
 import { type ClusterView, podOf, type ResolvedEndpoint, type Target } from './place.ts';
 import { freeIn, pieces } from './ranges.ts';
+import { type Dialled, type Surroundings, waysTo } from './ways.ts';
 
 /** One connection that the question may mean, with its verdict. */
 export interface JudgedFlow {
@@ -25,8 +28,48 @@ export interface JudgedFlow {
   /** The addresses that the one of the flow represents. */
   readonly fromRange?: AddressRange;
   readonly toRange?: AddressRange;
-  /** Through the port of a node, which puts its own address in place of the source's. */
+  /** What the source's egress sees instead of the destination: the address and port of a node or a load balancer. */
+  readonly dialled?: Dialled;
+  /** What the destination sees instead of the source: the address of a node or a load balancer on the way. */
   readonly viaNode?: Address;
+  /** The node on which the source would be, if it may be on several. */
+  readonly onNode?: string;
+}
+
+/** The flow as the policy of one of its ends sees it. */
+export function flowSeenBy(
+  direction: Direction,
+  { flow, dialled, viaNode }: Pick<JudgedFlow, 'flow' | 'dialled' | 'viaNode'>,
+): Flow {
+  if (direction === 'ingress') return viaNode === undefined ? flow : { ...flow, from: viaNode };
+  if (dialled === undefined) return flow;
+  return { from: flow.from, to: dialled.address, protocol: flow.protocol, port: dialled.port };
+}
+
+/** Whether a translation changes what policy sees of the connection, beside the destination. */
+export function isSeenOtherwise({ dialled, viaNode }: Pick<JudgedFlow, 'dialled' | 'viaNode'>): boolean {
+  return (dialled ?? viaNode) !== undefined;
+}
+
+/** The verdict on a connection whose two ends may see it differently. */
+export function judgeSeen(
+  evaluate: (flow: Flow) => FlowVerdict,
+  each: Pick<JudgedFlow, 'flow' | 'dialled' | 'viaNode'>,
+): FlowVerdict {
+  if (!isSeenOtherwise(each)) return evaluate(each.flow);
+  const { egress } = evaluate(flowSeenBy('egress', each));
+  const { ingress } = evaluate(flowSeenBy('ingress', each));
+  const verdict = egress.verdict === 'allow' && ingress.verdict === 'allow' ? 'allow' : 'deny';
+  return { verdict, egress, ingress };
+}
+
+/** The walk through the policies of both ends, of the flow as each sees it. */
+export function walkSeen(cluster: Cluster, each: JudgedFlow, unknownPods: UnknownPods): Walk {
+  const direct = walk(cluster, each.flow, unknownPods);
+  if (!isSeenOtherwise(each)) return direct;
+  const { egress } = walk(cluster, flowSeenBy('egress', each), unknownPods);
+  const { ingress } = walk(cluster, flowSeenBy('ingress', each), unknownPods);
+  return { ...direct, verdict: each.verdict.verdict, egress, ingress };
 }
 
 /** Every connection that a question may mean, judged. */
@@ -53,7 +96,7 @@ export function withNames(text: string, { from, to, flow, fromRange, toRange }: 
  * one asked for.
  */
 export function judge(
-  { cluster, unknownPods, index }: ClusterView,
+  { cluster, unknownPods, index, masquerade }: ClusterView,
   sources: readonly ResolvedEndpoint[],
   targets: readonly Target[],
   family: Family | undefined,
@@ -73,17 +116,27 @@ export function judge(
   const names = namesIn(assignedTo.values());
   const inhabited =
     names.size === 0 ? unresolved : { ...unresolved, resolved: withResolved(unresolved, names) };
-  const evaluatorIn = (each: Cluster) => evaluatorOf(viewOf(each, unknownPods, undefined, index));
-  const evaluate = evaluatorIn(inhabited);
-  const before = inhabited === unresolved ? evaluate : evaluatorIn(unresolved);
+  const viewIn = (each: Cluster) => viewOf(each, unknownPods, undefined, index);
+  const view = viewIn(inhabited);
+  const evaluate = evaluatorOf(view);
+  const before = inhabited === unresolved ? evaluate : evaluatorOf(viewIn(unresolved));
+  const scene: Scene = { evaluate, around: { ...view, ...(masquerade && { masquerade }) } };
   const cases: JudgedFlow[] = [];
   const isAtLimit = () => cases.length >= MOST_CASES;
-  for (const source of from)
-    for (const to of targets)
-      for (const pair of pairs(source.candidates, assignedTo.get(to.endpoint)!.candidates, family)) {
+  const asked = targets.filter(to => (family ?? to.family) === (to.family ?? family));
+  for (const source of from) {
+    const start = cases.length;
+    for (const to of asked)
+      for (const pair of pairs(
+        source.candidates,
+        assignedTo.get(to.endpoint)!.candidates,
+        to.family ?? family,
+      )) {
         if (isAtLimit()) break;
-        cases.push(...casesOf(evaluate, source.endpoint, to, pair).map(each => withUnresolved(each, before)));
+        cases.push(...casesOf(scene, source.endpoint, to, pair).map(each => withUnresolved(each, before)));
       }
+    if (cases.length === start) cases.push(...unanswered(scene, source, asked, assignedTo, family));
+  }
   return { cases, cluster: inhabited, isCut: isAtLimit() || assigned.some(({ isCut }) => isCut) };
 }
 
@@ -134,21 +187,39 @@ function ofFamily(candidates: readonly CandidateAddress[], family: Family): read
   return found.some(({ range }) => range !== undefined) ? found : found.slice(0, 1);
 }
 
-function casesOf(
-  evaluate: (flow: Flow) => FlowVerdict,
-  from: ResolvedEndpoint,
-  to: Target,
-  pair: Pair,
-): JudgedFlow[] {
-  const { protocol, port, service, nodePort, isHostPort } = to;
+interface Scene {
+  readonly evaluate: (flow: Flow) => FlowVerdict;
+  readonly around: Surroundings;
+}
+
+/** None where the source does not reach this target. */
+function casesOf({ evaluate, around }: Scene, from: ResolvedEndpoint, to: Target, pair: Pair): JudgedFlow[] {
+  const common = flowOf(from, to, pair);
+  return waysTo(around, from, to, common.flow).map(({ clients: [first, ...others], ...way }) => {
+    const seen = { ...common, ...way, ...(first && { viaNode: first }) };
+    const verdict = judgeSeen(evaluate, seen);
+    const other = others.find(viaNode =>
+      isOther(verdict, judgeSeen(evaluate, { ...seen, viaNode: viaNode! })),
+    );
+    const undecided = other && { undecided: clientText(seen, other, verdict.verdict) };
+    return { ...seen, verdict, ...undecided };
+  });
+}
+
+function isOther({ verdict }: FlowVerdict, other: FlowVerdict): boolean {
+  return verdict !== other.verdict;
+}
+
+function flowOf(from: ResolvedEndpoint, to: Target, pair: Pair): Omit<JudgedFlow, 'verdict'> {
+  const { protocol, port, service, translation } = to;
   const flow: Flow = {
     from: pair.from.address,
     to: pair.to.address,
     protocol,
     ...(port !== undefined && { port }),
-    ...(((service !== undefined && !service.headless) || isHostPort) && { viaService: true }),
+    ...(((service !== undefined && !service.headless) || translation) && { viaService: true }),
   };
-  const common = {
+  return {
     from,
     to,
     flow,
@@ -156,68 +227,44 @@ function casesOf(
     ...(pair.from.range && { fromRange: pair.from.range }),
     ...(pair.to.range && { toRange: pair.to.range }),
   };
-  const direct = { ...common, verdict: evaluate(flow) };
-  const led = sendersOf(from, to, flow, pair.family).map(viaNode => ({
-    ...common,
-    viaNode,
-    verdict: ledBy(evaluate, flow, viaNode),
-  }));
-  // A pod comes to its own node first.
-  if (led.length > 0 && podOf(from)?.node) return led;
-  const node = nodePort?.addresses.find(address => familyOf(address) === pair.family);
-  if (nodePort === undefined || node === undefined) return [direct, ...led];
-  const through = { ...common, viaNode: node, verdict: throughNode(evaluate, flow, node, nodePort.port) };
-  return nodePort.isElsewhere ? [through] : [direct, through];
 }
 
-/** Nodes that may forward it: the source pod's own, else any. The destination pod's own node keeps the source address. */
-function sendersOf(
-  from: ResolvedEndpoint,
-  { endpoint, senders = [] }: Target,
-  flow: Flow,
-  family: Family,
-): readonly Address[] {
-  if (senders.some(({ addresses }) => addresses.includes(flow.from))) return [];
-  const own = podOf(from)?.node || undefined;
-  const nodes = senders.filter(({ name }) => name !== podOf(endpoint)?.node && name === (own ?? name));
-  return nodes
-    .flatMap(({ addresses }) => addresses.find(at => familyOf(at) === family) ?? [])
-    .slice(0, MOST_SENDERS);
+/** Why it is not known as whom the destination sees the source. */
+function clientText(
+  { from, to, flow, dialled }: Omit<JudgedFlow, 'verdict'>,
+  other: Address,
+  verdict: 'allow' | 'deny',
+): string {
+  const opposite = verdict === 'allow' ? 'deny' : 'allow';
+  const pod = to.endpoint.name;
+  if (to.translation?.kind === 'load-balancer')
+    return `${pod} may see the load balancer ${dialled?.address}, a node or ${from.name} as its client: policy would ${verdict} ${from.name} (${flow.from}), and ${opposite} ${other}`;
+  return `whether the pod network masquerades what pods send to nodes is not known (--masquerade=yes or no): if so, ${pod} sees ${other}, and policy would ${opposite} this; if not, it would ${verdict} it`;
 }
 
-/** Nodes are alike to most policies. */
-const MOST_SENDERS = 8;
-
-/** The source is judged towards the pod, and the pod sees the node as its client. */
-function ledBy(evaluate: (flow: Flow) => FlowVerdict, flow: Flow, node: Address): FlowVerdict {
-  const { egress } = evaluate(flow);
-  return seenFrom(node, evaluate, flow, egress);
+/** One case of a source that reaches none of the targets, of each family. */
+function unanswered(
+  { evaluate }: Scene,
+  { endpoint, candidates }: AssignedAddresses,
+  targets: readonly Target[],
+  assigned: ReadonlyMap<ResolvedEndpoint, AssignedAddresses>,
+  family: Family | undefined,
+): JudgedFlow[] {
+  const found = targets.flatMap(to =>
+    [...pairs(candidates, assigned.get(to.endpoint)!.candidates, to.family ?? family)].map(pair => {
+      const common = flowOf(endpoint, to, pair);
+      return { ...common, verdict: evaluate(common.flow), undecided: unansweredText(endpoint, to) };
+    }),
+  );
+  return [...new Map(found.toReversed().map(each => [each.family, each])).values()];
 }
 
-/**
- * The case of a connection that a node forwards with its own address: the source's egress is judged towards the node,
- * and the pod's ingress from the node.
- */
-function throughNode(
-  evaluate: (flow: Flow) => FlowVerdict,
-  flow: Flow,
-  node: Address,
-  port: number,
-): FlowVerdict {
-  const { egress } = evaluate({ from: flow.from, to: node, protocol: flow.protocol, port });
-  return seenFrom(node, evaluate, flow, egress);
-}
-
-/** The egress verdict stays that of the source; ingress is judged as the pod sees it, from the node. */
-function seenFrom(
-  node: Address,
-  evaluate: (flow: Flow) => FlowVerdict,
-  flow: Flow,
-  egress: FlowVerdict['egress'],
-): FlowVerdict {
-  const { ingress } = evaluate({ ...flow, from: node });
-  const verdict = egress.verdict === 'allow' && ingress.verdict === 'allow' ? 'allow' : 'deny';
-  return { verdict, egress, ingress };
+function unansweredText(from: ResolvedEndpoint, { service, translation }: Target): string {
+  const which =
+    translation?.kind === 'local-service'
+      ? `internalTrafficPolicy Local, and no endpoint is on the node of ${from.name}`
+      : 'externalTrafficPolicy Local, and no endpoint is on the node that is dialled';
+  return `Service ${service?.key} has ${which}: connections get no answer, whatever policy says`;
 }
 
 /** The cluster as if DNS had answered every pod with these addresses. */

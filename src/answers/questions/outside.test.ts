@@ -54,16 +54,36 @@ test.each([
   ['guest/visitor', '203.0.113.12:80', ['deny', 'himself deny']],
   ['guest/visitor', 'svc/far:80', ['deny', 'himself deny']],
   ['guest/visitor', 'node/n1:30011', ['allow', '172.18.0.1 allow']],
-  ['guest/visitor', 'node/n2:30011', ['deny', 'himself deny']],
+  // Another node sees the pod, or its node where the network masquerades.
+  ['guest/visitor', 'node/n2:30011', ['undecided', 'himself deny']],
   // A node has its own address anyway.
   ['node/n1', '203.0.113.11:80', ['allow', 'himself allow']],
 ])('where the addresses of nodes are allowed: %s -> %s', (from, to, said) => {
   expect(ask('172.18.0.0/24', from, to)).toEqual(said);
 });
 
+test.each([
+  ['yes', '172.18.0.0/24', 'allow'],
+  ['yes', '10.1.0.0/24', 'deny'],
+  ['no', '172.18.0.0/24', 'deny'],
+  ['no', '10.1.0.0/24', 'allow'],
+] as const)(
+  'with --masquerade=%s and %s allowed, a pod that dials another node is judged: %#',
+  (masquerade, cidr, said) => {
+    const known = { ...shop(cidr), masquerade };
+    expect(answer(known, { from: 'guest/visitor', to: 'node/n2:30011' }).verdict).toBe(said);
+  },
+);
+
+test('what nobody can tell is said with both verdicts, and the option that settles it', () => {
+  const { reason } = answer(shop('10.1.0.0/24'), { from: 'guest/visitor', to: 'node/n2:30011' });
+  expect(reason).toContain('--masquerade=yes or no');
+  expect(reason).toContain('shop/far sees 172.18.0.1, and policy would deny this; if not, it would allow it');
+});
+
 test('a note says as whom he is seen', () => {
   const notes = (to: string) => answer(shop('10.0.0.0/8'), { from: CLIENT, to }).notes.join();
   expect(notes('203.0.113.11:80')).toContain('pods on other nodes see that node');
   expect(notes('203.0.113.12:80')).toContain('externalTrafficPolicy Local');
-  expect(notes('node/n2:30012')).toContain('externalTrafficPolicy Local');
+  expect(notes('node/n2:30012')).toContain('externalTrafficPolicy is Local');
 });

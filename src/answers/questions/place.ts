@@ -1,6 +1,6 @@
 /** The endpoints, addresses and ports that an end of a question means in a cluster. */
-import type { Address, AddressRange } from '../../model/address.ts';
-import type { Cluster, Node, Pod } from '../../model/cluster.ts';
+import type { Address, AddressRange, Family } from '../../model/address.ts';
+import type { Cluster, Pod } from '../../model/cluster.ts';
 import type { FlowProtocol } from '../../model/flow.ts';
 import type { Inventory } from '../../model/inventory.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
@@ -9,6 +9,8 @@ import type { StatusText } from '../../model/policystatus.ts';
 import type { Service } from '../../model/service.ts';
 import type { DnsSnapshot } from '../../names/dnscache.ts';
 import type { PolicyIndex } from '../../semantics/policyindex.ts';
+
+export type Masquerade = 'yes' | 'no';
 
 /** The cluster and other known facts, in which ends are looked up. */
 export interface ClusterView {
@@ -26,6 +28,8 @@ export interface ClusterView {
   readonly statuses?: readonly StatusText[];
   /** An index of the cluster's policies, which many questions share. */
   readonly index?: PolicyIndex;
+  /** Whether the pod network masquerades what pods send to nodes; absent if it is not known. */
+  readonly masquerade?: Masquerade;
   /** An address means the end that answers, even if a Service has it. */
   readonly isBehindServices?: boolean;
 }
@@ -55,20 +59,31 @@ export interface Target {
   readonly protocol: FlowProtocol;
   readonly port?: number;
   readonly service?: Service;
-  /** The destination is a host port of the pod's node: answers to the pod itself were translated. */
-  readonly isHostPort?: true;
-  /** The node port that was dialled; absent for the pod's own node, which keeps the source address. */
-  readonly nodePort?: NodePort;
-  /** The nodes that may forward a connection from an external address to this target. */
-  readonly senders?: readonly Node[];
+  /** How the connection is translated on its way; absent if the source dials the endpoint itself. */
+  readonly translation?: Translation;
+  /** The node that runs what answers, where no pod says so. */
+  readonly node?: string;
+  /** Only over this family. */
+  readonly family?: Family;
 }
 
-interface NodePort {
-  readonly addresses: readonly Address[];
-  readonly port: number;
-  /** The pod behind the port is on another node, so it always sees the address of the node that was dialled. */
-  readonly isElsewhere: boolean;
-}
+/** What is dialled instead of the endpoint, if it matters who dials it and from which node. */
+export type Translation =
+  /** An address of a Service that leads to endpoints of the client's node alone (`internalTrafficPolicy: Local`). */
+  | { readonly kind: 'local-service' }
+  /** An external address of a Service; `node` if it is this node's own address as well. */
+  | { readonly kind: 'external-address'; readonly node?: string; readonly keepsSource?: true }
+  /** A port of a node: a Service's, or the host port of a pod there. */
+  | {
+      readonly kind: 'node-port';
+      readonly node: string;
+      /** Those that were dialled. */
+      readonly addresses: readonly Address[];
+      readonly port: number;
+      readonly keepsSource?: true;
+    }
+  /** A load balancer outside, which kube-proxy leaves alone (`ipMode: Proxy`). */
+  | { readonly kind: 'load-balancer'; readonly address: Address; readonly port: number };
 
 export interface Targets {
   readonly targets: readonly Target[];

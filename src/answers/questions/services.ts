@@ -17,6 +17,7 @@ import {
   type ResolvedEndpoint,
   type Target,
   type Targets,
+  type Translation,
 } from './place.ts';
 import { absent, elsewhere, placesOf, podEndpoint, templateEndpoints } from './places.ts';
 
@@ -39,13 +40,6 @@ export function serviceNamed(
   throw new FlowTextError(absent(view, 'Service', key, hint, key.split('/')[0]));
 }
 
-/** The Service that has an address for itself. */
-export function serviceAt({ inventory }: ClusterView, address: Address): Service | undefined {
-  return [...inventory.services.values()].find(
-    ({ clusterIps, externalIps }) => clusterIps.includes(address) || externalIps.includes(address),
-  );
-}
-
 /** Throws FlowTextError where the Service has no such port. */
 export function followService(
   view: ClusterView,
@@ -55,8 +49,21 @@ export function followService(
 ): Targets {
   if (service.type === 'ExternalName') return followName(view, service, end, protocol);
   if (service.headless) return followHeadless(view, service, end, protocol);
-  const port = portOf(service, end, protocol);
-  return answered(service, endpointsOf(view, service, port), port);
+  const { port } = portOf([service], end, protocol);
+  const found = answered(service, endpointsOf(view, service, port), port);
+  return service.isNodeLocal ? translated(found, { kind: 'local-service' }, localNote(service)) : found;
+}
+
+function translated(found: Targets, translation: Translation, note: string): Targets {
+  return {
+    ...found,
+    targets: found.targets.map(target => ({ ...target, translation })),
+    notes: [...found.notes, note],
+  };
+}
+
+function localNote({ key }: Service): string {
+  return `Service ${key} has internalTrafficPolicy Local: a client reaches only endpoints on its own node`;
 }
 
 /** The ports of a headless Service have no effect: a connection to one of its pods has the port that the client uses. */
@@ -67,7 +74,7 @@ function followHeadless(
   protocol: FlowProtocol,
 ): Targets {
   if (!/^\d+$/.test(end.port ?? '') && service.ports.length > 0) {
-    const port = portOf(service, end, protocol);
+    const { port } = portOf([service], end, protocol);
     return answered(service, endpointsOf(view, service, port), port);
   }
   const number = Number(end.port);
@@ -141,16 +148,41 @@ function followName(
   return { targets, notes: [note] };
 }
 
-/** The Service's port by number or name; its only port if the question names none. */
-function portOf({ key, ports }: Service, { text, port }: NamedEndpoint, protocol: FlowProtocol): ServicePort {
-  const fitting = ports.filter(each => each.protocol === protocol);
+interface FoundPort {
+  readonly service: Service;
+  readonly port: ServicePort;
+}
+
+/** The port of one of these Services by number or name; their only port if the question names none. */
+function findPort(
+  services: readonly Service[],
+  { port }: NamedEndpoint,
+  protocol: FlowProtocol,
+): FoundPort | undefined {
+  const fitting = services.flatMap(service =>
+    service.ports
+      .filter(each => each.protocol === protocol)
+      .map((each): FoundPort => ({ service, port: each })),
+  );
   const only = port === undefined && fitting.length === 1 ? fitting[0] : undefined;
-  const found =
-    only ?? fitting.find(each => String(each.port) === port || (each.name !== '' && each.name === port));
+  const isAsked = ({ port: each }: FoundPort) =>
+    String(each.port) === port || (each.name !== '' && each.name === port);
+  return only ?? fitting.find(isAsked);
+}
+
+function portOf(services: readonly Service[], end: NamedEndpoint, protocol: FlowProtocol): FoundPort {
+  const found = findPort(services, end, protocol);
   if (found !== undefined) return found;
+  const { text, port } = end;
+  const keys = services.map(({ key }) => `Service ${key}`);
+  const none = keys.length === 1 ? `${keys[0]} has no` : `none of ${keys.join(', ')} has`;
+  const what = port === undefined ? 'names no port' : `${none} port ${port}/${protocol}`;
+  throw new FlowTextError(`"${text}": ${what} (${services.map(portsText).join('; ')})`);
+}
+
+function portsText({ key, ports }: Service): string {
   const all = ports.map(each => `${each.port}/${each.protocol}${each.name && ` (${each.name})`}`).join(', ');
-  const what = port === undefined ? 'names no port' : `Service ${key} has no port ${port}/${protocol}`;
-  throw new FlowTextError(`"${text}": ${what} (ports of Service ${key}: ${all || 'none'})`);
+  return `ports of Service ${key}: ${all || 'none'}`;
 }
 
 /** The endpoints in EndpointSlices; without these, the pods that the selector selects. */
@@ -162,27 +194,35 @@ function endpointsOf(view: ClusterView, service: Service, port: ServicePort): Ta
   return targets.map(target => ({ ...target, service }));
 }
 
+interface FromSlices {
+  readonly endpoint: ResolvedEndpoint;
+  readonly addresses: Address[];
+  readonly port: number;
+  readonly node: string | undefined;
+}
+
 /** One target for a pod that slices of both families have. */
 function fromSlices({ cluster }: ClusterView, slices: readonly EndpointSlice[], port: ServicePort): Target[] {
   const owners = addressOwners(cluster);
-  const found = new Map<string, { endpoint: ResolvedEndpoint; addresses: Address[]; port: number }>();
+  const found = new Map<string, FromSlices>();
   for (const slice of slices)
     for (const { port: number } of slice.ports.filter(
       each => each.name === port.name && each.protocol === port.protocol,
     ))
-      for (const { addresses, ready, pod } of slice.endpoints) {
+      for (const { addresses, ready, pod, node } of slice.endpoints) {
         const address = addresses[0];
         if (!ready || address === undefined) continue;
         const owner = owners.get(address);
         const name = owner?.key ?? pod ?? address;
         const endpoint: ResolvedEndpoint = { name, addresses: [], ...(owner && { pod: owner }) };
-        const target = () => ({ endpoint, addresses: [], port: number });
+        const target = () => ({ endpoint, addresses: [], port: number, node });
         getOrMake(found, `${name} ${number}`, target).addresses.push(address);
       }
-  return [...found.values()].map(({ endpoint, addresses, port: number }) => ({
+  return [...found.values()].map(({ endpoint, addresses, port: number, node }) => ({
     endpoint: { ...endpoint, addresses },
     protocol: port.protocol,
     port: number,
+    ...(node !== undefined && { node }),
   }));
 }
 
@@ -210,45 +250,92 @@ function selected(view: ClusterView, namespace: string, selector: Labels): Resol
 }
 
 /**
- * The targets of an external address, as kube-proxy forwards a client: if the pod is on another node than the one that
- * was dialled, that node replaces the client's address by its own, unless the Service keeps it.
+ * What answers at these addresses, if Services have them. Several Services may share one, each with ports of its own.
+ * Throws FlowTextError where none of them has the port, unless `node` has the address too: then the port is the node's.
  */
-export function fromOutside({ cluster }: ClusterView, service: Service, found: Targets): Targets {
-  if (service.keepsSource) return { ...found, notes: [...found.notes, keptNote(service)] };
-  const nodes = [...cluster.nodes.values()];
-  const targets = found.targets.map(target => ({ ...target, senders: nodes }));
-  const note = `an external address of Service ${service.key}: connections are judged after kube-proxy's translation: a pod on the node that was dialled sees the client, pods on other nodes see that node`;
-  return { ...found, targets, notes: [...found.notes, note] };
+export function serviceTargets(
+  view: ClusterView,
+  addresses: readonly Address[],
+  node: string | undefined,
+  end: NamedEndpoint,
+  protocol: FlowProtocol,
+): Targets | undefined {
+  const isOneOf = (list: readonly Address[] = []) => list.some(address => addresses.includes(address));
+  const services = [...view.inventory.services.values()].filter(
+    ({ clusterIps, externalIps, proxiedIps }) =>
+      isOneOf(clusterIps) || isOneOf(externalIps) || isOneOf(proxiedIps),
+  );
+  if (services.length === 0) return undefined;
+  const isOfNode = node !== undefined && (end.port === undefined || !findPort(services, end, protocol));
+  if (isOfNode) return undefined;
+  const { service, port } = portOf(services, end, protocol);
+  if (isOneOf(service.clusterIps)) return followService(view, service, end, protocol);
+  const found = answered(service, endpointsOf(view, service, port), port);
+  const proxied = service.proxiedIps?.find(address => addresses.includes(address));
+  if (proxied !== undefined && !isOneOf(service.externalIps))
+    return byLoadBalancer(found, service, proxied, port.port);
+  const { keepsSource } = service;
+  const translation = {
+    kind: 'external-address',
+    ...(node && { node }),
+    ...(keepsSource && { keepsSource }),
+  };
+  return translated(
+    found,
+    translation as Translation,
+    keepsSource ? keptNote(service) : externalNote(service),
+  );
+}
+
+/** If the pod is on another node than the one that was dialled, that node replaces the client's address by its own. */
+function externalNote({ key }: Service): string {
+  return `an external address of Service ${key}: connections are judged after kube-proxy's translation: a pod on the node that was dialled sees the client, pods on other nodes see that node`;
 }
 
 function keptNote({ key }: Service): string {
   return `Service ${key} has externalTrafficPolicy Local: a client outside reaches only its pods on the node that it dials, and they see the client's address`;
 }
 
-/** Where one of these addresses is a node's, and the port one that a Service took on every node. */
+function byLoadBalancer(found: Targets, { key }: Service, address: Address, port: number): Targets {
+  const note = `${address} is a load balancer of Service ${key} that kube-proxy leaves alone (ipMode: Proxy): egress is judged towards that address; the pods behind see the load balancer, a node, or the client`;
+  return translated(found, { kind: 'load-balancer', address, port }, note);
+}
+
+/** Where the port is one that a Service took on every node; `node` is the one that is dialled. */
 export function nodePortTargets(
   view: ClusterView,
   addresses: readonly Address[],
+  node: string,
   end: NamedEndpoint,
   protocol: FlowProtocol,
 ): Targets | undefined {
   const port = Number(end.port);
-  const nodes = [...view.cluster.nodes.values()];
-  const dialled = nodes.find(node => addresses.some(address => node.addresses.includes(address)))?.name;
-  if (dialled === undefined || !Number.isInteger(port)) return undefined;
   for (const service of view.inventory.services.values()) {
     const taken = service.ports.find(each => each.nodePort === port && each.protocol === protocol);
     if (taken === undefined) continue;
     const { keepsSource } = service;
-    const targets = endpointsOf(view, service, taken).map(target => {
-      const own = podOf(target.endpoint)?.node || undefined;
-      if (keepsSource || own === dialled) return target;
-      return { ...target, nodePort: { addresses, port, isElsewhere: own !== undefined } };
-    });
-    const { notes, ...rest } = answered(service, targets, taken);
-    if (keepsSource) return { ...rest, notes: [...notes, keptNote(service)] };
-    const note = `port ${port} of nodes is Service ${service.key}: connections are judged after kube-proxy's translation: a pod on that node sees the client, pods on other nodes see the node`;
-    return { ...rest, notes: [...notes, note] };
+    const found = answered(service, endpointsOf(view, service, taken), taken);
+    const translation: Translation = {
+      kind: 'node-port',
+      node,
+      addresses,
+      port,
+      ...(keepsSource && { keepsSource }),
+    };
+    return translated(found, translation, nodePortNote(node, port, service));
   }
   return undefined;
+}
+
+function nodePortNote(node: string, port: number, service: Service): string {
+  const { key, keepsSource } = service;
+  const clients = keepsSource
+    ? `as externalTrafficPolicy is Local, others than pods of ${node} reach only pods there, which see the client's address`
+    : `pods on other nodes than ${node} see ${node}`;
+  return `port ${port} of node ${node} is Service ${key}: ${asPodBehind(node)}; ${clients}`;
+}
+
+/** How connections to a port of a node are judged. */
+export function asPodBehind(node: string): string {
+  return `judged as the pod behind it; the egress of pods on other nodes is judged towards ${node} itself`;
 }

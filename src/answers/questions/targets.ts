@@ -1,5 +1,12 @@
 /** Where a destination leads: to itself with its port, or to the endpoints of a Service. */
-import { type Address, addressToInt, cidrContains, familyOf } from '../../model/address.ts';
+import {
+  type Address,
+  addressToInt,
+  cidrContains,
+  FAMILIES,
+  type Family,
+  familyOf,
+} from '../../model/address.ts';
 import { addressesOfNode, isSelectable } from '../../model/cluster.ts';
 import type { FlowProtocol } from '../../model/flow.ts';
 import { podCidrsOf } from '../../model/podcidrs.ts';
@@ -13,16 +20,17 @@ import {
   type ResolvedEndpoint,
   type Target,
   type Targets,
+  type Translation,
 } from './place.ts';
 import { placesOf, podEndpoint } from './places.ts';
 import { contains, PRIVATE } from './ranges.ts';
 import {
+  asPodBehind,
   atEndpoint,
   followService,
-  fromOutside,
   nodePortTargets,
-  serviceAt,
   serviceNamed,
+  serviceTargets,
 } from './services.ts';
 
 /** Throws FlowTextError if nothing has that name, or the port is not one. */
@@ -35,19 +43,47 @@ export function targetsOf(view: ClusterView, end: NamedEndpoint): Targets {
   const short = shortNameOf(view, end);
   if (short !== undefined) return byServiceName(view, short, end, protocol);
   const dialled = addressesDialled(view, end);
-  const service = dialled.map(address => serviceAt(view, address)).find(found => found !== undefined);
-  if (service !== undefined) {
-    const found = followService(view, service, end, protocol);
-    return dialled.some(at => service.externalIps.includes(at)) ? fromOutside(view, service, found) : found;
-  }
-  const byNode = nodePortTargets(view, dialled, end, protocol);
-  if (byNode !== undefined) return byNode;
-  const byHostPort = hostPortTargets(view, dialled, end, protocol);
-  if (byHostPort !== undefined) return byHostPort;
-  const targets = placesOf(view, name).map(endpoint => targetAt(endpoint, end, protocol));
+  const plain = () => placesOf(view, name).map(endpoint => targetAt(endpoint, end, protocol));
+  // A node may have the address of a Service over one family alone.
+  const found = FAMILIES.map(family => {
+    const addresses = dialled.filter(address => familyOf(address) === family);
+    return { family, addresses, led: translatedAt(view, addresses, end, protocol) };
+  }).filter(({ addresses }) => addresses.length > 0);
+  if (found.some(({ led }) => led !== undefined))
+    return joined(found.map(({ led, family }) => onlyOver(family, led ?? { targets: plain(), notes: [] })));
+  const targets = plain();
   const undecided = maybeService(view, end, targets);
   const notes = unknownPortNotes(view, dialled, end);
   return { targets, notes, ...(undecided !== undefined && { undecided }) };
+}
+
+/** What a connection to one of these addresses is led to; undefined where it is for the address itself. */
+function translatedAt(
+  view: ClusterView,
+  addresses: readonly Address[],
+  end: NamedEndpoint,
+  protocol: FlowProtocol,
+): Targets | undefined {
+  const node = nodeDialled(view, addresses);
+  const found = serviceTargets(view, addresses, node, end, protocol);
+  if (found !== undefined || node === undefined) return found;
+  return (
+    nodePortTargets(view, addresses, node, end, protocol) ??
+    hostPortTargets(view, addresses, node, end, protocol)
+  );
+}
+
+function onlyOver(family: Family, { targets, ...rest }: Targets): Targets {
+  return { ...rest, targets: targets.map(target => ({ ...target, family })) };
+}
+
+function joined(found: readonly Targets[]): Targets {
+  const undecided = found.find(({ targets }) => targets.length === 0)?.undecided;
+  return {
+    targets: found.flatMap(({ targets }) => targets),
+    notes: [...new Set(found.flatMap(({ notes }) => notes))],
+    ...(undecided !== undefined && { undecided }),
+  };
 }
 
 function byServiceName(
@@ -131,11 +167,10 @@ const API_SERVER = 'default/kubernetes';
 function hostPortTargets(
   view: ClusterView,
   dialled: readonly Address[],
+  node: string,
   { port }: NamedEndpoint,
   protocol: FlowProtocol,
 ): Targets | undefined {
-  const node = nodeDialled(view, dialled);
-  if (node === undefined) return undefined;
   const targets = [...view.cluster.pods.values()].flatMap((pod): Target[] => {
     if (pod.node !== node || !isSelectable(pod)) return [];
     const ports = view.inventory.hostPorts.get(pod.key) ?? [];
@@ -146,13 +181,14 @@ function hostPortTargets(
         (each.hostIp === undefined || dialled.includes(each.hostIp)),
     );
     if (found === undefined) return [];
-    return [{ endpoint: podEndpoint(view, pod), protocol, port: found.port, isHostPort: true }];
+    const translation: Translation = { kind: 'node-port', node, addresses: dialled, port: found.hostPort };
+    return [{ endpoint: podEndpoint(view, pod), protocol, port: found.port, translation }];
   });
   if (targets.length === 0) return undefined;
   const pods = [...new Set(targets.map(({ endpoint }) => endpoint.name))].join(' and ');
   return {
     targets,
-    notes: [`port ${port} of node ${node} is a host port of ${pods}: it is judged as that pod`],
+    notes: [`port ${port} of node ${node} is a host port of ${pods}: ${asPodBehind(node)}`],
   };
 }
 

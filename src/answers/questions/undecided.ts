@@ -10,13 +10,13 @@ import type { Flow } from '../../model/flow.ts';
 import { podCidrsOf, type UnknownPods } from '../../model/podcidrs.ts';
 import type { DnsSnapshot } from '../../names/dnscache.ts';
 import { evaluator } from '../../semantics/evaluate.ts';
-import type { JudgedFlow } from './judge.ts';
+import { isSeenOtherwise, type JudgedFlow, judgeSeen } from './judge.ts';
 import { podOf, type ResolvedEndpoint } from './place.ts';
 
 /** A limit, because each case makes a view of the cluster. */
 const MOST_CASES = 16;
 
-type Judged = Pick<JudgedFlow, 'flow' | 'verdict' | 'viaNode' | 'fromRange' | 'toRange'>;
+type Judged = Pick<JudgedFlow, 'flow' | 'verdict' | 'dialled' | 'viaNode' | 'fromRange' | 'toRange'>;
 
 export interface UndecidedByNode<T> {
   /** Why a case is undecided: the address is the first of a pod network, which by custom is the node's own. */
@@ -35,7 +35,7 @@ export function undecidedByNode<T extends Judged>(
   const owners = addressOwners(cluster);
   const known = new Set([...owners.keys(), ...[...cluster.nodes.values()].flatMap(addressesOfNode)]);
   for (const each of cases.slice(0, MOST_CASES)) {
-    if (each.viaNode !== undefined) continue;
+    if (isSeenOtherwise(each)) continue;
     for (const address of ownEnds(each)) {
       const found = known.has(address) ? undefined : networkWith(cluster, address);
       const then = found && verdictAsNode(cluster, found.node, address, each, unknownPods);
@@ -110,7 +110,7 @@ export function undecidedDenials(
   if (elsewhere.length === 0 || !hasNames(cluster)) return found;
   const evaluate = evaluatorWithAllResolved(cluster, unknownPods);
   for (const each of elsewhere)
-    if (evaluate(each.flow).verdict === 'allow') found.set(each, resolvedElsewhere(each.from, known)!);
+    if (judgeSeen(evaluate, each).verdict === 'allow') found.set(each, resolvedElsewhere(each.from, known)!);
   return found;
 }
 

@@ -37,6 +37,13 @@ export const unknownPodsAsked = () =>
     'what becomes of addresses of pod networks that no known pod has (default: as the agent does)',
   );
 
+/** Only where a connection may go to a port of a node. */
+export const masqueradeAsked = () =>
+  new Option(
+    '--masquerade <what>',
+    'whether the pod network masquerades what pods send to nodes, as Flannel and kindnet do (default: not known)',
+  ).choices(['yes', 'no']);
+
 export const manifestsOption = ['--manifests <dir>', 'folder (or file) of Kubernetes manifests'] as const;
 
 export function seconds(text: string): number {

@@ -1,7 +1,7 @@
 /** The commands about a whole cluster: who reaches whom, what a change changes, whether it is as expected. */
 import { type Command, Option } from 'commander';
 import { CommandError } from '../../terminal/commanderror.ts';
-import { collect, output, unknownPodsAsked, withScope, withSources } from './options.ts';
+import { collect, masqueradeAsked, output, unknownPodsAsked, withScope, withSources } from './options.ts';
 
 export function addClusterCommands(sluice: Command): void {
   addMatrix(sluice);
@@ -89,6 +89,7 @@ function addTest(sluice: Command): void {
       .argument('<files...>', 'files of expected flows, folders with *.test.yaml, or - for standard input'),
   )
     .addOption(unknownPodsAsked())
+    .addOption(masqueradeAsked())
     .addOption(output('junit'))
     .addHelpText('after', TEST_HELP)
     .action(async (files, options) => (await import('../test/test.ts')).testCommand(files, options));
@@ -152,6 +153,7 @@ export function addExplain(sluice: Command): void {
       "many connections, one a line: FROM TO[:PORT[/PROTOCOL]]; '-' reads standard input",
     )
     .addOption(unknownPodsAsked())
+    .addOption(masqueradeAsked())
     .option('--fix', 'propose the smallest policies that would turn the verdict, and say what else they turn')
     .addOption(output('wide'))
     .addHelpText('after', EXPLAIN_HELP)
@@ -174,7 +176,8 @@ Without a port it is ICMP that is asked about; with a port, TCP unless it says m
 shop/web@6 asks about IPv6 alone. --flows also takes policy-assistant's traffic and probe JSON.
 
 Exit code 0: allowed; 1: denied; 2: error or undecided (an address that may be a
-Service's, a Service without endpoints, policies that may not or cannot be read).
+Service's, a Service without endpoints, policies that may not or cannot be read, a
+pod behind a node's port that sees the client or its node: see --masquerade).
 
   sluice explain deploy/web svc/api:80 -n shop         of the cluster that kubectl would ask
   sluice explain internet shop/web:443 --manifests k8s/

@@ -1,6 +1,6 @@
 /** What a question is asked of. */
 
-import type { ClusterView } from '../../answers/questions/place.ts';
+import type { ClusterView, Masquerade } from '../../answers/questions/place.ts';
 import { didYouMean } from '../../lib/text/didyoumean.ts';
 import type { Address } from '../../model/address.ts';
 import type { Cluster } from '../../model/cluster.ts';
@@ -136,8 +136,14 @@ export interface QuestionNeeds {
 
 export const DEFAULT_SOCKET = '/run/sluice/sluice.sock';
 
-/** The view of the cluster in which questions are looked up; `unknownPods` is the caller's option. */
-export function clusterViewOf(state: State, unknownPods: UnknownPods | undefined): ClusterView {
+/** What a caller may say of the cluster, because no object of it does. */
+export interface Assumptions {
+  readonly unknownPods?: UnknownPods;
+  readonly masquerade?: Masquerade;
+}
+
+/** The view of the cluster in which questions are looked up. */
+export function clusterViewOf(state: State, { unknownPods, masquerade }: Assumptions): ClusterView {
   const { cluster, inventory, knowsInventory, known, statuses, scope } = state;
   return {
     cluster,
@@ -145,6 +151,7 @@ export function clusterViewOf(state: State, unknownPods: UnknownPods | undefined
     knowsInventory,
     defaultNamespace: scope.defaultNamespace,
     unknownPods: unknownPods ?? state.unknownPods ?? 'allow',
+    ...(masquerade && { masquerade }),
     ...(known && { known }),
     ...(statuses && { statuses }),
     ...(state.mayNotList && { mayNotList: state.mayNotList }),

@@ -1,6 +1,7 @@
 /** A file of expected flows, as data: docs/test.md has its format. */
 import { dirname, resolve } from 'node:path';
 import { parseAllDocuments } from 'yaml';
+import type { Masquerade } from '../../answers/questions/place.ts';
 import { didYouMean } from '../../lib/text/didyoumean.ts';
 import { familyOf } from '../../model/address.ts';
 import { type Cluster, isSelectable, type Pod, type PodKey } from '../../model/cluster.ts';
@@ -18,6 +19,7 @@ export interface TestFile {
   /** Kubernetes objects that the file holds itself. */
   readonly objects: readonly unknown[];
   readonly unknownPods?: UnknownPods;
+  readonly masquerade?: Masquerade;
   /** Parts of the problems that its objects may have. */
   readonly problems: readonly string[];
   readonly steps: readonly TestStep[];
@@ -68,6 +70,7 @@ const FILE_KEYS = [
   'manifests',
   'include',
   'unknownPods',
+  'masquerade',
   'steps',
   'flows',
   'matrix',
@@ -81,9 +84,11 @@ function testFileOf(file: string, fields: Fields, included: readonly unknown[]):
   if (fields.apiVersion !== undefined && fields.kind !== undefined)
     throw new CommandError(`${file} holds Kubernetes objects, and is no test: a test names it as manifests`);
   onlyKeys(file, 'the file', fields, FILE_KEYS);
-  const { title = file === '-' ? 'standard input' : file, unknownPods } = fields;
+  const { title = file === '-' ? 'standard input' : file, unknownPods, masquerade } = fields;
   if (unknownPods !== undefined && unknownPods !== 'allow' && unknownPods !== 'deny')
     throw new CommandError(`${file}: unknownPods is allow or deny`);
+  if (masquerade !== undefined && masquerade !== 'yes' && masquerade !== 'no')
+    throw new CommandError(`${file}: masquerade is yes or no`);
   const given = listOf(file, 'manifests', fields.manifests);
   const steps = listOf(file, 'steps', fields.steps).map(step => stepOf(file, mapOf(file, 'steps', step)));
   const own =
@@ -96,6 +101,7 @@ function testFileOf(file: string, fields: Fields, included: readonly unknown[]):
     paths: given.filter(each => typeof each === 'string').map(path => resolve(dirname(file), path)),
     objects: [...included, ...given.filter(each => typeof each !== 'string')],
     ...(unknownPods && { unknownPods }),
+    ...(masquerade && { masquerade }),
     problems: listOf(file, 'problems', fields.problems).map(String),
     steps: [...own, ...steps],
   };

@@ -2,6 +2,7 @@
 
 import { answer, reasonOf, verdictOfCase } from '../../answers/questions/answer.ts';
 import { parseEndpoint } from '../../answers/questions/endpoint.ts';
+import { walkSeen } from '../../answers/questions/judge.ts';
 import type { ClusterView } from '../../answers/questions/place.ts';
 import { decodeObject } from '../../inputs/kube/decode/decode.ts';
 import { decodeInventory } from '../../inputs/kube/decode/inventory.ts';
@@ -42,7 +43,8 @@ export function runTestFile(test: TestFile, base: ClusterView, notes: readonly s
   const items = test.objects.flatMap(object => decodeInventory(object).item ?? []);
   const inventory = mergedInventory([base.inventory, inventoryOf(items)]);
   applyAll(test, cluster, test.objects);
-  const view = { ...base, cluster, inventory, unknownPods: test.unknownPods ?? base.unknownPods };
+  const { unknownPods = base.unknownPods, masquerade = base.masquerade } = test;
+  const view = { ...base, cluster, inventory, unknownPods, ...(masquerade && { masquerade }) };
   const cases = test.steps.flatMap(step => runStep(test, step, cluster, view));
   return { file: test.file, title: test.title, cases, notes };
 }
@@ -147,7 +149,7 @@ function wrongAnswer(
   }
   if (by === undefined) return undefined;
   return found.cases
-    .map(({ flow }) => wrongDecider(walk(found.cluster, flow, view.unknownPods), expected, by))
+    .map(each => wrongDecider(walkSeen(found.cluster, each, view.unknownPods), expected, by))
     .find(failure => failure !== undefined);
 }
 

@@ -15,7 +15,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 async function runFile(file: string): Promise<TestResult> {
   const read = await readTestFile(file);
-  return runTestFile(read, clusterViewOf(await readManifests({}, read.paths), undefined));
+  return runTestFile(read, clusterViewOf(await readManifests({}, read.paths), {}));
 }
 
 function written(text: string): string {
@@ -46,6 +46,28 @@ manifests:
     metadata: { name: v4, namespace: x }
     spec: { podSelector: {}, ingress: [{ from: [{ ipBlock: { cidr: 0.0.0.0/0 } }] }] }
 `;
+
+const NODE_PORT = `
+manifests:
+  - { apiVersion: v1, kind: Node, metadata: { name: n1 }, status: { addresses: [{ type: InternalIP, address: 172.18.0.1 }] } }
+  - { apiVersion: v1, kind: Node, metadata: { name: n2 }, status: { addresses: [{ type: InternalIP, address: 172.18.0.2 }] } }
+  - { apiVersion: v1, kind: Pod, metadata: { name: a, namespace: x }, spec: { nodeName: n1, containers: [{ name: c }] }, status: { podIP: 10.0.0.1 } }
+  - { apiVersion: v1, kind: Pod, metadata: { name: b, namespace: x, labels: { app: b } }, spec: { nodeName: n2, containers: [{ name: c }] }, status: { podIP: 10.0.0.2 } }
+  - { apiVersion: v1, kind: Service, metadata: { name: b, namespace: x }, spec: { type: NodePort, selector: { app: b }, ports: [{ port: 80, nodePort: 30080 }] } }
+  - apiVersion: networking.k8s.io/v1
+    kind: NetworkPolicy
+    metadata: { name: nodes, namespace: x }
+    spec: { podSelector: { matchLabels: { app: b } }, ingress: [{ from: [{ ipBlock: { cidr: 172.18.0.0/24 } }] }] }
+`;
+
+test.each([
+  ['masquerade: yes', 'allow by ingress NetworkPolicy x/nodes ingress[0]', undefined],
+  ['masquerade: no', 'deny by ingress NetworkPolicy x/nodes', undefined],
+  ['', 'allow', '--masquerade=yes or no'],
+])('a file may say whether the network masquerades: %s', async (line, expected, failure) => {
+  const { cases } = await runFile(written(`${NODE_PORT}${line}\nflows: ['x/a -> node/n2:30080 ${expected}']`));
+  expect(cases[0]!.failure).toEqual(failure === undefined ? undefined : expect.stringContaining(failure));
+});
 
 describe('an expectation fails', () => {
   test.each([
@@ -91,7 +113,7 @@ test.each(['x/deploy/web', 'web', 'x/app=web', 'x/web'])(
     ];
     const flows = [`'${from} -> 10.96.0.10:53/UDP allow'`, `'${from} -> 10.96.0.11:53/UDP deny'`];
     const read = await readTestFile(written(`flows: [${flows}]\nmanifests: [${objects}]`));
-    const view = clusterViewOf(await readManifests({ namespace: 'x' }, []), undefined);
+    const view = clusterViewOf(await readManifests({ namespace: 'x' }, []), {});
     const failures = runTestFile(read, view).cases.map(({ failure }) => failure);
     expect(failures).toEqual([undefined, undefined]);
   },

@@ -3,7 +3,6 @@
 import { versioned } from '../../answers/schema.ts';
 import { listManifests } from '../../inputs/folder/folder.ts';
 import { plural } from '../../lib/text/plural.ts';
-import type { UnknownPods } from '../../model/podcidrs.ts';
 import pc from '../../terminal/colours.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { isData, writeData } from '../../terminal/data.ts';
@@ -11,15 +10,12 @@ import { writeDocument, writeLines } from '../../terminal/output.ts';
 import { terminalWidth, wrap } from '../../terminal/wrap.ts';
 import { requireReadable } from '../sources/files.ts';
 import { noteState, notesOf, readManifests, readState } from '../sources/readstate.ts';
-import type { SourceOptions, State } from '../sources/state.ts';
-import { clusterViewOf } from '../sources/state.ts';
+import { type Assumptions, clusterViewOf, type SourceOptions, type State } from '../sources/state.ts';
 import { readTestFile, type TestFile } from './file.ts';
 import { runTestFile, type TestCase, type TestResult } from './run.ts';
 
-export type TestOptions = SourceOptions & {
-  readonly output: 'text' | 'json' | 'yaml' | 'junit';
-  readonly unknownPods?: UnknownPods;
-};
+export type TestOptions = SourceOptions &
+  Assumptions & { readonly output: 'text' | 'json' | 'yaml' | 'junit' };
 
 /** Exit code 0 where all is as expected, 1 where something is not, 2 where something could not be judged. */
 export async function testCommand(paths: readonly string[], options: TestOptions): Promise<void> {
@@ -47,7 +43,7 @@ async function filesOf(paths: readonly string[]): Promise<string[]> {
 async function runFile(test: TestFile, options: TestOptions): Promise<TestResult> {
   const state = await stateFor(test, options);
   noteState(state);
-  const result = runTestFile(test, clusterViewOf(state, options.unknownPods), notesOf(state));
+  const result = runTestFile(test, clusterViewOf(state, options), notesOf(state));
   return state.hidesPolicies ? withoutVerdicts(result) : result;
 }
 

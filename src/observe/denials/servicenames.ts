@@ -103,11 +103,11 @@ function each(claim: ServiceKey | Iterable<ServiceKey>): ServiceKey[] {
 }
 
 /** A ClusterIP alone; `192.0.2.1 80/TCP` of another address; `30080/TCP` of a node port. */
-function keysOf({ clusterIps, externalIps, ports }: Service): string[] {
+function keysOf({ clusterIps, externalIps, proxiedIps = [], ports }: Service): string[] {
   const chosen = new Set<string>();
   for (const { port, protocol, nodePort } of ports) {
     if (nodePort !== undefined) chosen.add(`${nodePort}/${protocol}`);
-    for (const address of externalIps) chosen.add(`${address} ${port}/${protocol}`);
+    for (const address of [...externalIps, ...proxiedIps]) chosen.add(`${address} ${port}/${protocol}`);
     if (chosen.size >= MOST_OF_ONE) break;
   }
   return [...new Set(clusterIps.slice(0, MOST_OF_ONE)), ...[...chosen].slice(0, MOST_OF_ONE)];

@@ -1,7 +1,9 @@
 import { defineConfig } from 'vitest/config';
 
 /** These leave the nodes, their agents and what they give to pods alone, and so need not wait for each other. */
-const PEACEFUL = ['dns', 'hostnetwork', 'ingress', 'namespace', 'ports'].map(name => `${name}.spec.ts`);
+const PEACEFUL = ['dns', 'hostnetwork', 'ingress', 'namespace', 'nodeports', 'ports'].map(
+  name => `${name}.spec.ts`,
+);
 
 /** These install, upgrade and remove, which takes as long as all others together. */
 const INSTALLS = ['containerd', 'removal', 'removal-hindered', 'upgrade'].map(name => `${name}.spec.ts`);

@@ -110,6 +110,21 @@ test('decodeInventory() reads Services of every type', () => {
   expect(service({ type: 'LoadBalancer', externalIPs: ['192.0.2.8'] }, { status })).toMatchObject({
     value: { externalIps: ['192.0.2.8', '192.0.2.7'] },
   });
+  const modes = {
+    loadBalancer: {
+      ingress: [
+        { ip: '192.0.2.7', ipMode: 'Proxy' },
+        { ip: '192.0.2.9', ipMode: 'VIP' },
+      ],
+    },
+  };
+  const found = service(
+    { internalTrafficPolicy: 'Local', externalTrafficPolicy: 'Local' },
+    { status: modes },
+  );
+  expect(found).toMatchObject({
+    value: { externalIps: ['192.0.2.9'], proxiedIps: ['192.0.2.7'], isNodeLocal: true, keepsSource: true },
+  });
 });
 
 test('decodeInventory() reads an EndpointSlice', () => {
@@ -120,7 +135,7 @@ test('decodeInventory() reads an EndpointSlice', () => {
     addressType: 'IPv4',
     ports: [{ name: '', port: 8080, protocol: 'TCP' }],
     endpoints: [
-      { addresses: ['10.0.0.1'], targetRef: { kind: 'Pod', name: 'web-1' } },
+      { addresses: ['10.0.0.1'], nodeName: 'n1', targetRef: { kind: 'Pod', name: 'web-1' } },
       { addresses: ['10.0.0.2'], conditions: { ready: false } },
     ],
   });
@@ -132,7 +147,7 @@ test('decodeInventory() reads an EndpointSlice', () => {
       family: 'ip',
       ports: [{ name: '', port: 8080, protocol: 'TCP' }],
       endpoints: [
-        { addresses: ['10.0.0.1'], ready: true, pod: 'shop/web-1' },
+        { addresses: ['10.0.0.1'], ready: true, pod: 'shop/web-1', node: 'n1' },
         { addresses: ['10.0.0.2'], ready: false },
       ],
     },

@@ -176,7 +176,13 @@ function decodeEndpoints(object: Field): readonly EndpointSlice[] {
 function endpointsIn(list: Field, namespace: string, ready: boolean): Endpoint[] {
   return list.items().map(field => {
     const pod = endpointPod(field, namespace);
-    return { addresses: serviceAddresses([field.get('ip')]), ready, ...(pod && { pod }) };
+    const node = field.get('nodeName').text();
+    return {
+      addresses: serviceAddresses([field.get('ip')]),
+      ready,
+      ...(pod && { pod }),
+      ...(node && { node }),
+    };
   });
 }
 

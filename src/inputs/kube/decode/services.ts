@@ -19,14 +19,17 @@ export function decodeService(object: Field): Service | undefined {
     : [spec.get('clusterIP')];
   const externalName = spec.get('externalName').text();
   const selector = spec.get('selector');
+  const proxied = serviceAddresses(loadBalancerIps(object, 'Proxy'));
   return {
     key: `${namespace}/${name}`,
     namespace,
     name,
     type: spec.get('type').oneOf(TYPES) ?? 'ClusterIP',
     clusterIps: serviceAddresses(clusterIps),
-    externalIps: serviceAddresses([...spec.get('externalIPs').items(), ...loadBalancerIps(object)]),
+    externalIps: serviceAddresses([...spec.get('externalIPs').items(), ...loadBalancerIps(object, 'VIP')]),
+    ...(proxied.length > 0 && { proxiedIps: proxied }),
     ...(spec.get('externalTrafficPolicy').value === 'Local' && { keepsSource: true as const }),
+    ...(spec.get('internalTrafficPolicy').value === 'Local' && { isNodeLocal: true as const }),
     headless: clusterIps[0]?.value === 'None',
     ...(externalName && { externalName }),
     ...(selector.keys().length > 0 && { selector: Object.fromEntries(selector.textEntries()) }),
@@ -34,9 +37,11 @@ export function decodeService(object: Field): Service | undefined {
   };
 }
 
-function loadBalancerIps(object: Field): readonly Field[] {
+/** The API server fills in VIP. */
+function loadBalancerIps(object: Field, mode: 'VIP' | 'Proxy'): readonly Field[] {
   const ingress = object.get('status').get('loadBalancer').get('ingress').items();
-  return ingress.map(item => item.get('ip')).filter(({ isPresent }) => isPresent);
+  const ofMode = ingress.filter(item => (item.get('ipMode').value === 'Proxy') === (mode === 'Proxy'));
+  return ofMode.map(item => item.get('ip')).filter(({ isPresent }) => isPresent);
 }
 
 /** `None`, and nothing, are no addresses. */
@@ -94,10 +99,12 @@ export function readSlicePort(field: Field): EndpointSlice['ports'][number][] {
 /** An endpoint counts as ready unless it says otherwise. */
 function readEndpoint(field: Field, namespace: string): Endpoint {
   const pod = endpointPod(field, namespace);
+  const node = field.get('nodeName').text();
   return {
     addresses: serviceAddresses(field.get('addresses').items()),
     ready: field.get('conditions').get('ready').boolean() ?? true,
     ...(pod && { pod }),
+    ...(node && { node }),
   };
 }
 
