@@ -3,6 +3,7 @@
 import Table from 'cli-table3';
 import { cellText } from '../answers/reach/connectionstext.ts';
 import { csvLines, dotLines, htmlLines, markdownLines } from '../answers/reach/documents.ts';
+import { hostNetworkNotes } from '../answers/reach/hostnetwork.ts';
 import {
   endText,
   exposuresFor,
@@ -28,7 +29,7 @@ import { isData, writeData } from '../terminal/data.ts';
 import { writeDocument, writeLines, writeNote } from '../terminal/output.ts';
 import { withProgress } from '../terminal/progress.ts';
 import { beside, terminalWidth, wrap } from '../terminal/wrap.ts';
-import { noteState, notesOf, readState } from './sources/readstate.ts';
+import { noteState, notesOf, readState, writeNotes } from './sources/readstate.ts';
 import {
   isInScope,
   namespacesOf,
@@ -55,8 +56,11 @@ export async function matrixCommand(options: MatrixOptions): Promise<void> {
   );
   const isAsked = ({ pods }: EndView) => pods.some(pod => isInScope(state.scope, pod));
   const view = { ...whole, exposures: exposuresFor(whole, isAsked) };
-  if (!view.ends.some(isAsked)) writeNote(`${pc.yellow('note')}: ${emptyText(state)}`);
-  await write(options.output, view, rowsOf(view, isAsked), state);
+  const onNodes = hostNetworkNotes(state, item => isInScope(state.scope, item));
+  if (onNodes.length === 0 && !view.ends.some(isAsked))
+    writeNote(`${pc.yellow('note')}: ${emptyText(state)}`);
+  writeNotes(onNodes);
+  await write(options.output, view, rowsOf(view, isAsked), { ...state, notes: [...state.notes, ...onNodes] });
   if (state.hidesPolicies) process.exitCode = 2;
 }
 

@@ -17,6 +17,7 @@ export const WARNING_CODES = [
   'no-address',
   'missing-namespace',
   'empty-subject',
+  'host-network',
   'port-name',
   'service-address',
   'service-name',

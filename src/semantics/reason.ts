@@ -11,8 +11,13 @@ import { podSelectorText, selectorText } from '../model/selector.ts';
 import { matchingPeer, matchingPort, matchRule, type Packet } from './match.ts';
 import { firstMatch, type View } from './view.ts';
 
-export function noPod(address: Address): string {
+export function noPod(address: string): string {
   return `${address} is not a pod: no policy applies on this side`;
+}
+
+/** Of a pod that has the address of its node (N45). */
+export function onNodeNetwork(name: string): string {
+  return `${name} is on its node's network: policy does not select it`;
 }
 
 export function unknownPod(address: Address, { name }: Node, direction: Direction): string {

@@ -3659,4 +3659,18 @@ export const MUTANTS: readonly Mutant[] = [
     replace: "mode === 'VIP'",
     test: 'sharedaddresses.test.ts',
   },
+  // Pods on the network of their node
+  {
+    name: 'lint: a policy for pods on the network of their node is not warned of',
+    find: 'if (!hostNetwork) return false;\n      isFound = true;',
+    replace: 'return false;',
+    test: 'inputs/files/lint.test.ts',
+  },
+  {
+    name: 'explain: a pod on the network of its node, without an address, is judged as a pod',
+    find: 'if (!hostNetwork) return [{ name: key, addresses: [], unassigned: { within: podSpaces(cluster), pod } }];',
+    replace:
+      'if (!pod.finished) return [{ name: key, addresses: [], unassigned: { within: podSpaces(cluster), pod } }];',
+    test: 'hostnetwork.test.ts',
+  },
 ];

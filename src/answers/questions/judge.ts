@@ -9,6 +9,7 @@ import type { Direction, Rule } from '../../model/policy.ts';
 import { matchPod } from '../../model/selector.ts';
 import { evaluatorOf, type FlowVerdict } from '../../semantics/evaluate.ts';
 import { type Walk, walk } from '../../semantics/explain.ts';
+import { noPod, onNodeNetwork } from '../../semantics/reason.ts';
 import { viewOf } from '../../semantics/view.ts';
 import { type ClusterView, podOf, type ResolvedEndpoint, type Target } from './place.ts';
 import { freeIn, pieces } from './ranges.ts';
@@ -88,7 +89,13 @@ export function withNames(text: string, { from, to, flow, fromRange, toRange }: 
   let named = text;
   if (fromRange && podOf(from) === undefined) named = named.replaceAll(flow.from, from.name);
   if (toRange && podOf(to.endpoint) === undefined) named = named.replaceAll(flow.to, to.endpoint.name);
-  return named;
+  if (flow.from === flow.to) return named;
+  if (from.isOnNode) named = asOnNode(named, from, fromRange ? from.name : flow.from);
+  return to.endpoint.isOnNode ? asOnNode(named, to.endpoint, toRange ? to.endpoint.name : flow.to) : named;
+}
+
+function asOnNode(text: string, { name }: ResolvedEndpoint, shown: string): string {
+  return text.replaceAll(noPod(shown), onNodeNetwork(name));
 }
 
 /**

@@ -42,6 +42,8 @@ export interface ResolvedEndpoint {
   /** The pod that has them, if one does. */
   readonly pod?: Pod;
   readonly unassigned?: UnassignedAddress;
+  /** A pod on the network of its node: policy sees the node (N45, N46). */
+  readonly isOnNode?: boolean;
   /** The DNS name by which the destination was given. */
   readonly domain?: string;
 }

@@ -4,7 +4,14 @@ import { assertNever } from '../../lib/text/assert.ts';
 import { didYouMean } from '../../lib/text/didyoumean.ts';
 import { type Address, type AddressRange, cidrRange, familyOf, networkOf } from '../../model/address.ts';
 import { addressOwners } from '../../model/addressowners.ts';
-import { addressesOfNode, type Cluster, isSelectable, type Pod, type PodKey } from '../../model/cluster.ts';
+import {
+  addressesOfNode,
+  type Cluster,
+  isSelectable,
+  type Node,
+  type Pod,
+  type PodKey,
+} from '../../model/cluster.ts';
 import type { Labels } from '../../model/labels.ts';
 import { podCidrsOf } from '../../model/podcidrs.ts';
 import { type Workload, type WorkloadKind, workloadId } from '../../model/workload.ts';
@@ -22,11 +29,11 @@ export function placesOf(
   const { cluster, defaultNamespace } = view;
   switch (name.kind) {
     case 'pod':
-      return [podEndpoint(view, podNamed(view, `${name.namespace ?? defaultNamespace}/${name.name}`))];
+      return podEndpoints(view, podNamed(view, `${name.namespace ?? defaultNamespace}/${name.name}`));
     case 'workload':
       return workloadPlaces(view, name.workload, name.namespace ?? defaultNamespace, name.name);
     case 'labels':
-      return [futureEndpoint(view, name.namespace ?? defaultNamespace, name.labels)];
+      return futureEndpoints(view, name.namespace ?? defaultNamespace, name.labels);
     case 'node':
       return [nodeEndpoint(view, name.name)];
     case 'address':
@@ -110,12 +117,17 @@ const meantText = (names: readonly string[]) => `; did you mean ${names.join(' o
 const NOBODY = ', nor any other: name the manifests of pods and workloads too';
 const OTHER_KINDS = ' (a Service is svc/NAME, a Deployment deploy/NAME)';
 
-/** A pod without an address is judged with one that it may get. */
-export function podEndpoint(view: ClusterView, pod: Pod): ResolvedEndpoint {
-  if (pod.addresses.length === 0)
-    return { name: pod.key, addresses: [], unassigned: { within: podSpaces(view.cluster), pod } };
-  for (const address of pod.addresses) requireOwner(view.cluster, pod, address);
-  return { name: pod.key, addresses: pod.addresses, pod };
+/** A pod without an address is judged with one that it may get; on the network of its node, with those of the node. */
+export function podEndpoints(view: ClusterView, pod: Pod): readonly ResolvedEndpoint[] {
+  const { cluster } = view;
+  const { key, addresses, hostNetwork } = pod;
+  if (addresses.length > 0) {
+    for (const address of addresses) requireOwner(cluster, pod, address);
+    return [{ name: key, addresses, pod, ...(hostNetwork && { isOnNode: true }) }];
+  }
+  if (!hostNetwork) return [{ name: key, addresses: [], unassigned: { within: podSpaces(cluster), pod } }];
+  const node = cluster.nodes.get(pod.node);
+  return nodeEndpoints(node === undefined ? [...cluster.nodes.values()] : [node], key);
 }
 
 function workloadPlaces(
@@ -132,7 +144,7 @@ function workloadPlaces(
       !pod.finished &&
       (workloadOf(inventory, pod).id === id || isOwnedBy(view, pod, kind, name)),
   );
-  if (pods.length > 0) return pods.map(pod => podEndpoint(view, pod));
+  if (pods.length > 0) return pods.flatMap(pod => podEndpoints(view, pod));
   const workload = inventory.workloads.get(id);
   if (workload === undefined) throw new FlowTextError(noWorkload(view, kind, namespace, name));
   return templateEndpoints(view, workload);
@@ -165,25 +177,28 @@ function noWorkload(view: ClusterView, kind: WorkloadKind, namespace: string, na
 export function templateEndpoints(view: ClusterView, workload: Workload): readonly ResolvedEndpoint[] {
   const { kind, namespace, name, labels, partial, ports, hostNetwork } = workload;
   const key = workloadText(kind, namespace, name);
-  if (hostNetwork) return nodeEndpoints(view.cluster, key);
+  if (hostNetwork) return nodeEndpoints([...view.cluster.nodes.values()], key);
   const pod = { ...futurePod(key, namespace, labels), ports, ...(partial && { partial }) };
   return [{ name: key, addresses: [], unassigned: { within: podSpaces(view.cluster), pod } }];
 }
 
-function nodeEndpoints({ nodes }: Cluster, key: string): readonly ResolvedEndpoint[] {
-  if (nodes.size === 0) return [{ name: key, addresses: [], unassigned: { within: PRIVATE } }];
-  return [...nodes.values()].map(node => ({
+/** What is on the network of one of these nodes. */
+function nodeEndpoints(nodes: readonly Node[], key: string): readonly ResolvedEndpoint[] {
+  const isOnNode = true;
+  if (nodes.length === 0) return [{ name: key, addresses: [], unassigned: { within: PRIVATE }, isOnNode }];
+  return nodes.map(node => ({
     name: `${key} on ${node.name}`,
     addresses: firstOfEach(addressesOfNode(node)),
+    isOnNode,
   }));
 }
 
-function futureEndpoint(view: ClusterView, namespace: string, labels: Labels): ResolvedEndpoint {
+function futureEndpoints(view: ClusterView, namespace: string, labels: Labels): readonly ResolvedEndpoint[] {
   const text = Object.entries(labels).map(label => label.join('='));
   const pod = futurePod(`${namespace}/${text.join(',')}`, namespace, labels);
   const given = view.cluster.pods.get(pod.key);
-  if (given !== undefined) return podEndpoint(view, given);
-  return { name: pod.key, addresses: [], unassigned: { within: podSpaces(view.cluster), pod } };
+  if (given !== undefined) return podEndpoints(view, given);
+  return [{ name: pod.key, addresses: [], unassigned: { within: podSpaces(view.cluster), pod } }];
 }
 
 function futurePod(key: PodKey, namespace: string, labels: Labels): Pod {

@@ -19,7 +19,7 @@ import {
   type Targets,
   type Translation,
 } from './place.ts';
-import { absent, elsewhere, placesOf, podEndpoint, templateEndpoints } from './places.ts';
+import { absent, elsewhere, placesOf, podEndpoints, templateEndpoints } from './places.ts';
 
 /** Throws FlowTextError where there is none of that name. */
 export function serviceNamed(
@@ -214,7 +214,8 @@ function fromSlices({ cluster }: ClusterView, slices: readonly EndpointSlice[], 
         if (!ready || address === undefined) continue;
         const owner = owners.get(address);
         const name = owner?.key ?? pod ?? address;
-        const endpoint: ResolvedEndpoint = { name, addresses: [], ...(owner && { pod: owner }) };
+        const isOnNode = pod !== undefined && cluster.pods.get(pod)?.hostNetwork === true;
+        const endpoint: ResolvedEndpoint = { name, addresses: [], ...(owner && { pod: owner }), isOnNode };
         const target = () => ({ endpoint, addresses: [], port: number, node });
         getOrMake(found, `${name} ${number}`, target).addresses.push(address);
       }
@@ -243,7 +244,7 @@ function selected(view: ClusterView, namespace: string, selector: Labels): Resol
   const fits = (item: { namespace: string; labels: Labels }) =>
     item.namespace === namespace && matchesLabels({ requirements }, item.labels);
   const pods = [...view.cluster.pods.values()].filter(pod => !pod.finished && fits(pod));
-  if (pods.length > 0) return pods.map(pod => podEndpoint(view, pod));
+  if (pods.length > 0) return pods.flatMap(pod => podEndpoints(view, pod));
   return topWorkloads(view.inventory)
     .filter(fits)
     .flatMap(workload => templateEndpoints(view, workload));

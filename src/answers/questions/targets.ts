@@ -22,7 +22,7 @@ import {
   type Targets,
   type Translation,
 } from './place.ts';
-import { placesOf, podEndpoint } from './places.ts';
+import { placesOf, podEndpoints } from './places.ts';
 import { contains, PRIVATE } from './ranges.ts';
 import {
   asPodBehind,
@@ -182,7 +182,7 @@ function hostPortTargets(
     );
     if (found === undefined) return [];
     const translation: Translation = { kind: 'node-port', node, addresses: dialled, port: found.hostPort };
-    return [{ endpoint: podEndpoint(view, pod), protocol, port: found.port, translation }];
+    return podEndpoints(view, pod).map(endpoint => ({ endpoint, protocol, port: found.port, translation }));
   });
   if (targets.length === 0) return undefined;
   const pods = [...new Set(targets.map(({ endpoint }) => endpoint.name))].join(' and ');

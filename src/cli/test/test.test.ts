@@ -65,7 +65,9 @@ test.each([
   ['masquerade: no', 'deny by ingress NetworkPolicy x/nodes', undefined],
   ['', 'allow', '--masquerade=yes or no'],
 ])('a file may say whether the network masquerades: %s', async (line, expected, failure) => {
-  const { cases } = await runFile(written(`${NODE_PORT}${line}\nflows: ['x/a -> node/n2:30080 ${expected}']`));
+  const { cases } = await runFile(
+    written(`${NODE_PORT}${line}\nflows: ['x/a -> node/n2:30080 ${expected}']`),
+  );
   expect(cases[0]!.failure).toEqual(failure === undefined ? undefined : expect.stringContaining(failure));
 });
 

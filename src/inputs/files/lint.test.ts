@@ -72,6 +72,39 @@ describe('checkManifests() warns of', () => {
       [],
     ],
     [
+      'a policy whose pods are all on the network of their node',
+      [
+        SHOP,
+        WEB,
+        onNode(pod('exporter', '10.0.0.9')),
+        policy('shop', '{ podSelector: { matchLabels: { app: exporter } } }'),
+      ],
+      [
+        'a.yaml:4: NetworkPolicy shop/p: spec.podSelector selects only pods on the network of their node; policy does not select them, so this one decides nothing',
+      ],
+    ],
+    [
+      'a policy of all pods of a namespace that has only such workloads',
+      [SHOP, onNode(deployment('exporter')), policy('shop', '{ podSelector: {} }')],
+      [expect.stringContaining('spec.podSelector selects only pods on the network of their node')],
+    ],
+    [
+      'a peer that only such pods match',
+      [
+        SHOP,
+        WEB,
+        onNode(deployment('exporter')),
+        policy(
+          'shop',
+          '{ podSelector: {}, ingress: [{ from: [{ podSelector: {} }] }, { from: [{ podSelector: { matchLabels: { app: exporter } } }] }], egress: [{ to: [{ namespaceSelector: {}, podSelector: { matchLabels: { app: exporter } } }] }] }',
+        ),
+      ],
+      [
+        'a.yaml:4: NetworkPolicy shop/p: spec.ingress[1].from has a peer of only pods on the network of their node; policy sees them as their nodes: name the addresses of the nodes',
+        'a.yaml:4: NetworkPolicy shop/p: spec.egress[0].to has a peer of only pods on the network of their node; policy sees them as their nodes: name the addresses of the nodes',
+      ],
+    ],
+    [
       'policies of other engines',
       [
         '{ apiVersion: cilium.io/v2, kind: CiliumNetworkPolicy, metadata: { name: a, namespace: shop } }',
@@ -147,6 +180,12 @@ describe('checkManifests() warns of', () => {
 function pod(name: string, ip: string): string {
   const metadata = `{ name: ${name}, namespace: shop, labels: { app: ${name} } }`;
   return `{ apiVersion: v1, kind: Pod, metadata: ${metadata}, status: { phase: Running, podIP: "${ip}" } }`;
+}
+
+function onNode(object: string): string {
+  return object.includes('template')
+    ? object.replace(/( \}){3}$/, ', spec: { hostNetwork: true } } } }')
+    : object.replace(', status', ', spec: { hostNetwork: true }, status');
 }
 
 function policy(namespace: string, spec: string): string {

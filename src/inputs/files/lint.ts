@@ -26,6 +26,7 @@ export function lintCluster(
     ...policies.flatMap(policy => [
       ...missingNamespace(policy, cluster),
       ...emptySubject(policy, subjects),
+      ...onlyNodes(policy, subjects),
       ...unknownPortNames(policy, subjects),
       ...serviceAddresses(policy, services),
     ]),
@@ -85,6 +86,33 @@ function emptySubject(policy: Policy, subjects: SubjectIndex): readonly Problem[
       'the policy decides nothing',
     ),
   ];
+}
+
+/** N45, N46: policy neither selects pods on the network of their node nor knows them by their labels. */
+function onlyNodes(policy: Policy, subjects: SubjectIndex): readonly Problem[] {
+  const { kind, id, subject } = policy;
+  if (subjects.meansOnlyNodes(subject)) {
+    const field = kind === 'NetworkPolicy' ? 'spec.podSelector' : 'spec.subject';
+    return [
+      hostNetwork(id, field, 'selects only pods', 'policy does not select them, so this one decides nothing'),
+    ];
+  }
+  const rules = (['ingress', 'egress'] as const).flatMap(direction =>
+    (policy[direction] ?? []).map(rule => ({ rule, side: direction === 'ingress' ? 'from' : 'to' })),
+  );
+  const effect = 'policy sees them as their nodes: name the addresses of the nodes';
+  return rules
+    .filter(({ rule }) => podSelectorsOf(rule).some(selector => subjects.meansOnlyNodes(selector)))
+    .slice(0, MOST_OF_POLICY)
+    .map(({ rule, side }) => hostNetwork(id, `spec.${rule.path}.${side}`, 'has a peer of only pods', effect));
+}
+
+function hostNetwork(id: string, field: string, what: string, effect: string): Problem {
+  return warning('host-network', id, field, `${what} on the network of their node`, effect);
+}
+
+function podSelectorsOf({ peers }: Pick<Rule, 'peers'>): PodSelector[] {
+  return peers === 'any' ? [] : peers.flatMap(peer => (peer.kind === 'pods' ? [peer.selector] : []));
 }
 
 /** 4.20. A network of all addresses means the internet, and contains the pods behind a Service anyway. */
@@ -160,7 +188,7 @@ function namedPorts({ ports }: Rule): readonly NamedPort[] {
 function destinationsOf(policy: Policy, direction: Direction, { peers }: Rule): PodSelector[] | undefined {
   if (direction === 'ingress') return [policy.subject];
   if (peers === 'any') return undefined;
-  const selectors = peers.flatMap(peer => (peer.kind === 'pods' ? [peer.selector] : []));
+  const selectors = podSelectorsOf({ peers });
   return selectors.length === peers.length ? selectors : undefined;
 }
 

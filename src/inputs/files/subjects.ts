@@ -1,11 +1,11 @@
 /**
- * The pods that the subjects of policies may select. They are looked up by the subject's requirements, because there
- * may be thousands of pods and policies.
+ * The pods that the subjects and peers of policies may select. They are looked up by the selector's requirements,
+ * because there may be thousands of pods and policies.
  */
 
 import { getOrMake } from '../../lib/collections/getormake.ts';
 import { MultiMap } from '../../lib/collections/multimap.ts';
-import { type Cluster, type ContainerPort, isSelectable, namespaceOf } from '../../model/cluster.ts';
+import { type Cluster, type ContainerPort, namespaceOf } from '../../model/cluster.ts';
 import { type NamedPort, namedPortMatches } from '../../model/ports.ts';
 import {
   type LabelSelector,
@@ -20,6 +20,8 @@ interface Candidate {
   readonly namespace: string;
   readonly labels: Labels;
   readonly ports: readonly ContainerPort[];
+  /** On the network of its node: policy does not select it (N45, N46). */
+  readonly hostNetwork: boolean;
 }
 
 interface OfNamespace {
@@ -33,20 +35,39 @@ interface OfNamespace {
 export class SubjectIndex {
   readonly #cluster: Cluster;
   readonly #namespaces = new Map<string, OfNamespace>();
+  #hasHostNetwork = false;
 
   constructor(cluster: Cluster, workloads: readonly Candidate[]) {
     this.#cluster = cluster;
-    for (const pod of cluster.pods.values()) if (isSelectable(pod)) this.#add(pod);
+    for (const pod of cluster.pods.values()) if (!pod.finished) this.#add(pod);
     for (const workload of workloads) this.#add(workload);
   }
 
   /** Whether its namespaces have pods or workloads, and it selects none of them. */
   selectsNone(subject: PodSelector): boolean {
-    return this.#in(subject.namespaces).length > 0 && !this.selectsAny(subject);
+    return this.#in(subject.namespaces).length > 0 && this.#matching(subject).next().done === true;
   }
 
-  selectsAny({ namespaces, pods }: PodSelector): boolean {
-    return this.#in(namespaces).some(of => asked(of, pods).some(({ labels }) => matchesLabels(pods, labels)));
+  selectsAny(selector: PodSelector): boolean {
+    for (const { hostNetwork } of this.#matching(selector)) if (!hostNetwork) return true;
+    return false;
+  }
+
+  /** Whether its labels are only those of pods on the network of their node, which policy does not select. */
+  meansOnlyNodes(selector: PodSelector): boolean {
+    let isFound = false;
+    if (!this.#hasHostNetwork) return isFound;
+    for (const { hostNetwork } of this.#matching(selector)) {
+      if (!hostNetwork) return false;
+      isFound = true;
+    }
+    return isFound;
+  }
+
+  /** Pods and workloads that have its labels. */
+  *#matching({ namespaces, pods }: PodSelector): Generator<Candidate> {
+    for (const of of this.#in(namespaces))
+      for (const candidate of asked(of, pods)) if (matchesLabels(pods, candidate.labels)) yield candidate;
   }
 
   /** Whether one of them calls a port so. */
@@ -54,7 +75,8 @@ export class SubjectIndex {
     const isMeant = (declared: ContainerPort) => namedPortMatches(port, declared);
     return this.#in(namespaces).some(({ byPort }) =>
       [...byPort.get(port.name)].some(
-        ({ labels, ports }) => ports.some(isMeant) && matchesLabels(pods, labels),
+        ({ labels, ports, hostNetwork }) =>
+          !hostNetwork && ports.some(isMeant) && matchesLabels(pods, labels),
       ),
     );
   }
@@ -75,6 +97,7 @@ export class SubjectIndex {
       (): OfNamespace => ({ all: [], byLabel: new MultiMap(), byPort: new MultiMap() }),
     );
     of.all.push(candidate);
+    this.#hasHostNetwork ||= candidate.hostNetwork;
     for (const [key, value] of Object.entries(labels)) {
       of.byLabel.add(key, candidate);
       of.byLabel.add(labelText(key, value), candidate);

@@ -1,0 +1,57 @@
+/** Pods on the network of their node: to policy they are the node, whatever their labels are (N45, N46). */
+import type { Cluster } from '../../model/cluster.ts';
+import type { Inventory } from '../../model/inventory.ts';
+import type { Labels } from '../../model/labels.ts';
+import { topWorkloads, workloadOf } from '../../model/workloadof.ts';
+import { listed } from './rows.ts';
+import { memberName } from './view.ts';
+
+interface State {
+  readonly cluster: Cluster;
+  readonly inventory: Inventory;
+}
+
+type Asked = (item: { readonly namespace: string; readonly labels: Labels }) => boolean;
+
+/** Workloads whose pods, or whose template, are on the network of their node: `DaemonSet monitoring/node-exporter`. */
+export function onNodeNetwork({ cluster, inventory }: State, isAsked: Asked): readonly string[] {
+  const pods = [...cluster.pods.values()].filter(pod => pod.hostNetwork && !pod.finished && isAsked(pod));
+  const workloads = topWorkloads(inventory).filter(each => each.hostNetwork && isAsked(each));
+  const ids = [...pods.map(pod => workloadOf(inventory, pod).id), ...workloads.map(({ id }) => id)];
+  return [...new Set<string>(ids)].sort();
+}
+
+/** A note for a matrix, which has no line of them. */
+export function hostNetworkNotes(state: State, isAsked: Asked): readonly string[] {
+  const found = onNodeNetwork(state, isAsked);
+  if (found.length === 0) return [];
+  const names = listed(found.map(memberName), MOST_NAMED);
+  const lines =
+    state.cluster.nodes.size === 0
+      ? 'there is no Node, so they are not in the matrix'
+      : 'they reach, and are reached, as their nodes (node/NAME)';
+  return [`on the network of their nodes, so policy does not select them: ${names}; ${lines}`];
+}
+
+/** Notes about workloads that policy selects on one side only: no connection of theirs can be compared. */
+export function hostNetworkChanges(old: State, now: State, isAsked: Asked): readonly string[] {
+  const [before, after] = [new Set(onNodeNetwork(old, isAsked)), new Set(onNodeNetwork(now, isAsked))];
+  const moved = (ids: ReadonlySet<string>, others: ReadonlySet<string>, { cluster, inventory }: State) => {
+    const known = new Set<string>([
+      ...inventory.workloads.keys(),
+      ...[...cluster.pods.values()].map(pod => workloadOf(inventory, pod).id),
+    ]);
+    return [...ids].filter(id => !others.has(id) && known.has(id)).map(memberName);
+  };
+  const [to, from] = [moved(after, before, old), moved(before, after, now)];
+  return [
+    ...(to.length > 0
+      ? [`${listed(to, MOST_NAMED)}: now on the network of its node, where no policy selects it`]
+      : []),
+    ...(from.length > 0
+      ? [`${listed(from, MOST_NAMED)}: no longer on the network of its node, so policies select it`]
+      : []),
+  ];
+}
+
+const MOST_NAMED = 8;
