@@ -3,7 +3,7 @@
 import Table from 'cli-table3';
 import { cellText } from '../answers/reach/connectionstext.ts';
 import { csvLines, dotLines, htmlLines, markdownLines } from '../answers/reach/documents.ts';
-import { hostNetworkNotes } from '../answers/reach/hostnetwork.ts';
+import { hostNetworkNotes, unreadNotes } from '../answers/reach/leftout.ts';
 import {
   endText,
   exposuresFor,
@@ -59,8 +59,9 @@ export async function matrixCommand(options: MatrixOptions): Promise<void> {
   const onNodes = hostNetworkNotes(state, item => isInScope(state.scope, item));
   if (onNodes.length === 0 && !view.ends.some(isAsked))
     writeNote(`${pc.yellow('note')}: ${emptyText(state)}`);
-  writeNotes(onNodes);
-  await write(options.output, view, rowsOf(view, isAsked), { ...state, notes: [...state.notes, ...onNodes] });
+  const leftOut = [...onNodes, ...unreadNotes([state], state.scope.namespace)];
+  writeNotes(leftOut);
+  await write(options.output, view, rowsOf(view, isAsked), { ...state, notes: [...state.notes, ...leftOut] });
   if (state.hidesPolicies) process.exitCode = 2;
 }
 

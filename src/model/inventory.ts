@@ -3,7 +3,7 @@ import type { Address } from './address.ts';
 import type { PodKey } from './cluster.ts';
 import type { Protocol } from './policy.ts';
 import type { EndpointSlice, Service, ServiceKey } from './service.ts';
-import type { Controller, Workload, WorkloadId } from './workload.ts';
+import type { Controller, PodMaker, Workload, WorkloadId } from './workload.ts';
 
 export interface Inventory {
   readonly workloads: ReadonlyMap<WorkloadId, Workload>;
@@ -14,6 +14,8 @@ export interface Inventory {
   readonly podOwners: ReadonlyMap<PodKey, Controller>;
   /** The host ports of each pod that has some. */
   readonly hostPorts: ReadonlyMap<PodKey, readonly PodHostPort[]>;
+  /** Objects that make pods which are not among the workloads. */
+  readonly podMakers: readonly PodMaker[];
 }
 
 /** A port of a node that leads to a port of its pod. */
@@ -27,6 +29,7 @@ export interface PodHostPort {
 
 export type InventoryItem =
   | { readonly type: 'workload'; readonly value: Workload }
+  | { readonly type: 'podMaker'; readonly value: PodMaker }
   | { readonly type: 'service'; readonly value: Service }
   | { readonly type: 'slice'; readonly value: EndpointSlice }
   | { readonly type: 'slices'; readonly values: readonly EndpointSlice[] }
@@ -46,8 +49,10 @@ export function inventoryOf(items: Iterable<InventoryItem>): Inventory {
   const slices = new Map<string, EndpointSlice>();
   const podOwners = new Map<PodKey, Controller>();
   const hostPorts = new Map<PodKey, readonly PodHostPort[]>();
+  const podMakers: PodMaker[] = [];
   for (const item of items) {
     if (item.type === 'workload') add(workloads, item.value.id, item.value);
+    else if (item.type === 'podMaker') podMakers.push(item.value);
     else if (item.type === 'service') add(services, item.value.key, item.value);
     else if (item.type === 'slice') add(slices, item.value.key, item.value);
     else if (item.type === 'slices') for (const value of item.values) add(slices, value.key, value);
@@ -56,7 +61,7 @@ export function inventoryOf(items: Iterable<InventoryItem>): Inventory {
       if (item.hostPorts.length > 0) add(hostPorts, item.pod, item.hostPorts);
     }
   }
-  return { workloads, services, slices, podOwners, hostPorts };
+  return { workloads, services, slices, podOwners, hostPorts, podMakers };
 }
 
 /** If two objects have the same name, the last one counts. */
@@ -67,6 +72,7 @@ export function mergedInventory(inventories: readonly Inventory[]): Inventory {
     slices: new Map(inventories.flatMap(({ slices }) => [...slices])),
     podOwners: new Map(inventories.flatMap(({ podOwners }) => [...podOwners])),
     hostPorts: new Map(inventories.flatMap(({ hostPorts }) => [...hostPorts])),
+    podMakers: inventories.flatMap(({ podMakers }) => podMakers),
   };
 }
 

@@ -12,7 +12,8 @@ export const WORKLOAD_KINDS = [
   'CronJob',
 ] as const;
 
-export type WorkloadKind = (typeof WORKLOAD_KINDS)[number];
+/** One of these, or the kind of another object with a template for pods, such as Rollout. */
+export type WorkloadKind = string;
 
 /** `Deployment shop/web`. */
 export type WorkloadId = `${WorkloadKind} ${string}/${string}`;
@@ -42,11 +43,23 @@ export function workloadId(kind: WorkloadKind, namespace: string, name: string):
   return `${kind} ${namespace}/${name}`;
 }
 
-export function isWorkloadKind(kind: string): kind is WorkloadKind {
+export function isWorkloadKind(kind: string): boolean {
   return (WORKLOAD_KINDS as readonly string[]).includes(kind);
 }
 
 /** A pod without a controller is listed as itself. */
-export type PodOrWorkload =
-  | { readonly kind: WorkloadKind; readonly id: WorkloadId }
-  | { readonly kind: 'Pod'; readonly id: `Pod ${PodKey}` };
+export interface PodOrWorkload {
+  readonly kind: WorkloadKind | 'Pod';
+  readonly id: WorkloadId | `Pod ${PodKey}`;
+}
+
+/** An object whose controller makes pods without a template that could be read, such as a Prometheus. */
+export interface PodMaker {
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+export function makerText({ kind, namespace, name }: PodMaker): string {
+  return `${kind} ${namespace}/${name}`;
+}

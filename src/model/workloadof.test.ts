@@ -83,6 +83,25 @@ test('podsByWorkload() groups pods, and leaves out those that have finished', ()
   ]);
 });
 
+test.each([
+  ['ReplicaSet', 'web-1', 'Rollout', 'web', 'Rollout shop/web'],
+  ['ReplicationController', 'web-1', 'DeploymentConfig', 'web', 'DeploymentConfig shop/web'],
+  // An operator's StatefulSet stays what kubectl lists.
+  ['StatefulSet', 'prometheus-k8s', 'Prometheus', 'k8s', 'StatefulSet shop/prometheus-k8s'],
+])('workloadOf() a pod of a %s %s of a %s is %s', (kind, name, above, owner, id) => {
+  const value = workload(kind, name, { kind: above, name: owner });
+  const inventory = inventoryOf([owned('a', kind, name), { type: 'workload', value }]);
+  expect(workloadOf(inventory, pod('a')).id).toBe(id);
+});
+
+test('workloadOf() a pod of a custom workload is the workload, if this is known', () => {
+  const value = workload('CloneSet', 'web');
+  expect(
+    workloadOf(inventoryOf([owned('a', 'CloneSet', 'web'), { type: 'workload', value }]), pod('a')).id,
+  ).toBe('CloneSet shop/web');
+  expect(workloadOf(inventoryOf([owned('a', 'CloneSet', 'web')]), pod('a')).id).toBe('Pod shop/a');
+});
+
 test('topWorkloads() leaves out what another one made', () => {
   const inventory = inventoryOf(
     [

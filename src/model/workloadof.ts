@@ -8,12 +8,19 @@ import { isWorkloadKind, type PodOrWorkload, workloadId } from './workload.ts';
 /** The last of the pod's owners, as far as they are known. */
 export function workloadOf({ workloads, podOwners }: Inventory, pod: Pod): PodOrWorkload {
   const owner = podOwners.get(pod.key);
-  if (owner === undefined || !isWorkloadKind(owner.kind)) return { kind: 'Pod', id: `Pod ${pod.key}` };
-  const own = workloadId(owner.kind, pod.namespace, owner.name);
-  const above = workloads.get(own)?.owner ?? deploymentOf(pod, owner.kind, owner.name);
-  if (above === undefined || !isWorkloadKind(above.kind)) return { kind: owner.kind, id: own };
-  return { kind: above.kind, id: workloadId(above.kind, pod.namespace, above.name) };
+  const own = owner && workloadId(owner.kind, pod.namespace, owner.name);
+  if (own === undefined || !(isWorkloadKind(owner!.kind) || workloads.has(own)))
+    return { kind: 'Pod', id: `Pod ${pod.key}` };
+  const { kind, name } = owner!;
+  const above = workloads.get(own)?.owner ?? deploymentOf(pod, kind, name);
+  if (above === undefined) return { kind, id: own };
+  const top = workloadId(above.kind, pod.namespace, above.name);
+  const isTop = isWorkloadKind(above.kind) || workloads.has(top) || GENERATIONS.includes(kind);
+  return isTop ? { kind: above.kind, id: top } : { kind, id: own };
 }
+
+/** Nobody writes these where they have an owner, such as a Deployment, a Rollout or a DeploymentConfig. */
+const GENERATIONS: readonly string[] = ['ReplicaSet', 'ReplicationController'];
 
 /** A Deployment's ReplicaSets are named after it and a hash, which is also a label of their pods. */
 function deploymentOf({ labels }: Pod, kind: string, name: string) {
@@ -40,8 +47,6 @@ export function podsByWorkload(
 export function topWorkloads({ workloads }: Inventory) {
   return [...workloads.values()].filter(
     ({ owner, namespace }) =>
-      owner === undefined ||
-      !isWorkloadKind(owner.kind) ||
-      !workloads.has(workloadId(owner.kind, namespace, owner.name)),
+      owner === undefined || !workloads.has(workloadId(owner.kind, namespace, owner.name)),
   );
 }

@@ -3671,6 +3671,19 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'if (!hostNetwork) return [{ name: key, addresses: [], unassigned: { within: podSpaces(cluster), pod } }];',
     replace:
       'if (!pod.finished) return [{ name: key, addresses: [], unassigned: { within: podSpaces(cluster), pod } }];',
-    test: 'hostnetwork.test.ts',
+    test: 'leftout.test.ts',
+  },
+  // Workloads of other kinds
+  {
+    name: 'workloads: a kind that Kubernetes does not have is no workload',
+    find: '(hasPodTemplate(object) ? workload(kind) : undefined)',
+    replace: '(hasPodTemplate(object) && isWorkloadKind(kind) ? workload(kind) : undefined)',
+    test: 'customworkloads.test.ts',
+  },
+  {
+    name: 'lint: what makes pods that are not read is not named',
+    find: "if (makers.length === 0) return '';",
+    replace: "if (makers.length >= 0) return '';",
+    test: 'inputs/files/lint.test.ts',
   },
 ];

@@ -3,7 +3,7 @@
  *
  *   end    = host [ "@4" | "@6" ] [ ":" port ] [ "/" protocol ]      only a destination has port and protocol
  *   host   = [ namespace "/" ] pod
- *          | [ namespace "/" ] kind "/" name        deploy/web, shop/sts/db, svc/api, node/worker-1
+ *          | [ namespace "/" ] kind "/" name        deploy/web, shop/sts/db, svc/api, node/worker-1, shop/rollout/web
  *          | [ namespace "/" ] label { "," label }  shop/app=web,tier=front: a pod that is not there yet
  *          | address | "[" address "]" | "internet" | DNS name
  *
@@ -153,13 +153,26 @@ function inAscii(name: string): string {
   }
 }
 
-/** `kind/name`, `namespace/kind/name`, `kind/namespace/name`, `namespace/pod`. */
+/**
+ * `kind/name`, `namespace/kind/name`, `kind/namespace/name`, `namespace/pod`. A kind that Kubernetes does not have is one
+ * between two names; whether there are workloads of it is for places.ts to say.
+ */
 function pathName(parts: readonly string[]): EndpointName | undefined {
   const [a = '', b = '', c] = parts;
   const [first, second] = [kindOf(a), kindOf(b)];
   if (c === undefined) return first === undefined ? podName(a, b) : kindName(first, b);
   if (second !== undefined) return kindName(second, c, a);
-  return first === undefined ? undefined : kindName(first, c, b);
+  return first === undefined ? kindName(wordOf(b), c, a) : kindName(first, c, b);
+}
+
+function wordOf(kind: string): string {
+  return kind.toLowerCase().replace(/\..*/, '');
+}
+
+/** Whether people name a kind so: by itself, in the plural, or by its short name. */
+export function isNameOfKind(word: string, kind: string): boolean {
+  const [asked, known] = [wordOf(word), kind.toLowerCase()];
+  return [known, `${known}s`, SHORT[kind]].includes(asked);
 }
 
 /** No namespace has a capital letter or a dot: `Deployment` and `deployment.apps` are kinds. */
@@ -202,7 +215,7 @@ const KINDS: Readonly<Record<string, NamedKind | undefined>> = Object.assign(
   ).map(([kind, ...names]) => Object.fromEntries(names.map(name => [name, kind]))),
 );
 
-const SHORT: Readonly<Record<WorkloadKind, string>> = {
+const SHORT: Readonly<Record<WorkloadKind, string | undefined>> = {
   Deployment: 'deploy',
   StatefulSet: 'sts',
   DaemonSet: 'ds',
@@ -210,11 +223,14 @@ const SHORT: Readonly<Record<WorkloadKind, string>> = {
   ReplicationController: 'rc',
   Job: 'job',
   CronJob: 'cronjob',
+  DeploymentConfig: 'dc',
+  Service: 'ksvc', // of Knative: those of Kubernetes are no workloads
+  VirtualMachine: 'vm',
 };
 
 /** `shop/deploy/web`: reads back as the same workload. */
 export function workloadText(kind: WorkloadKind, namespace: string, name: string): `${string}/${string}` {
-  return `${namespace}/${SHORT[kind]}/${name}`;
+  return `${namespace}/${SHORT[kind] ?? kind.toLowerCase()}/${name}`;
 }
 
 const LABELS = /^(?:(?<namespace>[^/=.,]+)\/)?(?<labels>[^=,]+=[^=,]*(?:,[^=,]+=[^=,]*)*)$/;

@@ -14,10 +14,10 @@ import {
 } from '../../model/cluster.ts';
 import type { Labels } from '../../model/labels.ts';
 import { podCidrsOf } from '../../model/podcidrs.ts';
-import { type Workload, type WorkloadKind, workloadId } from '../../model/workload.ts';
+import { isWorkloadKind, type Workload, type WorkloadKind, workloadId } from '../../model/workload.ts';
 import { topWorkloads, workloadOf } from '../../model/workloadof.ts';
 import { FlowTextError, requireOwner } from '../../semantics/flowtext.ts';
-import { type EndpointName, workloadText } from './endpoint.ts';
+import { type EndpointName, isNameOfKind, workloadText } from './endpoint.ts';
 import type { ClusterView, ResolvedEndpoint } from './place.ts';
 import { INTERNET, PRIVATE, rangesOf, without } from './ranges.ts';
 
@@ -29,9 +29,14 @@ export function placesOf(
   const { cluster, defaultNamespace } = view;
   switch (name.kind) {
     case 'pod':
-      return podEndpoints(view, podNamed(view, `${name.namespace ?? defaultNamespace}/${name.name}`));
+      return podPlaces(view, name.namespace, name.name);
     case 'workload':
-      return workloadPlaces(view, name.workload, name.namespace ?? defaultNamespace, name.name);
+      return workloadPlaces(
+        view,
+        kindNamed(view, name.workload),
+        name.namespace ?? defaultNamespace,
+        name.name,
+      );
     case 'labels':
       return futureEndpoints(view, name.namespace ?? defaultNamespace, name.labels);
     case 'node':
@@ -71,6 +76,36 @@ export function absent(
 /** Addresses on the internet, without those of the cluster. */
 function internetOf(cluster: Cluster): AddressRange[] {
   return without(INTERNET, [...cluster.nodes.values()].flatMap(podCidrsOf).map(cidrRange));
+}
+
+/** `rollout/web` is a pod of a namespace, unless it is a workload of another kind than those of Kubernetes. */
+function podPlaces(view: ClusterView, first: string | undefined, name: string): readonly ResolvedEndpoint[] {
+  const { cluster, defaultNamespace } = view;
+  const key: PodKey = `${first ?? defaultNamespace}/${name}`;
+  const kind = first === undefined || cluster.pods.has(key) ? undefined : customKind(view, first);
+  if (kind !== undefined) return workloadPlaces(view, kind, defaultNamespace, name);
+  return podEndpoints(view, podNamed(view, key));
+}
+
+/** The kind of workloads or of owners of pods that people name so, if Kubernetes does not have it. */
+function customKind({ inventory }: ClusterView, word: string): WorkloadKind | undefined {
+  const { workloads, podOwners } = inventory;
+  const kinds = new Set<WorkloadKind>();
+  for (const { kind, owner } of workloads.values())
+    for (const each of [kind, owner?.kind]) if (each) kinds.add(each);
+  for (const { kind } of podOwners.values()) kinds.add(kind);
+  return [...kinds].find(kind => !isWorkloadKind(kind) && isNameOfKind(word, kind));
+}
+
+/** Throws FlowTextError where there is neither such a kind, nor something of the name that makes pods. */
+function kindNamed(view: ClusterView, word: string): WorkloadKind {
+  const found = isWorkloadKind(word) ? word : customKind(view, word);
+  if (found !== undefined) return found;
+  const maker = view.inventory.podMakers.find(({ kind }) => isNameOfKind(word, kind));
+  if (maker === undefined) throw new FlowTextError(`there is no workload of a kind ${word}`);
+  throw new FlowTextError(
+    `the pods that a ${maker.kind} makes are not read: ask for a pod by its labels, as ${maker.namespace}/app=NAME`,
+  );
 }
 
 function podNamed(view: ClusterView, key: PodKey): Pod {

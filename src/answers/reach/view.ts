@@ -171,7 +171,7 @@ function compareEnds(a: EndView, b: EndView): number {
 
 /** `shop/web` of `Deployment shop/web`; a member without a kind is shown as it is. */
 export function memberName(member: string): string {
-  return member.replace(/^[A-Z][A-Za-z]* /, '');
+  return member.replace(/^[A-Z][A-Za-z0-9]* /, '');
 }
 
 /** All connections in a cluster: between existing ends, and with pods that do not exist yet. */

@@ -13,7 +13,7 @@ import {
 import { type DiffView, diffOf } from '../../answers/reach/diff/diffview.ts';
 import type { Compared } from '../../answers/reach/diff/units.ts';
 import { escaped, noteMarkdown } from '../../answers/reach/documents.ts';
-import { hostNetworkChanges } from '../../answers/reach/hostnetwork.ts';
+import { hostNetworkChanges, unreadNotes } from '../../answers/reach/leftout.ts';
 import { listed } from '../../answers/reach/rows.ts';
 import { memberName } from '../../answers/reach/view.ts';
 import { plural } from '../../lib/text/plural.ts';
@@ -63,6 +63,7 @@ export async function diffCommand(old: string, now: string, options: DiffOptions
   const idle = [
     ...emptyNotes(sides.old, sides.now, scope),
     ...hostNetworkChanges(sides.old, sides.now, item => isInScope(scope, item)),
+    ...unreadNotes([sides.old, sides.now], scope.namespace),
     ...idleNotes(sides.old, sides.now, options.namespace),
   ];
   writeNotes(idle);

@@ -163,7 +163,8 @@ export function addExplain(sluice: Command): void {
 const EXPLAIN_HELP = `
 FROM and TO are
   shop/web  web              a pod (of the namespace of -n, else default)
-  deploy/web  shop/sts/db    the pods of a workload, or of its template where it has none (sts, ds, job, cronjob, rs)
+  deploy/web  shop/sts/db    the pods of a workload, or of its template where it has none (sts, ds, job, cronjob, rs;
+                             shop/rollout/web: of any kind whose template has labels and containers)
   svc/api:80  10.96.0.7:80   a Service by name or address: each endpoint that would answer is judged
   api.shop:80  db-0.db.shop.svc:5432  the same, and one pod behind it, as the cluster's DNS has them
   node/worker-1              a node; what has its network is the node, to policy

@@ -72,6 +72,32 @@ describe('checkManifests() warns of', () => {
       [],
     ],
     [
+      'a policy that selects nobody, and what makes pods that are not read',
+      [
+        SHOP,
+        WEB,
+        '{ apiVersion: monitoring.coreos.com/v1, kind: Prometheus, metadata: { name: k8s, namespace: shop }, spec: {} }',
+        '{ apiVersion: monitoring.coreos.com/v1, kind: Prometheus, metadata: { name: k9s, namespace: other }, spec: {} }',
+        policy('shop', '{ podSelector: { matchLabels: { app: prometheus } } }'),
+      ],
+      [
+        'a.yaml:5: NetworkPolicy shop/p: spec.podSelector selects none of the pods and workloads that are there; the policy decides nothing, unless it means pods of Prometheus shop/k8s: how these are made is not read',
+      ],
+    ],
+    [
+      'no policy that selects what a Rollout would make',
+      [
+        SHOP,
+        WEB,
+        deployment('api')
+          .replace('apps/v1', 'argoproj.io/v1alpha1')
+          .replace('Deployment', 'Rollout')
+          .replace('} } } } }', '} }, spec: { containers: [] } } } }'),
+        policy('shop', '{ podSelector: { matchLabels: { app: api } } }'),
+      ],
+      [],
+    ],
+    [
       'a policy whose pods are all on the network of their node',
       [
         SHOP,

@@ -1,4 +1,5 @@
 /** Warnings about a cluster as a whole, although each of its objects can be read. */
+import { firstOf } from '../../lib/text/firstof.ts';
 import { type Cidr, cidrContains, cidrText } from '../../model/address.ts';
 import { type Cluster, isSelectable, type Pod } from '../../model/cluster.ts';
 import {
@@ -11,16 +12,17 @@ import {
 import type { NamedPort } from '../../model/ports.ts';
 import type { Problem, WarningCode } from '../../model/problem.ts';
 import type { PodSelector } from '../../model/selector.ts';
-import type { Workload } from '../../model/workload.ts';
+import { makerText, type PodMaker, type Workload } from '../../model/workload.ts';
 import { SubjectIndex } from './subjects.ts';
 
 export function lintCluster(
   cluster: Cluster,
   services: readonly Cidr[],
   workloads: readonly Workload[] = [],
+  makers: readonly PodMaker[] = [],
 ): readonly Problem[] {
   const policies = [...cluster.policies.values()].toSorted(comparePolicies);
-  const subjects = new SubjectIndex(cluster, workloads);
+  const subjects = new SubjectIndex(cluster, workloads, makers);
   return [
     ...[...cluster.pods.values()].flatMap(podWithoutAddress),
     ...policies.flatMap(policy => [
@@ -83,9 +85,16 @@ function emptySubject(policy: Policy, subjects: SubjectIndex): readonly Problem[
       policy.id,
       field,
       'selects none of the pods and workloads that are there',
-      'the policy decides nothing',
+      `the policy decides nothing${unlessUnread(subjects.makersFor(policy.subject))}`,
     ),
   ];
+}
+
+/** What a policy selects cannot be said where pods are not read. */
+export function unlessUnread(makers: readonly PodMaker[]): string {
+  if (makers.length === 0) return '';
+  const names = firstOf(makers.map(makerText), MOST_OF_POLICY);
+  return `, unless it means pods of ${names}: how these are made is not read`;
 }
 
 /** N45, N46: policy neither selects pods on the network of their node nor knows them by their labels. */

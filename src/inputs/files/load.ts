@@ -79,7 +79,7 @@ export class ManifestCollector {
     const services = this.#objects.flatMap(({ serviceNetworks }) => serviceNetworks);
     const places = new Map(this.#objects.toReversed().map(({ object, placeOf }) => [object, placeOf]));
     const lint = (each: Cluster) => [
-      ...lintCluster(each, services, topWorkloads(inventory)),
+      ...lintCluster(each, services, topWorkloads(inventory), inventory.podMakers),
       ...more(each, inventory),
     ];
     const now = lint(cluster);

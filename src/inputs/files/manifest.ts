@@ -1,6 +1,7 @@
 import type { Cidr } from '../../model/address.ts';
 import { type Problem, problemNote } from '../../model/problem.ts';
 import { WORKLOAD_KINDS } from '../../model/workload.ts';
+import { hasPodTemplate, podMakerOf } from '../kube/decode/customworkloads.ts';
 import { type Decoded, decodeObject } from '../kube/decode/decode.ts';
 import { type DecodedItem, decodeInventory } from '../kube/decode/inventory.ts';
 import { serviceNetworks } from '../kube/decode/service.ts';
@@ -105,7 +106,9 @@ function withNamespace(object: unknown, namespace: string): unknown {
   const { kind = '' } = typeOf(object);
   const { metadata, ...rest } = asMap(object);
   const own = asMap(metadata);
-  if (!NAMESPACED.includes(kind) || (own.namespace ?? '') !== '') return object;
+  const isNamespaced =
+    NAMESPACED.includes(kind) || hasPodTemplate(object) || podMakerOf(object) !== undefined;
+  if (!isNamespaced || (own.namespace ?? '') !== '') return object;
   return { ...rest, metadata: { ...own, namespace } };
 }
 

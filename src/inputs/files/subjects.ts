@@ -14,6 +14,7 @@ import {
   matchNamespace,
   type PodSelector,
 } from '../../model/selector.ts';
+import type { PodMaker } from '../../model/workload.ts';
 
 /** A pod, or a workload that would make some. */
 interface Candidate {
@@ -35,10 +36,12 @@ interface OfNamespace {
 export class SubjectIndex {
   readonly #cluster: Cluster;
   readonly #namespaces = new Map<string, OfNamespace>();
+  readonly #makers: readonly PodMaker[];
   #hasHostNetwork = false;
 
-  constructor(cluster: Cluster, workloads: readonly Candidate[]) {
+  constructor(cluster: Cluster, workloads: readonly Candidate[], makers: readonly PodMaker[] = []) {
     this.#cluster = cluster;
+    this.#makers = makers;
     for (const pod of cluster.pods.values()) if (!pod.finished) this.#add(pod);
     for (const workload of workloads) this.#add(workload);
   }
@@ -78,6 +81,14 @@ export class SubjectIndex {
         ({ labels, ports, hostNetwork }) =>
           !hostNetwork && ports.some(isMeant) && matchesLabels(pods, labels),
       ),
+    );
+  }
+
+  /** What makes pods in its namespaces that are not read, and so may be selected. */
+  makersFor({ namespaces }: PodSelector): readonly PodMaker[] {
+    return this.#makers.filter(
+      ({ namespace }) =>
+        matchNamespace(namespaces, namespace, namespaceOf(this.#cluster, namespace)) !== 'no',
     );
   }
 

@@ -1,4 +1,5 @@
 /** A comparison of two clusters in words, as Markdown and as JSON. */
+import { unlessUnread } from '../../../inputs/files/lint.ts';
 import { SubjectIndex } from '../../../inputs/files/subjects.ts';
 import { plural } from '../../../lib/text/plural.ts';
 import { FAMILY_NAME } from '../../../model/address.ts';
@@ -117,11 +118,14 @@ export function idleNotes(old: Compared, now: Compared, namespace: string | unde
   const changed = [...now.cluster.policies.values()].filter(
     policy => JSON.stringify(policy) !== JSON.stringify(old.cluster.policies.get(policy.id)),
   );
-  const subjects = new SubjectIndex(now.cluster, topWorkloads(now.inventory));
+  const { podMakers } = now.inventory;
+  const subjects = new SubjectIndex(now.cluster, topWorkloads(now.inventory), podMakers);
   const idle = changed.filter(({ subject }) => !subjects.selectsAny(subject));
   const more = idle.length - MOST_NAMED;
   return [
-    ...idle.slice(0, MOST_NAMED).map(policy => noteOf(policy, namespace)),
+    ...idle
+      .slice(0, MOST_NAMED)
+      .map(policy => noteOf(policy, namespace) + unlessUnread(subjects.makersFor(policy.subject))),
     ...(more > 0 ? [`and ${more} more policies select none of them`] : []),
   ];
 }

@@ -5,8 +5,15 @@ import type { Labelled } from '../../../model/labels.ts';
 import { PROTOCOLS, type Protocol } from '../../../model/policy.ts';
 import type { Problem } from '../../../model/problem.ts';
 import type { Endpoint, EndpointSlice } from '../../../model/service.ts';
-import { type Controller, type Workload, type WorkloadKind, workloadId } from '../../../model/workload.ts';
+import {
+  type Controller,
+  isWorkloadKind,
+  type Workload,
+  type WorkloadKind,
+  workloadId,
+} from '../../../model/workload.ts';
 import { asMap, metadataOf, typeOf } from '../report/identity.ts';
+import { addedLabels, hasPodTemplate, podMakerOf } from './customworkloads.ts';
 import { Field, type Report } from './fields.ts';
 import { readLabelled, readName, readNamespace } from './metadata.ts';
 import { readPorts } from './pod.ts';
@@ -32,7 +39,7 @@ function decodeWorkload(object: Field, kind: WorkloadKind): Workload | undefined
     kind,
     namespace,
     name,
-    ...withOwnLabels(readLabelled(template), kind, name),
+    ...withAdded(readLabelled(template), object, kind, name),
     ports: readPorts(spec),
     hostNetwork: spec.get('hostNetwork').boolean() ?? false,
     ...(replicas !== undefined && { replicas }),
@@ -47,22 +54,21 @@ function templateOf(spec: Field, kind: WorkloadKind): Field {
   return job.get('template');
 }
 
-/** The API server fills in 1. */
+/** The API server fills in 1 for kinds of Kubernetes. */
 function replicasOf(object: Field, kind: WorkloadKind): number | undefined {
   if (kind === 'Job' || kind === 'CronJob' || kind === 'DaemonSet') return undefined;
-  return (
-    object
-      .get('spec')
-      .get('replicas')
-      .integer(0, 2 ** 31 - 1) ?? 1
-  );
+  const written = object
+    .get('spec')
+    .get('replicas')
+    .integer(0, 2 ** 31 - 1);
+  return written ?? (isWorkloadKind(kind) ? 1 : undefined);
 }
 
 /** A Job labels its pods with its own name; the values of other workloads' labels are known only to the cluster. */
-function withOwnLabels(labelled: Labelled, kind: WorkloadKind, name: string): Labelled {
-  if (kind !== 'Job') return labelled;
-  const own = { 'job-name': name, 'batch.kubernetes.io/job-name': name };
-  return { ...labelled, labels: { ...own, ...labelled.labels } };
+function withAdded(labelled: Labelled, { value }: Field, kind: WorkloadKind, name: string): Labelled {
+  const ofJob = { 'job-name': name, 'batch.kubernetes.io/job-name': name };
+  const added = kind === 'Job' ? ofJob : addedLabels(value);
+  return { ...labelled, labels: { ...added, ...labelled.labels } };
 }
 
 export interface DecodedItem {
@@ -96,8 +102,13 @@ const DECODERS: ReadonlyMap<string, Decoder> = new Map<string, Decoder>([
 /** Reads any value; objects of other kinds give nothing, and no problem. */
 export function decodeInventory(object: unknown): DecodedItem {
   const { apiVersion, kind } = typeOf(object);
-  const decoder = DECODERS.get(`${apiVersion} ${kind}`);
-  if (decoder === undefined) return NOTHING;
+  if (kind === undefined) return NOTHING;
+  const decoder =
+    DECODERS.get(`${apiVersion} ${kind}`) ?? (hasPodTemplate(object) ? workload(kind) : undefined);
+  if (decoder === undefined) {
+    const value = podMakerOf(object);
+    return value === undefined ? NOTHING : { item: { type: 'podMaker', value }, problems: [] };
+  }
   const { namespace, name } = metadataOf(object);
   const report: Report = { object: `${kind} ${namespace}/${name}`, problems: [], errors: 0 };
   const item = decoder(new Field(object, '', 'answers leave it out', report));

@@ -1,7 +1,12 @@
-/** Pods on the network of their node: to policy they are the node, whatever their labels are (N45, N46). */
+/**
+ * Notes about what a matrix and a comparison have no line of: pods on the network of their node, which to policy are
+ * the node, whatever their labels are (N45, N46); and pods of which nothing is read.
+ */
+import { firstOf } from '../../lib/text/firstof.ts';
 import type { Cluster } from '../../model/cluster.ts';
 import type { Inventory } from '../../model/inventory.ts';
 import type { Labels } from '../../model/labels.ts';
+import { makerText } from '../../model/workload.ts';
 import { topWorkloads, workloadOf } from '../../model/workloadof.ts';
 import { listed } from './rows.ts';
 import { memberName } from './view.ts';
@@ -14,7 +19,7 @@ interface State {
 type Asked = (item: { readonly namespace: string; readonly labels: Labels }) => boolean;
 
 /** Workloads whose pods, or whose template, are on the network of their node: `DaemonSet monitoring/node-exporter`. */
-export function onNodeNetwork({ cluster, inventory }: State, isAsked: Asked): readonly string[] {
+function onNodeNetwork({ cluster, inventory }: State, isAsked: Asked): readonly string[] {
   const pods = [...cluster.pods.values()].filter(pod => pod.hostNetwork && !pod.finished && isAsked(pod));
   const workloads = topWorkloads(inventory).filter(each => each.hostNetwork && isAsked(each));
   const ids = [...pods.map(pod => workloadOf(inventory, pod).id), ...workloads.map(({ id }) => id)];
@@ -52,6 +57,16 @@ export function hostNetworkChanges(old: State, now: State, isAsked: Asked): read
       ? [`${listed(from, MOST_NAMED)}: no longer on the network of its node, so policies select it`]
       : []),
   ];
+}
+
+/** Pods that something makes in a way of its own, such as a Prometheus: nobody knows their labels before they are there. */
+export function unreadNotes(states: readonly State[], namespace: string | undefined): readonly string[] {
+  const makers = states
+    .flatMap(({ inventory }) => inventory.podMakers)
+    .filter(maker => namespace === undefined || maker.namespace === namespace);
+  const names = [...new Set(makers.map(makerText))].sort();
+  if (names.length === 0) return [];
+  return [`pods of ${firstOf(names, MOST_NAMED)} are not in this answer: how these make pods is not read`];
 }
 
 const MOST_NAMED = 8;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { clusterView } from '../../../test/support/questions/clusterview.ts';
 import { answer } from '../questions/answer.ts';
-import { hostNetworkChanges, hostNetworkNotes } from './hostnetwork.ts';
+import { hostNetworkChanges, hostNetworkNotes } from './leftout.ts';
 
 const NODE =
   '{ apiVersion: v1, kind: Node, metadata: { name: n1 }, status: { addresses: [{ type: InternalIP, address: 172.18.0.1 }] } }';
