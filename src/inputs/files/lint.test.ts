@@ -149,10 +149,20 @@ describe('checkManifests() warns of', () => {
     ['no namespace that every cluster has', [policy('default', '{}'), policy('kube-system', '{}')], []],
     [
       'a pod without an address',
-      [SHOP, pod('web', '')],
+      [SHOP, pod('web', '').replace(', status', ', spec: { nodeName: n1 }, status')],
       ['a.yaml:2: Pod shop/web: status.podIPs holds no address; no policy selects the pod until it has one'],
     ],
-    ['no pod that has finished', [SHOP, pod('web', '').replace('Running', 'Succeeded')], []],
+    ['no pod that nothing runs yet', [SHOP, pod('web', '')], []],
+    [
+      'no pod that has finished',
+      [
+        SHOP,
+        pod('web', '')
+          .replace('Running', 'Succeeded')
+          .replace(', status', ', spec: { nodeName: n1 }, status'),
+      ],
+      [],
+    ],
     [
       'a policy that selects none of the pods of its namespace',
       [SHOP, WEB, policy('shop', '{ podSelector: { matchLabels: { app: wbe } } }')],

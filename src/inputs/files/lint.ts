@@ -40,9 +40,9 @@ function warning(code: WarningCode, object: string, field: string, message: stri
   return { severity: 'warning', code, object, field, message, effect };
 }
 
-/** N50. */
+/** N50. A pod that nothing runs yet, as one in a repository, has no address to miss. */
 function podWithoutAddress(pod: Pod): readonly Problem[] {
-  if (!isSelectable(pod) || pod.addresses.length > 0) return [];
+  if (!isSelectable(pod) || pod.addresses.length > 0 || pod.node === '') return [];
   return [
     warning(
       'no-address',

@@ -103,7 +103,7 @@ function environment() {
       .map(n => `node${n}`),
     /** The first one first. */
     families: of('FAMILIES').split(' ') as readonly ('4' | '6')[],
-    cni: of('CNI') as 'ptp' | 'bridge' | 'sluice' | 'kind',
+    cni: of('CNI') as 'ptp' | 'bridge' | 'flannel' | 'sluice' | 'kind',
     proxy: of('PROXY') as 'nftables' | 'iptables' | 'none',
   };
 }
