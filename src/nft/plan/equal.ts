@@ -65,7 +65,7 @@ export function rulesEqual(a: readonly NftRule[], b: readonly NftRule[]): boolea
   return listsEqual(a, b, ruleEqual);
 }
 
-function ruleEqual(a: NftRule, b: NftRule): boolean {
+export function ruleEqual(a: NftRule, b: NftRule): boolean {
   return a === b || (a.comment === b.comment && listsEqual(a.exprs, b.exprs, exprEqual));
 }
 

@@ -317,6 +317,67 @@ test('what was encoded decodes to the same ruleset', () => {
   expect(rules, 'rules that were compared').toBeGreaterThan(runs(500));
 });
 
+/** As a dump reads it: the elements of one set after those of the other, and again where that is needed. */
+function decodedWith(known: Ruleset, ruleset: Ruleset): Ruleset {
+  const reader = new RulesetReader(known);
+  const read = (ops: readonly Op[]) => {
+    if (ops.length > 0) for (const message of encoded(ops, new Batch(), 'new')) reader.read(message);
+  };
+  const ops = additions(ruleset);
+  read(ops.filter(({ op }) => op !== 'addElements'));
+  for (const { family, name } of reader.sets()) {
+    const elements = ops.filter(
+      op => op.op === 'addElements' && op.family === family && op.set.name === name,
+    );
+    read(elements);
+    if (reader.settle(family, name)) read(elements);
+  }
+  return reader.ruleset();
+}
+
+/** The ruleset with a part of its elements and rules; the other elements of a verdict map have another comment. */
+function thinned({ tables }: Ruleset, keeps: (index: number) => boolean): Ruleset {
+  const kept = <T>(values: Iterable<T>) => [...values].filter((_, index) => keeps(index));
+  const thinnedTables = [...tables].map(([family, { sets, chains }]) => {
+    const thinSets = [...sets.values()].map(set => ({
+      ...set,
+      elements: set.verdicts
+        ? new Map([...set.elements].map(([key, value], at) => [key, keeps(at) ? value : renamed(value)]))
+        : new Map(kept(set.elements)),
+    }));
+    const thinChains = [...chains.values()].map(chain => ({ ...chain, rules: kept(chain.rules) }));
+    return [family, { sets: byName(thinSets), chains: byName(thinChains) }] as const;
+  });
+  return { tables: new Map(thinnedTables) };
+}
+
+const renamed = (value: ElementValue): ElementValue => ({
+  ...value,
+  comment: `not ${value.comment ?? ''}`.slice(0, 40),
+});
+
+test('what is known makes no difference to what is read, and is the same object where it is equal', () => {
+  fc.assert(
+    fc.property(ruleset, fc.array(fc.boolean(), { minLength: 1 }), (ruleset, pattern) => {
+      const some = thinned(ruleset, index => pattern[index % pattern.length]!);
+      for (const [known, now] of [
+        [ruleset, some],
+        [some, ruleset],
+        [ruleset, ruleset],
+      ] as const) {
+        const read = decodedWith(known, now);
+        expect(read).toEqual(now);
+        if (known !== now) continue;
+        for (const [family, { sets, chains }] of now.tables) {
+          for (const [name, set] of sets) expect(read.tables.get(family)!.sets.get(name)).toBe(set);
+          for (const [name, chain] of chains) expect(read.tables.get(family)!.chains.get(name)).toBe(chain);
+        }
+      }
+    }),
+    { numRuns: runs(100) },
+  );
+});
+
 test('a batch buffer that was used before leaves nothing of it in the next batch', () => {
   const batch = new Batch();
   fc.assert(

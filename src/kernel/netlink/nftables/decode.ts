@@ -4,6 +4,7 @@
  */
 
 import { keyLength } from '../../../nft/fieldbytes.ts';
+import { chainsEqual, ruleEqual, setsEqual } from '../../../nft/plan/equal.ts';
 import {
   type BaseHook,
   type Chain,
@@ -51,6 +52,7 @@ interface TableDraft {
   readonly flags: number;
   readonly sets: Map<string, ElementsReader>;
   readonly chains: Map<string, ChainDraft>;
+  readonly known: Table | undefined;
 }
 
 type ChainDraft = Omit<Chain, 'rules'> & { readonly rules: NftRule[] };
@@ -58,9 +60,17 @@ type ChainDraft = Omit<Chain, 'rules'> & { readonly rules: NftRule[] };
 const FAMILY_OF = new Map(Object.entries(NFPROTO).map(([family, number]) => [number, family as TableFamily]));
 const HOOKS = Object.keys(HOOK_NUMBER) as BaseHook['hook'][]; // by number
 
-/** Takes messages in any order in which referenced objects come before those that refer to them. */
+/**
+ * Takes messages in any order in which referenced objects come before those that refer to them. What is as in `known`
+ * becomes the same object: nothing stays in memory twice, and a plan has little to compare.
+ */
 export class RulesetReader {
   readonly #tables = new Map<TableFamily, TableDraft>();
+  readonly #known: Ruleset | undefined;
+
+  constructor(known?: Ruleset) {
+    this.#known = known;
+  }
 
   read(message: Message): void {
     const family = FAMILY_OF.get(message.nfproto);
@@ -98,9 +108,9 @@ export class RulesetReader {
     );
   }
 
-  /** All elements of this set have been read: if they are the known ones, the known object is kept. */
-  share(family: TableFamily, { name, elements }: NftSet): void {
-    this.#tables.get(family)?.sets.get(name)?.share(elements);
+  /** All elements of this set were read. Answers whether they have to be read again (see ElementsReader). */
+  settle(family: TableFamily, name: string): boolean {
+    return this.#tables.get(family)!.sets.get(name)!.settle();
   }
 
   ruleset(): Ruleset {
@@ -113,6 +123,7 @@ export class RulesetReader {
       flags: number(attributes, TABLE.FLAGS) ?? 0,
       sets: new Map(),
       chains: new Map(),
+      known: this.#known?.tables.get(family),
     });
   }
 
@@ -132,14 +143,19 @@ export class RulesetReader {
     const anonymous = ((number(attributes, SET.FLAGS) ?? 0) & SET_F.ANONYMOUS) !== 0;
     if (table === undefined || anonymous) return;
     const set = readSet(attributes);
-    table.sets.set(set.name, new ElementsReader(set));
+    // Packets change the elements of a dynamic set.
+    const known = set.dynamic === undefined ? table.known?.sets.get(set.name) : undefined;
+    table.sets.set(set.name, new ElementsReader(set, known?.elements));
   }
 
   #readRule(family: TableFamily, attributes: Attributes): void {
-    const chain = text(attributes, RULE.CHAIN);
-    this.#table(family, attributes, RULE.TABLE)
-      ?.chains.get(chain ?? '')
-      ?.rules.push(readRule(attributes));
+    const chain = text(attributes, RULE.CHAIN) ?? '';
+    const table = this.#table(family, attributes, RULE.TABLE);
+    const rules = table?.chains.get(chain)?.rules;
+    if (rules === undefined) return;
+    const rule = readRule(attributes);
+    const known = table?.known?.chains.get(chain)?.rules[rules.length];
+    rules.push(known !== undefined && ruleEqual(rule, known) ? known : rule);
   }
 
   #readElements(family: TableFamily, attributes: Attributes): void {
@@ -158,11 +174,32 @@ export class RulesetReader {
 
 type Attributes = ReadonlyMap<number, Span>;
 
-function finished({ flags, sets, chains }: TableDraft): Table {
+function finished({ flags, sets, chains, known }: TableDraft): Table {
+  const isDormant = (flags & TABLE_F.DORMANT) !== 0;
   return {
-    sets: new Map([...sets].map(([name, set]): [string, NftSet] => [name, set.finished()])),
-    chains: (flags & TABLE_F.DORMANT) === 0 ? chains : unhooked(chains),
+    sets: new Map([...sets].map(([name, set]) => [name, sharing(set.finished(), known?.sets, sameSets)])),
+    chains: new Map(
+      [...(isDormant ? unhooked(chains) : chains)].map(([name, chain]) => [
+        name,
+        sharing(chain, known?.chains, chainsEqual),
+      ]),
+    ),
   };
+}
+
+/** The reserved size is what a plan asks the kernel for. */
+function sameSets(a: NftSet, b: NftSet): boolean {
+  return a.size === b.size && setsEqual(a, b);
+}
+
+/** The known part of that name if it is equal, or this one. */
+function sharing<T extends { readonly name: string }>(
+  part: T,
+  known: ReadonlyMap<string, T> | undefined,
+  equal: (a: T, b: T) => boolean,
+): T {
+  const former = known?.get(part.name);
+  return former !== undefined && equal(part, former) ? former : part;
 }
 
 /** The chains of a dormant table, without hooks: the kernel does not call them, so a plan must see them as unhooked. */

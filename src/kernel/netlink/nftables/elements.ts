@@ -1,6 +1,6 @@
 /** NFTA_LIST_ELEMs of a set, written and read: a hundred thousand at a time, so without objects for each. */
 import { FIELD_BYTES, keyLength } from '../../../nft/fieldbytes.ts';
-import { elementsEqual } from '../../../nft/plan/equal.ts';
+import { valuesEqual } from '../../../nft/plan/equal.ts';
 import {
   type ElementKey,
   type Elements,
@@ -248,17 +248,25 @@ interface Bound {
 
 const TYPE_MASK = 0x3fff;
 
-/** Gathers the elements of one set from the messages that carry them. */
+/**
+ * Gathers the elements of one set from the messages that carry them. Of those that are known nothing is kept: a set may
+ * have very many, and nearly always all of them are the known ones.
+ */
 export class ElementsReader {
   readonly #set: NftSet;
   readonly #length: number;
-  #elements = new Map<ElementKey, ElementValue>();
+  /** The elements that the set is known to have; undefined once others were found. */
+  #known: Elements | undefined;
+  /** How many of the known elements were read. */
+  #found = 0;
+  /** The elements that were read, but for known ones. */
+  readonly #elements = new Map<ElementKey, ElementValue>();
   #bounds: Bound[] = [];
-  #shared: Elements | undefined;
 
-  constructor(set: NftSet) {
+  constructor(set: NftSet, known?: Elements) {
     this.#set = set;
     this.#length = keyLength(set.key);
+    this.#known = known;
   }
 
   /** False for a set whose keys are not ours to read. */
@@ -282,16 +290,31 @@ export class ElementsReader {
     }
   }
 
-  share(known: Elements): void {
-    if (!elementsEqual(this.finished().elements, known)) return;
-    this.#shared = known;
-    this.#elements = new Map();
+  /** All elements were read. Answers whether they have to be read again, because they are not the known ones. */
+  settle(): boolean {
+    this.#pairBounds();
+    if (this.#known === undefined) return false;
+    if (this.#elements.size === 0 && this.#found === this.#known.size) return false;
+    this.#known = undefined;
+    this.#elements.clear();
+    return true;
   }
 
+  /** The set; with all elements if none were known, and otherwise once it is settled. */
   finished(): NftSet {
-    for (const [key, value] of intervals(this.#set, this.#bounds)) this.#elements.set(key, value);
+    this.#pairBounds();
+    return { ...this.#set, elements: this.#known ?? this.#elements };
+  }
+
+  #pairBounds(): void {
+    for (const [key, value] of intervals(this.#set, this.#bounds)) this.#take(key, value);
     this.#bounds = [];
-    return { ...this.#set, elements: this.#shared ?? this.#elements };
+  }
+
+  #take(key: ElementKey, value: ElementValue): void {
+    const known = this.#known?.get(key);
+    if (known !== undefined && valuesEqual(value, known)) this.#found++;
+    else this.#elements.set(key, value);
   }
 
   #readElement(bytes: Buffer, start: number, end: number): void {
@@ -329,11 +352,11 @@ export class ElementsReader {
 
   #put(bytes: Buffer, key: number, flags: number, value: ElementValue): void {
     if (key === -1) {
-      if ((flags & ELEMENT_F.CATCHALL) !== 0) this.#elements.set(CATCHALL, value);
+      if ((flags & ELEMENT_F.CATCHALL) !== 0) this.#take(CATCHALL, value);
     } else if (this.#set.interval) {
       const at = Uint8Array.from(bytes.subarray(key, key + this.#length));
       this.#bounds.push({ at, ends: (flags & ELEMENT_F.INTERVAL_END) !== 0, value });
-    } else this.#elements.set(readKey(this.#set.key, bytes, key), value);
+    } else this.#take(readKey(this.#set.key, bytes, key), value);
   }
 }
 

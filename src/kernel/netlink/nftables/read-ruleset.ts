@@ -16,13 +16,13 @@ import { ELEMENTS, MSG, NETLINK_NETFILTER, NFPROTO, RULE, SET, TABLE } from './c
 import { RulesetReader } from './decode.ts';
 import { Exchange, type Request } from './exchange.ts';
 
-/** Throws Interrupted where something changed meanwhile. Elements that are those of `known` are shared with it. */
+/** Throws Interrupted where something changed meanwhile. Parts that are as in `known` are shared with it. */
 export async function readRuleset(
   exchange: Exchange,
   slices: EventLoopYield,
   known?: Ruleset,
 ): Promise<RulesetReader> {
-  const reader = new RulesetReader();
+  const reader = new RulesetReader(known);
   const dump = (request: Request) => exchange.dump(request, slices, message => reader.read(message));
   for (const family of TABLE_FAMILIES) {
     if (!readTable(exchange, family, reader)) continue;
@@ -33,8 +33,7 @@ export async function readRuleset(
   }
   for (const { family, name } of reader.sets()) {
     await dump(elementsOf(family, name));
-    const set = known?.tables.get(family)?.sets.get(name);
-    if (set !== undefined && set.dynamic === undefined) reader.share(family, set);
+    if (reader.settle(family, name)) await dump(elementsOf(family, name));
   }
   return reader;
 }
