@@ -4,9 +4,10 @@
  * policies alone, never on the order in which they arrived.
  */
 import type { ClusterEvent } from './cluster.ts';
-import { namespaceOfPolicy, type Peer, type Policy, type PolicyId, rulesOf, withoutRules } from './policy.ts';
+import { namespaceOfPolicy, type Policy, type PolicyId, rulesOf, withoutRules } from './policy.ts';
 import { countEntries } from './policysize.ts';
 import type { Problem } from './problem.ts';
+import { type PodSelector, podSelectorText } from './selector.ts';
 
 /**
  * For all policies of a namespace together: entries, counted as for one policy with one more for each policy, and
@@ -166,7 +167,7 @@ function placeOf(id: PolicyId, inOrder: readonly Entry[]): number {
 }
 
 function newEntry(policy: Policy, isRefused: boolean): Entry {
-  const selectors = [...new Set(peersOf(policy).map(peer => JSON.stringify(peer)))];
+  const selectors = [...new Set(selectorsOf(policy).map(podSelectorText))];
   return { id: policy.id, policy, entries: 1 + countEntries(policy), selectors, isRefused };
 }
 
@@ -178,9 +179,9 @@ function isNamespaced(event: ClusterEvent): event is PolicyEvent {
   return event.type === 'policy' && event.key.startsWith('NetworkPolicy ');
 }
 
-function peersOf(policy: Policy): Peer[] {
+function selectorsOf(policy: Policy): PodSelector[] {
   return rulesOf(policy).flatMap(({ peers }) =>
-    peers === 'any' ? [] : peers.filter(({ kind }) => kind === 'pods'),
+    peers === 'any' ? [] : peers.flatMap(peer => (peer.kind === 'pods' ? [peer.selector] : [])),
   );
 }
 

@@ -46,7 +46,6 @@ export class ModelView implements View {
   #model: Cluster;
   /** All pods that claim an address. */
   readonly #claims = new MultiMap<Address, Pod>();
-  readonly #pods = new Map<PodKey, Pod>();
   readonly #former = new Map<Address, FormerPod>();
   /** Values that are derived from the nodes. */
   readonly #nodes: Memo<Pick<View, 'nodeWith' | 'tunnels' | 'nodeDenyingUnknownPod' | 'nodeOfUnknownPod'>>;
@@ -83,6 +82,7 @@ export class ModelView implements View {
     this.#policies.change();
   }
 
+  /** Call it before the model takes the event: the model says what the pod was. */
   apply(event: ClusterEvent): void {
     if (event.type === 'pod') this.#notePod(event.key, event.value);
     else if (event.type === 'node') this.#nodes.change();
@@ -152,12 +152,11 @@ export class ModelView implements View {
   }
 
   #notePod(key: PodKey, value: Pod | undefined): void {
-    const before = this.#pods.get(key);
-    const after = value !== undefined && isSelectable(value) ? value : undefined;
-    for (const address of before?.addresses ?? []) this.#release(address, before!);
-    for (const address of after?.addresses ?? []) this.#claim(address, after!);
-    if (after === undefined) this.#pods.delete(key);
-    else this.#pods.set(key, after);
+    const before = this.#model.pods.get(key);
+    if (before !== undefined && isSelectable(before))
+      for (const address of before.addresses) this.#release(address, before);
+    if (value !== undefined && isSelectable(value))
+      for (const address of value.addresses) this.#claim(address, value);
   }
 
   #claim(address: Address, pod: Pod): void {

@@ -59,7 +59,7 @@ export interface Decoded {
   readonly problems: readonly Problem[];
 }
 
-type Decoder = (object: Field) => ClusterEvent | undefined;
+type Decoder = (object: Field, uidsOn?: string) => ClusterEvent | undefined;
 
 const CLUSTER_GROUP = 'policy.networking.k8s.io';
 
@@ -75,15 +75,18 @@ const DECODERS: ReadonlyMap<string, Decoder> = new Map([
   [`${CLUSTER_GROUP}/v1alpha1 BaselineAdminNetworkPolicy`, decodeBaselineAdminNetworkPolicy],
 ]);
 
-/** Reads any value as one Kubernetes object. Kinds that policy does not use give neither event nor problem. */
-export function decodeObject(object: unknown): Decoded {
+/**
+ * Reads any value as one Kubernetes object. Kinds that policy does not use give neither event nor problem. `uidsOn`: see
+ * decodePod.
+ */
+export function decodeObject(object: unknown, uidsOn?: string): Decoded {
   const { apiVersion, kind } = typeOf(object);
   if (apiVersion === undefined || kind === undefined) return { problems: [NO_OBJECT] };
   const decoder = DECODERS.get(`${apiVersion} ${kind}`);
   if (decoder === undefined) return { kind, problems: unknownVersion(apiVersion, kind, object) };
   const name = objectName(kind, object);
   const report: Report = { object: name, problems: [], errors: 0 };
-  const event = decoder(new Field(object, '', 'the field is ignored', report));
+  const event = decoder(new Field(object, '', 'the field is ignored', report), uidsOn);
   return { kind, object: name, problems: report.problems, ...(event && { event }) };
 }
 
@@ -236,15 +239,17 @@ export interface DeliveredType {
   readonly apiVersion: string;
   readonly kind: string;
   readonly readAs?: string;
+  /** The node whose pods have their uid; absent where all have. */
+  readonly uidsOn?: string;
 }
 
 /** Reads an object as one of that type. Without an event nothing changes: callers keep the previous state. */
 export function decodeDelivered(object: unknown, type: DeliveredType): Decoded {
-  const { apiVersion, kind, readAs = apiVersion } = type;
+  const { apiVersion, kind, readAs = apiVersion, uidsOn } = type;
   const map = asMap(object);
   const unread = whyUnread(map, type);
   if (unread === undefined)
-    return decodeObject(readAs === apiVersion ? object : { ...map, apiVersion: readAs });
+    return decodeObject(readAs === apiVersion ? object : { ...map, apiVersion: readAs }, uidsOn);
   const name = objectName(kind, object);
   const report: Report = { object: name, problems: [], errors: 0 };
   const isIsolated = kind === 'NetworkPolicy';

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { Pod } from '../../../model/cluster.ts';
 import { problemText } from '../../../model/problem.ts';
 import { decodeDelivered, decodeObject } from './decode.ts';
 
@@ -22,6 +23,27 @@ test('it reads another version as the one that it is told to', () => {
   const apiVersion = 'policy.networking.k8s.io/v2';
   const type = { ...CLUSTER_POLICY, apiVersion, readAs: CLUSTER_POLICY.apiVersion };
   expect(decodeDelivered({ ...object, apiVersion }, type)).toEqual(decodeObject(object));
+});
+
+test('a pod has its uid where all have it, and on the node whose pods have theirs', () => {
+  const object = { ...POD, metadata: { ...metadata, uid: '6c2b' }, spec: { nodeName: 'n1' } };
+  const uidIn = (type: Parameters<typeof decodeDelivered>[1]) =>
+    decodeDelivered(object, type).event?.value as { readonly uid?: string } | undefined;
+  expect(uidIn(POD)?.uid).toBe('6c2b');
+  expect(uidIn({ ...POD, uidsOn: 'n1' })?.uid).toBe('6c2b');
+  expect(uidIn({ ...POD, uidsOn: 'n2' })?.uid).toBeUndefined();
+});
+
+test('pods that follow each other share equal labels, ports and times', () => {
+  const read = (name: string, app: string) => {
+    const spec = { containers: [{ ports: [{ name: 'web', containerPort: 80 }] }] };
+    const object = { ...POD, metadata: { ...metadata, name, labels: { app } }, spec };
+    return decodeDelivered(object, POD).event!.value as Pod;
+  };
+  const [first, second, other] = [read('first', 'shop'), read('second', 'shop'), read('other', 'db')];
+  expect(second.labels).toBe(first.labels);
+  expect(second.ports).toBe(first.ports);
+  expect(other.labels).toEqual({ app: 'db' });
 });
 
 const ISOLATES =

@@ -1,20 +1,26 @@
 import { type Address, parseAddress } from '../../../model/address.ts';
-import type { ClusterEvent, ContainerPort } from '../../../model/cluster.ts';
+import type { ClusterEvent, ContainerPort, PodKey } from '../../../model/cluster.ts';
 import { PROTOCOLS } from '../../../model/policy.ts';
+import type { Labels } from '../../../model/selector.ts';
 import type { Field } from './fields.ts';
 import { readLabelled, readName, readNamespace } from './metadata.ts';
 
-/** A pod has hundreds of fields: only those that policy depends on are read and checked. */
-export function decodePod(object: Field): ClusterEvent | undefined {
+/**
+ * A pod has hundreds of fields: only those that policy depends on are read and checked. With `uidsOn`, only pods of that
+ * node have their uid: nobody compares those of others, and there are very many of them.
+ */
+export function decodePod(object: Field, uidsOn?: string): ClusterEvent | undefined {
   const pod = object.attempt('the pod stays as it was last known', readIdentity);
   const { name, namespace, node, hostNetwork, finished, createdAt } = pod.value;
   if (!pod.clean || name === undefined || namespace === undefined) return undefined;
-  const key = `${namespace}/${name}` as const;
+  // Joined: a text made by `${}` refers to its parts for as long as it lives.
+  const key = [namespace, name].join('/') as PodKey;
   const addresses = readAddresses(object.get('status'));
-  const ports = readPorts(object.get('spec'));
-  const { labels, partial } = readLabelled(object);
+  const ports = recentPorts.of(readPorts(object.get('spec')));
+  const { labels: read, partial } = readLabelled(object);
+  const labels = recentLabels.of(read);
   // Field by field: an object made by `...` takes half as much again, and there are very many of them.
-  const uid = readUid(object.get('metadata'));
+  const uid = uidsOn === undefined || uidsOn === node ? readUid(object.get('metadata')) : undefined;
   const value = {
     key,
     namespace,
@@ -41,7 +47,7 @@ function readIdentity(object: Field) {
     hostNetwork: spec.get('hostNetwork').boolean() ?? false,
     // N48: a deletionTimestamp changes nothing until the phase does.
     finished: ['Succeeded', 'Failed'].includes(object.get('status').get('phase').text() ?? ''),
-    createdAt: object.get('metadata').get('creationTimestamp').text() ?? '',
+    createdAt: recentTimes.of(object.get('metadata').get('creationTimestamp').text() ?? ''),
   };
 }
 
@@ -109,3 +115,27 @@ function readNamedPort(port: Field): ContainerPort | undefined {
   const number = port.get('containerPort').integer(1, 65535);
   return name === '' || number === undefined ? undefined : { name, protocol, port: number };
 }
+
+/**
+ * Gives one object for equal values that come soon after each other. Pods of one Deployment stand beside each other in
+ * a list, and have the same labels and ports; there are very many pods, and each would keep its own copy.
+ */
+class Recent<T> {
+  readonly #values = new Map<string, T>();
+
+  of(value: T): T {
+    const text = JSON.stringify(value);
+    const known = this.#values.get(text);
+    if (known !== undefined) return known;
+    if (this.#values.size === MOST_RECENT) this.#values.clear();
+    if (text.length <= LONGEST_RECENT) this.#values.set(text, value);
+    return value;
+  }
+}
+
+const MOST_RECENT = 64;
+const LONGEST_RECENT = 1_000;
+
+const recentLabels = new Recent<Labels>();
+const recentPorts = new Recent<readonly ContainerPort[]>();
+const recentTimes = new Recent<string>();

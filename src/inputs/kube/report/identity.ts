@@ -39,7 +39,8 @@ function shown(value: unknown): string | undefined {
 export function objectKey(object: unknown): string | undefined {
   const { name, namespace } = asMap(asMap(object).metadata);
   if (!isText(name)) return undefined;
-  return isText(namespace) ? `${namespace}/${name}` : name;
+  // Joined: a text made by `${}` refers to its parts for as long as it lives, and sources keep very many of these.
+  return isText(namespace) ? [namespace, name].join('/') : name;
 }
 
 /** A reference to the object; undefined if the object lacks its identity. */

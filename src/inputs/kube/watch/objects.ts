@@ -9,8 +9,8 @@ import type { Store, WatchChange } from './reflector.ts';
 import { goneEvent, type Resource } from './resource.ts';
 
 /**
- * Which objects of one kind were published, and at which revision; of the objects themselves nothing is kept but a
- * digest. While a list is read, what it has not shown yet is only suspected to be gone, and at its end it is known.
+ * Which objects of one kind were published, and at which revision; of the objects themselves nothing is kept but what
+ * was published of them, which the cluster has anyway. While a list is read, what it has not shown yet is only suspected to be gone, and at its end it is known.
  *
  *     upsert/delete ─▶ events       startReplace … upsert … upsert … replaced ─▶ events of what vanished
  */
@@ -18,8 +18,8 @@ export class Objects {
   #resource: Resource;
   /** Keys are names, `shop/web`; the revision is empty where the object has to be read again even at the same one. */
   readonly #revisions = new Map<string, string>();
-  /** A digest of the published fields of each object: most changes do not concern policy. */
-  readonly #published = new Map<string, string>();
+  /** What was published of each object last: most changes do not concern policy. */
+  readonly #published = new Map<string, ClusterEvent['value']>();
   /**
    * A digest of the fields that were read of each object that came again without a relevant change: heartbeats of
    * nodes, and most changes of a pod's status. If it comes with the same digest once more, it is not even decoded.
@@ -50,10 +50,15 @@ export class Objects {
     this.#unseen?.delete(name);
     if (revision !== '' && this.#revisions.get(name) === revision) return [];
     // The server that delivered another type may deliver the right one at the same revision.
-    this.#revisions.set(name, isOfType(object, this.#resource) ? revision : '');
+    const read = isOfType(object, this.#resource) ? revision : '';
     const known = this.#repeated.get(name);
-    if (known !== undefined && known === this.#digestOf(object)) return [];
+    if (known !== undefined && known === this.#digestOf(object)) {
+      this.#revisions.set(name, read);
+      return [];
+    }
     const { event, problems } = decodeDelivered(object, this.#resource);
+    // Each map keeps its keys, and the pod has the same text: there are very many of them.
+    this.#revisions.set(event?.key === name ? event.key : name, read);
     if (problems.length > 0) this.#setProblems(name, this.#aboutPolicy(problems, object));
     else this.#setProblems(name);
     const isNews = event !== undefined && this.#isNews(name, event);
@@ -123,10 +128,9 @@ export class Objects {
     return about === undefined ? problems : problems.map(problem => ({ ...problem, about }));
   }
 
-  #isNews(name: string, event: ClusterEvent): boolean {
-    const digest = hash('sha1', JSON.stringify(event), 'base64');
-    const isNews = this.#published.get(name) !== digest;
-    this.#published.set(name, digest);
+  #isNews(name: string, { key, value }: ClusterEvent): boolean {
+    const isNews = JSON.stringify(this.#published.get(name)) !== JSON.stringify(value);
+    if (isNews) this.#published.set(key === name ? key : name, value);
     return isNews;
   }
 

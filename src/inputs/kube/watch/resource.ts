@@ -13,6 +13,8 @@ export interface Resource {
   readonly path: string;
   /** The apiVersion whose reader reads the objects, if it is not their own. */
   readonly readAs?: string;
+  /** The node whose pods have their uid, if not all. */
+  readonly uidsOn?: string;
   /** The fields that are kept of each object, if not those that policy reads of its kind. */
   readonly shape?: Shape;
   /** `metadata.name=…`, for less than all of them. */

@@ -65,7 +65,8 @@ export function watchCluster(
   );
   const nodes = new Objects(NODES);
   const seconds = () => (options.watchSeconds ?? watchSeconds)(nodes.size);
-  const sources = makeSources(api, feed, timing, nodes, seconds);
+  const pods = node === undefined ? PODS : { ...PODS, uidsOn: node };
+  const sources = makeSources(api, feed, timing, { nodes, pods }, seconds);
   const running = sources.map(source => source.run(stop.signal));
   if (options.services !== undefined)
     running.push(followServices(options.services, api, timing, seconds, stop.signal));
@@ -108,7 +109,7 @@ function makeSources(
   api: Api,
   feed: ClusterFeed,
   timing: Timing,
-  nodes: Objects,
+  { nodes, pods }: { readonly nodes: Objects; readonly pods: Resource },
   seconds: () => number,
 ): readonly Source[] {
   const reflected = (resource: Resource, source: ObjectSource): Source => {
@@ -121,7 +122,7 @@ function makeSources(
     reflected(NAMESPACES, new NamespaceSource(feed)),
     plain(NODES, nodes),
     plain(NETWORK_POLICIES),
-    plain(PODS),
+    plain(pods),
     ...CUSTOM_POLICIES.map(policy => new CustomSource(policy, api, feed, timing, seconds)),
   ];
 }
