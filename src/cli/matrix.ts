@@ -7,6 +7,7 @@ import { hostNetworkNotes, unreadNotes } from '../answers/reach/leftout.ts';
 import {
   endText,
   exposuresFor,
+  exposureTexts,
   isJudged,
   legendOf,
   listed,
@@ -14,13 +15,7 @@ import {
   type Row,
   rowsOf,
 } from '../answers/reach/rows.ts';
-import {
-  type EndView,
-  type ExposureView,
-  type MatrixView,
-  matrixViewOf,
-  memberName,
-} from '../answers/reach/view.ts';
+import { type EndView, type MatrixView, matrixViewOf, memberName } from '../answers/reach/view.ts';
 import { assertNever } from '../lib/text/assert.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import pc from '../terminal/colours.ts';
@@ -59,9 +54,9 @@ export async function matrixCommand(options: MatrixOptions): Promise<void> {
   const onNodes = hostNetworkNotes(state, item => isInScope(state.scope, item));
   if (onNodes.length === 0 && !view.ends.some(isAsked))
     writeNote(`${pc.yellow('note')}: ${emptyText(state)}`);
-  const leftOut = [...onNodes, ...unreadNotes([state], state.scope.namespace)];
+  const leftOut = [...onNodes, ...unreadNotes([state], state.scope.namespace), ...view.notes];
   writeNotes(leftOut);
-  await write(options.output, view, rowsOf(view, isAsked), { ...state, notes: [...state.notes, ...leftOut] });
+  await write(options.output, view, rowsOf(view, isAsked), [...notesOf(state), ...leftOut], state.source);
   if (state.hidesPolicies) process.exitCode = 2;
 }
 
@@ -81,28 +76,30 @@ async function write(
   format: MatrixOptions['output'],
   view: MatrixView,
   rows: readonly Row[],
-  state: State,
+  notes: readonly string[],
+  source: string,
 ): Promise<void> {
-  if (isData(format)) await writeData(format, [matrixObject(view, rows, notesOf(state))]);
+  if (isData(format)) await writeData(format, [matrixObject(view, rows, notes)]);
   else if (format === 'text') writeLines(matrixLines(view, rows, terminalWidth()));
-  else writeDocument(linesOf(format, view, rows, state));
+  else writeDocument(linesOf(format, view, rows, notes, source));
 }
 
 function linesOf(
   format: Exclude<MatrixOptions['output'], 'text' | 'json' | 'yaml'>,
   view: MatrixView,
   rows: readonly Row[],
-  state: State,
+  notes: readonly string[],
+  source: string,
 ): Iterable<string> {
   switch (format) {
     case 'csv':
       return csvLines(view, rows);
     case 'md':
-      return markdownLines(view, rows, notesOf(state));
+      return markdownLines(view, rows, notes);
     case 'dot':
       return dotLines(view, rows);
     case 'html':
-      return htmlLines(view, rows, state.source, notesOf(state));
+      return htmlLines(view, rows, source, notes);
     default:
       return assertNever(format);
   }
@@ -147,14 +144,14 @@ function rowLines(view: MatrixView, { to, cell }: Row, column: number, width: nu
   return beside(`  -> ${endText(to)}`, cellText(view.pool, cell), column, width);
 }
 
-function exposureLines({ pool, exposures }: MatrixView, width: number): string[] {
-  if (exposures.length === 0) return [];
-  const line = ({ direction, members, whom, cell }: ExposureView) => {
-    const [names, text] = [listed(members.map(memberName), 4), cellText(pool, cell)];
-    const words = direction === 'ingress' ? `${names} <- ${whom}: ${text}` : `${names} -> ${whom}: ${text}`;
-    return wrap(`  ${words}`, width, 6);
-  };
-  return [pc.bold('Open to pods that are not there yet'), ...exposures.flatMap(line)];
+function exposureLines(view: MatrixView, width: number): string[] {
+  if (view.exposures.length === 0) return [];
+  const lines = exposureTexts(view).flatMap(({ direction, members, whom, connections }) => {
+    const arrow = direction === 'ingress' ? '<-' : '->';
+    const ends = `${listed(members.map(memberName), 4)} ${arrow} ${listed(whom, 8)}`;
+    return wrap(`  ${ends}: ${connections}`, width, 6);
+  });
+  return [pc.bold('Pods that are not there yet'), ...lines];
 }
 
 // A matrix as a grid, for as long as it fits the terminal.

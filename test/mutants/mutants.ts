@@ -3704,4 +3704,22 @@ export const MUTANTS: readonly Mutant[] = [
     replace: "if (makers.length >= 0) return '';",
     test: 'inputs/files/lint.test.ts',
   },
+  {
+    name: 'matrix: a label that a selector excludes makes no kind of new pods',
+    find: "return operator === 'NotIn' ? [[{ key, operator: 'In', values }]] : [];",
+    replace: 'return [];',
+    test: 'newpods.test.ts',
+  },
+  {
+    name: 'matrix: of new pods wider selectors count beside narrower ones',
+    find: 'return all.filter(line => !all.some(other => kinds[other]!.allWider.has(line)));',
+    replace: 'return all;',
+    test: 'newpods.test.ts',
+  },
+  {
+    name: 'matrix: ports of new pods have no names',
+    find: 'const every = [1, names === 0 ? LAST_PORT + 1 : FIRST_NAMED + names];',
+    replace: 'const every = [1, LAST_PORT + 1];',
+    test: 'newpods.test.ts',
+  },
 ];

@@ -148,10 +148,8 @@ class SelectedTemplates {
   #inNamespaces(selector: NamespaceSelector): Selected {
     return getOrMake(this.#byNamespaces, contentText(selector), () => {
       const asked = new Map<string, Match>();
-      return this.#each(({ namespace }) =>
-        namespace.name === ''
-          ? matchNamespace(selector, '', namespace)
-          : getOrMake(asked, namespace.name, () => matchNamespace(selector, namespace.name, namespace)),
+      return this.#each(({ namespace, namespaceText }) =>
+        getOrMake(asked, namespaceText, () => matchNamespace(selector, namespace.name, namespace)),
       );
     });
   }
@@ -183,6 +181,8 @@ function both(a: Selected, b: Selected): Selected {
 /** The properties of a pod that policies can select by. Pods with the same properties share one template. */
 interface Template extends Labelled {
   readonly namespace: Namespace;
+  /** A text that is equal for the same namespace with the same labels. */
+  readonly namespaceText: string;
   /** The ports whose names occur in policies, each once. */
   readonly ports: readonly ContainerPort[];
   /** A text that is equal for templates with the same ports. */
@@ -197,6 +197,7 @@ interface PodLike extends Labelled {
 class Templates {
   readonly all: Template[] = [];
   readonly #byText = new Map<string, number>();
+  readonly #namespaceTexts = new Map<Namespace, string>();
   readonly #vocabulary: Vocabulary;
 
   constructor(vocabulary: Vocabulary) {
@@ -208,13 +209,15 @@ class Templates {
     const { labelKeys, portNames } = this.#vocabulary;
     const labels = Object.entries(pod.labels).filter(([key]) => labelKeys.has(key));
     const portsText = portsTextOf(pod.ports.filter(({ name }) => portNames.has(name)));
-    const text = JSON.stringify([textOfNamespace(namespace), labels.sort(), pod.partial, portsText]);
+    const namespaceText = getOrMake(this.#namespaceTexts, namespace, () => textOfNamespace(namespace));
+    const text = JSON.stringify([namespaceText, labels.sort(), pod.partial, portsText]);
     const known = this.#byText.get(text);
     if (known !== undefined) return known;
     const partial = pod.partial && { partial: pod.partial };
     const ports = JSON.parse(portsText) as ContainerPort[];
     this.#byText.set(text, this.all.length);
-    return this.all.push({ namespace, labels: Object.fromEntries(labels), ...partial, ports, portsText }) - 1;
+    const template = { namespace, namespaceText, labels: Object.fromEntries(labels), ...partial };
+    return this.all.push({ ...template, ports, portsText }) - 1;
   }
 }
 
@@ -223,9 +226,14 @@ function portsTextOf(ports: readonly ContainerPort[]): string {
   return `[${[...new Set(texts)].sort()}]`;
 }
 
-/** Two namespaces of one name are one; one that is imagined has labels of its own. */
-function textOfNamespace({ name, labels }: Namespace): unknown {
-  return name === '' ? labels : name;
+/** A namespace that is imagined may have the name of one of which the labels are not known. */
+function textOfNamespace({ name, labels, partial }: Namespace): string {
+  return JSON.stringify([name, Object.entries(labels).sort(), partial]);
+}
+
+/** The names of ports in rules: only these have to be known of a pod. */
+export function portNamesOf(clusters: readonly Cluster[]): ReadonlySet<string> {
+  return vocabularyOf(clusters.flatMap(({ policies }) => [...policies.values()])).portNames;
 }
 
 /** The labels, ports and networks by which the policies of a cluster distinguish pods, nodes and addresses. */

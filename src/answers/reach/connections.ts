@@ -3,12 +3,20 @@
  * protocols. A pool makes each set once, so that equal sets are one object, and remembers what was asked of two.
  */
 
-import type { Tunnels } from '../../model/cluster.ts';
-import type { Protocol } from '../../model/policy.ts';
+import type { ContainerPort, Tunnels } from '../../model/cluster.ts';
+import { PROTOCOLS, type Protocol } from '../../model/policy.ts';
 import { TUNNEL_PORTS, TUNNEL_PROTOCOLS } from '../../model/tunnels.ts';
-import { combine, DIFFERENCE, INTERSECTION, type Toggles, togglesOf, UNION } from './regions.ts';
+import {
+  combine,
+  DIFFERENCE,
+  INTERSECTION,
+  type Toggles,
+  toggleRanges,
+  togglesOf,
+  UNION,
+} from './regions.ts';
 
-/** Destination ports, 1 to 65535. */
+/** Destination ports, 1 to 65535, and beyond these the ports that are known by their names alone. */
 type PortSets = Readonly<Record<Protocol, Toggles>>;
 
 export interface Connections extends PortSets {
@@ -21,28 +29,69 @@ export interface Connections extends PortSets {
 export type ConnectionSets = Omit<Connections, 'id'>;
 
 export const ICMP = 256;
-const EVERY_PORT: Toggles = [1, 65_536];
+const LAST_PORT = 65_535;
+/** There is a gap before it, so that no range of numbers goes on into the names. */
+const FIRST_NAMED = LAST_PORT + 2;
 const EVERY_OTHER: Toggles = [0, ICMP + 1];
 
 type Operation = 'and' | 'or' | 'minus';
 const KEEPS = { and: INTERSECTION, or: UNION, minus: DIFFERENCE } as const;
 
+/**
+ * A pod that is not there yet may give a port any number under the name by which rules mean it, so each name is a port
+ * of its own: the one of that name, where no rule means its number.
+ */
 export class ConnectionPool {
+  readonly #portNames: readonly string[];
+  readonly #everyPort: Toggles;
   readonly #sets: Connections[] = [];
   readonly #byText = new Map<string, Connections>();
   readonly #known = { and: new Map(), or: new Map(), minus: new Map() } as const satisfies Record<
     Operation,
     Map<number, Connections>
   >;
-  readonly none = this.make({ TCP: [], UDP: [], SCTP: [], other: [] });
-  readonly all = this.make({ TCP: EVERY_PORT, UDP: EVERY_PORT, SCTP: EVERY_PORT, other: EVERY_OTHER });
+  readonly none: Connections;
+  readonly all: Connections;
   /** The connections that would be tunnels if their destination were a node (N72). */
-  readonly tunnels = this.make({
-    TCP: [],
-    UDP: singles(TUNNEL_PORTS),
-    SCTP: [],
-    other: singles(TUNNEL_PROTOCOLS),
-  });
+  readonly tunnels: Connections;
+
+  /** `portNames` are those that rules contain. */
+  constructor(portNames: Iterable<string> = []) {
+    this.#portNames = [...portNames];
+    const names = this.#portNames.length;
+    const every = [1, names === 0 ? LAST_PORT + 1 : FIRST_NAMED + names];
+    this.#everyPort = every;
+    this.none = this.make({ TCP: [], UDP: [], SCTP: [], other: [] });
+    this.all = this.make({ TCP: every, UDP: every, SCTP: every, other: EVERY_OTHER });
+    const [ports, protocols] = [singles(TUNNEL_PORTS), singles(TUNNEL_PROTOCOLS)];
+    this.tunnels = this.make({ TCP: [], UDP: ports, SCTP: [], other: protocols });
+  }
+
+  /** What a pod declares whose ports have all these names, and numbers that are not known. */
+  namedPorts(): ContainerPort[] {
+    return this.#portNames.flatMap((name, i) =>
+      PROTOCOLS.map(protocol => ({ name, protocol, port: FIRST_NAMED + i })),
+    );
+  }
+
+  /** The ranges of a set of ports that are numbers, and the names of others. */
+  numbersAndNames(ports: Toggles): NumbersAndNames {
+    const ranges = toggleRanges(ports, 1);
+    const numbers = ranges.filter(({ first }) => first <= LAST_PORT);
+    const named = ranges.filter(({ first }) => first > LAST_PORT);
+    return {
+      ranges: numbers.map(({ first, last }) => ({ first, last: Math.min(last, LAST_PORT) })),
+      names: named.flatMap(({ first, last }) =>
+        this.#portNames.slice(first - FIRST_NAMED, last - FIRST_NAMED + 1),
+      ),
+    };
+  }
+
+  /** The names that the set lacks, if it has the last number: else it has only those that it names. */
+  namesWithout(ports: Toggles): readonly string[] {
+    const hasLast = toggleRanges(ports, 1).some(({ first, last }) => first <= LAST_PORT && last >= LAST_PORT);
+    return hasLast ? this.numbersAndNames(combine(this.#everyPort, ports, DIFFERENCE)).names : [];
+  }
 
   /** Into the tunnels that a node is known to have. */
   tunnelsOf({ ports, protocols }: Tunnels = { ports: [], protocols: [] }): Connections {
@@ -60,12 +109,20 @@ export class ConnectionPool {
   }
 
   /** The set of all ports of a protocol, or of some. */
-  ports(protocol: Protocol, ports: Toggles = EVERY_PORT): Connections {
-    return this.make({ ...this.none, [protocol]: combine(ports, EVERY_PORT, INTERSECTION) });
+  ports(protocol: Protocol, ports: Toggles = this.#everyPort): Connections {
+    const some = combine(ports, this.#everyPort, INTERSECTION);
+    return this.make({ ...this.none, [protocol]: isEveryNumber(some) ? this.#everyPort : some });
   }
 
   byId(id: number): Connections {
     return this.#sets[id]!;
+  }
+
+  /** `and` of two sets by their ids. */
+  andIds(a: number, b: number): number {
+    const { none, all } = this;
+    if (a === b || b === all.id || a === none.id) return a;
+    return a === all.id || b === none.id ? b : this.and(this.byId(a), this.byId(b)).id;
   }
 
   and(a: Connections, b: Connections): Connections {
@@ -98,6 +155,15 @@ export class ConnectionPool {
     known.set(key, made);
     return made;
   }
+}
+
+interface NumbersAndNames {
+  readonly ranges: readonly { readonly first: number; readonly last: number }[];
+  readonly names: readonly string[];
+}
+
+function isEveryNumber([first, end]: Toggles): boolean {
+  return first === 1 && end! > LAST_PORT;
 }
 
 function singles(values: readonly number[]): Toggles {

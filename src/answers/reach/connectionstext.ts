@@ -22,27 +22,38 @@ function exceptionText(pool: ConnectionPool, connections: Connections): string {
 }
 
 function listText(pool: ConnectionPool, connections: Connections): string {
+  const common = commonNames(pool, connections);
   const withPorts = PROTOCOLS.flatMap(protocol => {
     const ports = connections[protocol];
-    if (ports.length === 0) return [];
-    return ports === pool.all[protocol] || `${ports}` === `${pool.all[protocol]}`
-      ? [`all ${protocol}`]
-      : [`${protocol} ${portRangesText(ports)}`];
+    if (ports === pool.all[protocol] || `${ports}` === `${pool.all[protocol]}`) return [`all ${protocol}`];
+    const text = portsText(pool, ports, common);
+    return text === '' ? [] : [`${protocol} ${text}`];
   });
-  return [...withPorts, ...otherTexts(pool, connections.other)].join('; ');
+  const named = common.length === 0 ? [] : [`port ${common}`];
+  return [...withPorts, ...named, ...otherTexts(pool, connections.other)].join('; ');
+}
+
+/** Ports that are meant by their name alone, of whatever protocol. */
+function commonNames(pool: ConnectionPool, connections: Connections): readonly string[] {
+  const [first, ...others] = PROTOCOLS.map(protocol => pool.numbersAndNames(connections[protocol]).names);
+  return first!.filter(name => others.every(names => names.includes(name)));
 }
 
 function otherTexts(pool: ConnectionPool, other: Toggles): string[] {
   if (`${other}` === `${pool.all.other}`) return ['ICMP and other protocols'];
   const numbers = combine(other, [ICMP, ICMP + 1], DIFFERENCE);
   const icmp = numbers.length === other.length && `${numbers}` === `${other}` ? [] : ['ICMP'];
-  return [...icmp, ...(numbers.length === 0 ? [] : [`protocols ${portRangesText(numbers)}`])];
+  return [...icmp, ...(numbers.length === 0 ? [] : [`protocols ${toggleRanges(numbers, 1).map(rangeText)}`])];
 }
 
-function portRangesText(toggles: Toggles): string {
-  return toggleRanges(toggles, 1)
-    .map(({ first, last }) => (first === last ? `${first}` : `${first}-${last}`))
-    .join(',');
+/** `80,443`; `80,http`, where a port is meant by its name. */
+function portsText(pool: ConnectionPool, ports: Toggles, common: readonly string[]): string {
+  const { ranges, names } = pool.numbersAndNames(ports);
+  return [...ranges.map(rangeText), ...names.filter(name => !common.includes(name))].join(',');
+}
+
+function rangeText({ first, last }: { readonly first: number; readonly last: number }): string {
+  return first === last ? `${first}` : `${first}-${last}`;
 }
 
 /** A set of connections as JSON. */
@@ -60,18 +71,42 @@ export interface ConnectionsObject {
 export function connectionsObject(pool: ConnectionPool, connections: Connections): ConnectionsObject {
   const { TCP, UDP, SCTP, other } = connections;
   const numbers = combine(other, [ICMP, ICMP + 1], DIFFERENCE);
+  const pairs = (ports: Toggles) => pool.numbersAndNames(ports).ranges.map(pairOf);
   return {
     text: connectionsText(pool, connections),
     tcp: pairs(TCP),
     udp: pairs(UDP),
     sctp: pairs(SCTP),
     icmp: `${numbers}` !== `${other}`,
-    protocols: pairs(numbers),
+    protocols: toggleRanges(numbers, 1).map(pairOf),
   };
 }
 
-function pairs(toggles: Toggles): [number, number][] {
-  return toggleRanges(toggles, 1).map(({ first, last }) => [first, last]);
+/** Where one end is a pod that is not there yet, whose ports may have any number under the names that rules mean. */
+export interface NewPodConnectionsObject extends ConnectionsObject {
+  /** `TCP http`: the port of this name, even if its number is not listed. */
+  readonly named?: readonly string[];
+  /** The port of this name is not allowed, though numbers that no rule means are. */
+  readonly exceptNamed?: readonly string[];
+}
+
+export function newPodConnectionsObject(
+  pool: ConnectionPool,
+  connections: Connections,
+): NewPodConnectionsObject {
+  const texts = (namesOf: (ports: Toggles) => readonly string[]) =>
+    PROTOCOLS.flatMap(protocol => namesOf(connections[protocol]).map(name => `${protocol} ${name}`));
+  const named = texts(ports => pool.numbersAndNames(ports).names);
+  const exceptNamed = texts(ports => pool.namesWithout(ports));
+  return {
+    ...connectionsObject(pool, connections),
+    ...(named.length > 0 && { named }),
+    ...(exceptNamed.length > 0 && { exceptNamed }),
+  };
+}
+
+function pairOf({ first, last }: { readonly first: number; readonly last: number }): [number, number] {
+  return [first, last];
 }
 
 /** One text for both families if they are the same. */

@@ -1,7 +1,7 @@
 /** A matrix as a document of a format: CSV, a graph for Graphviz, Markdown, HTML. */
 import { getOrMake } from '../../lib/collections/getormake.ts';
 import { cellText, connectionsText } from './connectionstext.ts';
-import { endText, isJudged, legendOf, listed, memberText, type Row } from './rows.ts';
+import { endText, exposureTexts, isJudged, legendOf, listed, memberText, type Row } from './rows.ts';
 import { type EndView, type MatrixView, memberName } from './view.ts';
 
 /** A matrix as comma-separated values (RFC 4180): a line for each pair of members, for a spreadsheet to sort. */
@@ -93,20 +93,13 @@ export function noteMarkdown(notes: readonly string[]): string[] {
   return notes.flatMap(note => [`> ${escaped(note)}`, '']);
 }
 
-function exposureMarkdown({ pool, exposures }: MatrixView): string[] {
-  if (exposures.length === 0) return [];
-  const lines = exposures.map(({ direction, members, whom, cell }) => {
-    const names = listed(members.map(memberName), 4);
-    return rowOf([...(direction === 'ingress' ? [whom, names] : [names, whom]), cellText(pool, cell)]);
+function exposureMarkdown(view: MatrixView): string[] {
+  if (view.exposures.length === 0) return [];
+  const lines = exposureTexts(view).map(({ direction, members, whom, connections }) => {
+    const [names, others] = [listed(members.map(memberName), 4), listed(whom, 8)];
+    return rowOf([...(direction === 'ingress' ? [others, names] : [names, others]), connections]);
   });
-  return [
-    '',
-    'Open to pods that are not there yet:',
-    '',
-    '| from | to | connections |',
-    '|---|---|---|',
-    ...lines,
-  ];
+  return ['', 'Pods that are not there yet:', '', '| from | to | connections |', '|---|---|---|', ...lines];
 }
 
 export function rowOf(cells: readonly string[]): string {
@@ -193,17 +186,17 @@ function cellHtml(
   return `<td class="${kind}">${escapedHtml(text)}</td>`;
 }
 
-function exposureHtml({ pool, exposures }: MatrixView): string[] {
-  if (exposures.length === 0) return [];
+function exposureHtml(view: MatrixView): string[] {
+  if (view.exposures.length === 0) return [];
   return [
-    '<h2>Open to pods that are not there yet</h2>',
+    '<h2>Pods that are not there yet</h2>',
     '<table>',
     '<thead><tr><th scope="col">from</th><th scope="col">to</th><th scope="col">connections</th></tr></thead>',
     '<tbody>',
-    ...exposures.map(({ direction, members, whom, cell }) => {
-      const names = members.map(memberName).join(', ');
-      const ends = direction === 'ingress' ? [whom, names] : [names, whom];
-      return `<tr>${[...ends, cellText(pool, cell)].map(text => `<td>${escapedHtml(text)}</td>`).join('')}</tr>`;
+    ...exposureTexts(view).map(({ direction, members, whom, connections }) => {
+      const [names, others] = [members.map(memberName).join(', '), whom.join(', ')];
+      const ends = direction === 'ingress' ? [others, names] : [names, others];
+      return `<tr>${[...ends, connections].map(text => `<td>${escapedHtml(text)}</td>`).join('')}</tr>`;
     }),
     '</tbody>',
     '</table>',

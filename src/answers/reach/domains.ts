@@ -15,13 +15,14 @@ import { combine, DIFFERENCE, networkAddresses, type Region, togglesOf } from '.
 export type Teller = (region: number) => string;
 
 /**
- * A place for each class of names for which a pod has a rule, with everything that is allowed to such addresses. If
+ * A place for each class of names for which one of these pods has a rule, with everything that is allowed to such addresses. If
  * policies treat some networks differently, for example deny them before the names, these are places of their own.
  */
-export function domainPlaces(reach: Reach): ReachPlace[] {
+export function domainPlaces(reach: Reach, pods: readonly ReachPlace[]): ReachPlace[] {
   return reach.clusterIndex.names.flatMap((_, nameClass) => {
     const groups = familiesOf(reach).flatMap(family => {
-      const found = matrixGroups(reach, family, nameClass);
+      const own = new Set(pods.map(({ ends }) => ends[family]));
+      const found = matrixGroups(reach, family, nameClass, own);
       return found === undefined ? [] : [[family, found] as const];
     });
     return placesOfClass(reach, nameClass, new Map(groups));
@@ -29,11 +30,16 @@ export function domainPlaces(reach: Reach): ReachPlace[] {
 }
 
 /** Undefined if no pod has a rule by such a name. */
-function matrixGroups(reach: Reach, family: Family, nameClass: number): number[][] | undefined {
+function matrixGroups(
+  reach: Reach,
+  family: Family,
+  nameClass: number,
+  own: ReadonlySet<number | undefined>,
+): number[][] | undefined {
   const { pool, families } = reach;
   const of = families[family];
   const { ends } = of;
-  const sources = of.endsResolving(nameClass);
+  const sources = of.endsResolving(nameClass).filter(end => own.has(end));
   if (sources.length === 0) return undefined;
   const bare = (source: number, region: number) => of.connections(source, ends.outside[region]!);
   const named = (source: number, region: number) =>

@@ -1,153 +1,121 @@
-/** Pods that do not exist yet: which of them could reach workloads, and be reached by them. */
+/** Which pods that are not there yet could reach workloads, and be reached by them. */
 
 import { getOrMake } from '../../lib/collections/getormake.ts';
-import { contentText } from '../../lib/text/contenttext.ts';
-import { FAMILIES } from '../../model/address.ts';
-import { type Cluster, NAMESPACE_NAME_LABEL, type Namespace } from '../../model/cluster.ts';
-import type { LabelSelector, Labels, Requirement } from '../../model/labels.ts';
-import { type Direction, type Policy, rulesOf } from '../../model/policy.ts';
-import {
-  EVERY_NAMESPACE,
-  EVERYTHING,
-  matchPod,
-  type NamespaceSelector,
-  type PodSelector,
-} from '../../model/selector.ts';
-import type { ImaginedPod } from './clusterindex.ts';
-import { type Cell, cellOf, type Ends, type Member, type ReachPlace } from './places.ts';
+import { FAMILIES, type Family } from '../../model/address.ts';
+import type { Direction } from '../../model/policy.ts';
+import type { PodSelector } from '../../model/selector.ts';
+import type { NewPodKind } from './newpods.ts';
+import { type Cell, type Ends, MOST_SETS, type ReachPlace } from './places.ts';
 import type { Reach } from './reach.ts';
 
+/**
+ * What workloads and new pods may do. It holds for all pods that the selector matches, except for those that a narrower
+ * selector of the same workload matches; what several selectors say that are not narrower than each other adds up.
+ */
 export interface Exposure {
-  /** `ingress`: the members are open to those pods. `egress`: they may reach them. */
+  /** `ingress`: the places are open to those pods. `egress`: they may reach them. */
   readonly direction: Direction;
-  readonly members: readonly Member[];
-  /** Pods that are not there. */
+  /** Indexes of the places that may do the same. */
+  readonly places: readonly number[];
+  /** Pods that are not there yet. */
   readonly whom: PodSelector;
+  /** Nothing, where a wider selector lets more through. */
   readonly cell: Cell;
 }
 
-/**
- * The exposure of each representative; the first one stands for all clients without rules of their own. Representatives
- * that reach no more than that one are left out.
- */
+/** `others` are places of one new pod of each kind. */
 export function exposuresOf(
   reach: Reach,
   places: readonly ReachPlace[],
-  representatives: readonly (readonly [Representative, ReachPlace])[],
+  kinds: readonly NewPodKind[],
+  others: readonly ReachPlace[],
 ): Exposure[] {
-  const found = new Map<string, Exposure & { members: Member[] }>();
-  for (const direction of ['ingress', 'egress'] as const)
-    for (const { ends, members } of places) {
-      const cells = representatives.map(([, other]) => cellOfDirection(reach, direction, ends, other.ends));
-      for (const [i, cell] of cells.entries()) {
-        if (i === 0 ? isNone(reach, cell) : isWithin(reach, cell, cells[0]!)) continue;
-        const key = `${direction}/${i}/${cell.ip?.id}/${cell.ip6?.id}`;
-        const whom = representatives[i]![0].selector;
-        getOrMake(found, key, () => ({ direction, members: [], whom, cell })).members.push(...members);
+  const found: (Exposure & { places: number[] })[] = [];
+  const endsOf = endsByFamily(others);
+  for (const direction of ['ingress', 'egress'] as const) {
+    /** By the kind, and by the cell. */
+    const known = kinds.map(() => new Map<number, Exposure & { places: number[] }>());
+    for (const [place, { ends }] of places.entries()) {
+      const cells = cellsOf(reach, direction, ends, endsOf);
+      for (const i of linesOf(reach, kinds, cells)) {
+        const key = cells.reduce((sum, { family, ids }) => sum + (ids[i]! + 1) * PLACES[family], 0);
+        const line = getOrMake(known[i]!, key, () => {
+          const cell = Object.fromEntries(cells.map(({ family, ids }) => [family, reach.pool.byId(ids[i]!)]));
+          found.push({ direction, places: [], whom: kinds[i]!.selector, cell });
+          return found.at(-1)!;
+        });
+        line.places.push(place);
       }
     }
-  return [...found.values()];
-}
-
-export function isAnybody(selector: PodSelector): boolean {
-  return selector === ANYBODY;
-}
-
-function cellOfDirection(reach: Reach, direction: Direction, own: Ends, other: Ends): Cell {
-  return direction === 'ingress' ? cellOf(reach, other, own) : cellOf(reach, own, other);
-}
-
-function isNone({ pool }: Reach, cell: Cell): boolean {
-  return FAMILIES.every(family => cell[family] === undefined || cell[family] === pool.none);
-}
-
-function isWithin({ pool }: Reach, cell: Cell, wider: Cell): boolean {
-  return FAMILIES.every(family => {
-    const connections = cell[family];
-    return connections === undefined || pool.minus(connections, wider[family] ?? pool.none) === pool.none;
-  });
-}
-
-/**
- * Pods that do not exist yet: for each selector of a rule's peer that selects no pod of the cluster, one with just
- * the labels that it asks for, in a namespace with just the labels that it asks for.
- */
-export interface Representative extends ImaginedPod {
-  /** The selector whose pods it represents. */
-  readonly selector: PodSelector;
-}
-
-/** A pod of which no policy knows a label, in a namespace of which none does. */
-const ANYBODY: PodSelector = { namespaces: EVERY_NAMESPACE, pods: EVERYTHING };
-
-/** `isPresent` says whether a selector selects an existing pod. */
-export function representativesOf(
-  cluster: Cluster,
-  isPresent: (selector: PodSelector) => boolean,
-): Representative[] {
-  const selectors = new Map(peerSelectors(cluster.policies.values()).map(each => [contentText(each), each]));
-  selectors.delete(contentText(ANYBODY));
-  const missing = [...selectors.values()].filter(selector => !isPresent(selector));
-  return [ANYBODY, ...missing].flatMap(selector => {
-    const namespace = namespaceFor(cluster, selector.namespaces);
-    const labels = labelsFor(selector.pods);
-    if (namespace === undefined || labels === undefined) return [];
-    const pod = { namespace: namespace.name, labels };
-    if (matchPod(selector, pod, namespace) !== 'yes') return [];
-    return [{ selector, namespace, labels, ports: [] }];
-  });
-}
-
-function peerSelectors(policies: Iterable<Policy>): PodSelector[] {
-  return [...policies].flatMap(policy =>
-    rulesOf(policy).flatMap(({ peers }) =>
-      peers === 'any' ? [] : peers.flatMap(peer => (peer.kind === 'pods' ? [peer.selector] : [])),
-    ),
-  );
-}
-
-/** The namespace of that name as it is, else one that is made for this; undefined where there can be none. */
-function namespaceFor({ namespaces }: Cluster, selector: NamespaceSelector): Namespace | undefined {
-  const labels = selector.kind === 'name' ? {} : labelsFor(selector.selector);
-  if (labels === undefined) return undefined;
-  const name = selector.kind === 'name' ? selector.name : labels[NAMESPACE_NAME_LABEL];
-  if (name === undefined) return { name: '', labels };
-  const own = { ...labels, [NAMESPACE_NAME_LABEL]: name };
-  return namespaces.get(name) ?? { name, labels: own };
-}
-
-/** The fewest labels that fulfil all requirements; undefined where none do. */
-function labelsFor({ requirements }: LabelSelector): Labels | undefined {
-  const keys = new Set(requirements.map(({ key }) => key));
-  const labels: Record<string, string> = {};
-  for (const key of keys) {
-    const value = valueFor(requirements.filter(requirement => requirement.key === key));
-    if (value === IMPOSSIBLE) return undefined;
-    if (value !== ABSENT) labels[key] = value;
   }
-  return labels;
+  return found;
 }
 
-const ABSENT = Symbol('absent');
-const IMPOSSIBLE = Symbol('impossible');
+/** Where the id of a family is in a key of both. */
+const PLACES = { ip: MOST_SETS, ip6: 1 } as const;
 
-/** A label value that meets all requirements; they are on one key. */
-function valueFor(requirements: readonly Requirement[]): string | typeof ABSENT | typeof IMPOSSIBLE {
-  const of = (operator: Requirement['operator']) =>
-    requirements.filter(requirement => requirement.operator === operator);
-  const denied = new Set(of('NotIn').flatMap(({ values }) => values));
-  const [first, ...others] = of('In');
-  const isForbidden = of('DoesNotExist').length > 0;
-  if (first === undefined && of('Exists').length === 0) return ABSENT;
-  if (isForbidden) return IMPOSSIBLE;
-  if (first === undefined) return freshValue(denied);
-  const allowed = first.values.filter(
-    value => !denied.has(value) && others.every(({ values }) => values.includes(value)),
-  );
-  return allowed[0] ?? IMPOSSIBLE;
+/** What may pass over a family, as ids of sets of connections by the index of the kind. */
+interface FamilyCells {
+  readonly family: Family;
+  readonly ids: Uint32Array;
 }
 
-/** One that is not denied. */
-function freshValue(denied: ReadonlySet<string>): string {
-  for (let i = 0; ; i++) if (!denied.has(`any${i}`)) return `any${i}`;
+function endsByFamily(places: readonly ReachPlace[]): ReadonlyMap<Family, readonly number[]> {
+  const families = FAMILIES.filter(family => places[0]!.ends[family] !== undefined);
+  return new Map(families.map(family => [family, places.map(({ ends }) => ends[family]!)]));
+}
+
+/** For each family that both have. */
+function cellsOf(
+  { families }: Reach,
+  direction: Direction,
+  own: Ends,
+  others: ReadonlyMap<Family, readonly number[]>,
+): FamilyCells[] {
+  return [...others].flatMap(([family, ends]) => {
+    const end = own[family];
+    return end === undefined ? [] : [{ family, ids: families[family].connectionsOf(direction, end, ends) }];
+  });
+}
+
+/** The kinds that need a line of their own: those of which the lines of wider kinds say something else. */
+function linesOf(reach: Reach, kinds: readonly NewPodKind[], cells: readonly FamilyCells[]): number[] {
+  const lines: number[] = [];
+  /** For each kind, the narrowest lines that match it. */
+  const narrowest: (readonly number[])[] = [];
+  for (let i = 0; i < kinds.length; i++) {
+    const { wider, alone } = kinds[i]!;
+    const first = wider[0];
+    const inherited = first === undefined ? NO_LINES : narrowest[first]!;
+    const isOne = isSameFor(wider, narrowest, inherited);
+    const known = isOne ? inherited : narrowestOf(kinds, wider, narrowest);
+    let isNew = false;
+    // What the lines say of a wider kind is what it may do.
+    for (const { ids } of cells)
+      if (ids[i] !== (isOne && first !== undefined ? ids[first] : sumOf(reach, ids, known))) isNew = true;
+    if (isNew) lines.push(i);
+    narrowest.push(isNew ? alone : known);
+  }
+  return lines;
+}
+
+function isSameFor<T>(indexes: readonly number[], values: readonly T[], value: T): boolean {
+  for (let i = 1; i < indexes.length; i++) if (values[indexes[i]!] !== value) return false;
+  return true;
+}
+
+const NO_LINES: readonly number[] = [];
+
+function narrowestOf(
+  kinds: readonly NewPodKind[],
+  wider: readonly number[],
+  narrowest: readonly (readonly number[])[],
+): readonly number[] {
+  const all = [...new Set(wider.flatMap(each => narrowest[each]!))];
+  return all.filter(line => !all.some(other => kinds[other]!.allWider.has(line)));
+}
+
+/** The id of what these lines together let through. */
+function sumOf({ pool }: Reach, ids: Uint32Array, lines: readonly number[]): number {
+  return lines.reduce((sum, line) => pool.or(sum, pool.byId(ids[line]!)), pool.none).id;
 }

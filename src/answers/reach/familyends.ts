@@ -175,6 +175,8 @@ export class PeerSets {
   readonly #clusterIndex: ClusterIndex;
   readonly #ends: FamilyEnds;
   readonly #known = new Map<string, Selected>();
+  /** The ends of each template. */
+  readonly #byTemplate: readonly number[][];
   readonly #networks: ReadonlyMap<string, number>;
   readonly #nodes: ReadonlyMap<string, number>;
   readonly everybody: Selected;
@@ -182,6 +184,9 @@ export class PeerSets {
   constructor(clusterIndex: ClusterIndex, ends: FamilyEnds) {
     this.#clusterIndex = clusterIndex;
     this.#ends = ends;
+    this.#byTemplate = clusterIndex.templates.all.map(() => []);
+    for (const [i, { template }] of ends.all.entries())
+      if (template !== undefined) this.#byTemplate[template]!.push(i);
     this.#networks = indexed(clusterIndex.vocabulary.networks);
     this.#nodes = indexed(clusterIndex.vocabulary.nodes);
     this.everybody = sure(Bits.full(ends.all.length));
@@ -217,9 +222,13 @@ export class PeerSets {
 
   #pods(selector: PodSelector): Selected {
     const { yes, indeterminate } = this.#clusterIndex.selected.of(selector);
-    const endsOf = (found: Bits) =>
-      this.#where(({ template }) => template !== undefined && found.has(template));
-    return { yes: endsOf(yes), indeterminate: endsOf(indeterminate) };
+    return { yes: this.#ofTemplates(yes), indeterminate: this.#ofTemplates(indeterminate) };
+  }
+
+  #ofTemplates(templates: Bits): Bits {
+    const found = new Bits(this.#ends.all.length);
+    for (const template of templates) for (const end of this.#byTemplate[template]!) found.add(end);
+    return found;
   }
 
   #network(peer: NetworkPeer): Bits {

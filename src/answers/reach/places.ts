@@ -154,13 +154,28 @@ export function cellOf(reach: Reach, from: Ends, to: Ends): Cell {
   return cell;
 }
 
-/** A number that is equal for equal cells; 0 if the two ends share no family. */
-export function cellKey(reach: Reach, from: Ends, to: Ends): number {
-  return FAMILIES.reduce((key, family) => {
-    const [source, destination] = [from[family], to[family]];
-    const known = source !== undefined && destination !== undefined;
-    return key * MOST_SETS + (known ? passing(reach, family, source, destination).id + 1 : 0);
-  }, 0);
+/** For each destination a number that is equal for equal cells; 0 if the two ends share no family. */
+export function cellKeys(reach: Reach, from: Ends, to: readonly Ends[]): Float64Array {
+  const keys = new Float64Array(to.length);
+  for (const family of FAMILIES) {
+    const source = from[family];
+    const ids = source === undefined ? undefined : passingIds(reach, family, source, to);
+    for (let i = 0; i < to.length; i++)
+      keys[i] = keys[i]! * MOST_SETS + (ids !== undefined && to[i]![family] !== undefined ? ids[i]! + 1 : 0);
+  }
+  return keys;
+}
+
+function passingIds(reach: Reach, family: Family, source: number, to: readonly Ends[]): Uint32Array {
+  const of = reach.families[family];
+  const { length } = of.ends.all;
+  // Ends with names are numbered beyond those without.
+  if (source >= length) return new Uint32Array(to.length);
+  const others = to.map(each => each[family] ?? source);
+  const ids = of.connectionsOf('egress', source, others);
+  for (let i = 0; i < others.length; i++)
+    if (others[i]! >= length) ids[i] = passing(reach, family, source, others[i]!).id;
+  return ids;
 }
 
 /** An address has a name only for pods that DNS gave it to: for others it is an address of its network. */
@@ -179,7 +194,7 @@ function passing(
   return isImpossible ? pool.none : reach.connections(source, destination);
 }
 
-const MOST_SETS = 2 ** 26;
+export const MOST_SETS = 2 ** 26;
 
 /** The workloads of a cluster, with their pods, or with the pod that their template would make. */
 export interface Workloads {

@@ -53,6 +53,8 @@ class FamilyReach {
   readonly #judgements = new Map<string, Judgement>();
   /** Egress to names: by the index of the source end and the class of the name. */
   readonly #byName = new Map<number, Judgement>();
+  /** 1 for each end about which policies alone decide. */
+  readonly #plain: Uint8Array;
   /** Results by direction, and by the index of the end whose policies are evaluated. */
   readonly #byEnd: Record<Direction, (Judgement | undefined)[]>;
 
@@ -66,8 +68,13 @@ class FamilyReach {
     this.#cases = new Cases(pool, clusterIndex, this.ends, peers);
     this.#policies = policiesByTemplate(clusterIndex);
     this.#resolving = this.#endsResolving();
-    const judged = (direction: Direction) => this.ends.all.map(end => this.#judge(direction, end));
+    const judged = (direction: Direction) => {
+      const known = new Map<number | undefined, Judgement | undefined>();
+      return this.ends.all.map(end => getOrMake(known, end.template, () => this.#judge(direction, end)));
+    };
     this.#byEnd = { egress: judged('egress'), ingress: judged('ingress') };
+    const isPlain = (end: End) => !end.isTunnelEnd && !end.isOutside && !end.isUnknownPod;
+    this.#plain = Uint8Array.from(this.ends.all, end => Number(isPlain(end)));
   }
 
   /**
@@ -92,6 +99,28 @@ class FamilyReach {
       return leaves ? this.#withoutOwnTunnels(pool.all) : pool.all;
     }
     return this.#allowedBy(judgement, direction, this.ends.bare(peer));
+  }
+
+  /** The same as `connections`, for many other ends at once: for egress to them, for ingress from them; ids of sets. */
+  connectionsOf(direction: Direction, own: number, others: readonly number[]): Uint32Array {
+    const pool = this.#pool;
+    const far = direction === 'egress' ? this.#byEnd.ingress : this.#byEnd.egress;
+    const near = this.#byEnd[direction][own]?.allowed;
+    const plain = this.#plain;
+    const isOwnPlain = plain[own] === 1;
+    const ids = new Uint32Array(others.length);
+    for (let i = 0; i < others.length; i++) {
+      const other = others[i]!;
+      if (isOwnPlain && plain[other] === 1) {
+        const there = far[other]?.allowed;
+        const { id } = pool.all;
+        ids[i] = pool.andIds(near === undefined ? id : near[other]!, there === undefined ? id : there[own]!);
+      } else {
+        const [from, to] = direction === 'egress' ? [own, other] : [other, own];
+        ids[i] = this.connections(from, to).id;
+      }
+    }
+    return ids;
   }
 
   /** The policies that decide, and their decisions. */

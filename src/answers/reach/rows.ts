@@ -1,9 +1,15 @@
 /** The rows that every output format of a matrix shows: its connections with their sources and destinations. */
 
+import { getOrMake } from '../../lib/collections/getormake.ts';
 import { FAMILIES } from '../../model/address.ts';
 import { versioned } from '../schema.ts';
 import type { ConnectionPool } from './connections.ts';
-import { type ConnectionsObject, connectionsObject } from './connectionstext.ts';
+import {
+  type ConnectionsObject,
+  cellText,
+  connectionsObject,
+  newPodConnectionsObject,
+} from './connectionstext.ts';
 import type { Cell } from './places.ts';
 import { type EndView, type ExposureView, type MatrixView, memberName } from './view.ts';
 
@@ -40,6 +46,24 @@ export function exposuresFor(
   });
 }
 
+/** Lines of the same workloads and connections are shown as one. */
+export function exposureTexts({ pool, exposures }: MatrixView): ExposureText[] {
+  const found = new Map<string, ExposureText & { whom: string[] }>();
+  for (const { direction, members, whom, cell } of exposures) {
+    const connections = cellText(pool, cell);
+    const key = JSON.stringify([direction, members, connections]);
+    getOrMake(found, key, () => ({ direction, members, whom: [], connections })).whom.push(whom);
+  }
+  return [...found.values()];
+}
+
+interface ExposureText {
+  readonly direction: ExposureView['direction'];
+  readonly members: readonly string[];
+  readonly whom: readonly string[];
+  readonly connections: string;
+}
+
 function isNone({ pool }: MatrixView, cell: Cell): boolean {
   return FAMILIES.every(family => (cell[family] ?? pool.none) === pool.none);
 }
@@ -66,11 +90,18 @@ export function memberText({ kind, parts }: EndView, member: string): string {
 const PREFIXES = { node: 'node/', network: '', domain: 'domain ' } as const;
 
 /** Notes about the whole matrix, shown below it. */
-export function legendOf({ ends }: MatrixView): string {
+export function legendOf({ ends, exposures }: MatrixView): string {
   const always = 'Whatever is not listed is denied. A pod always reaches itself, and a node its own pods.';
   const names =
     'A domain means the addresses that DNS answers gave a pod for such a name. It is listed for pods with a rule by it: for others they are addresses of their networks.';
-  return ends.some(({ kind }) => kind === 'domain') ? `${always} ${names}` : always;
+  const coming =
+    'For a pod that is not there yet, the narrowest selectors that match it count, and what several of them allow adds up.';
+  const parts = [
+    always,
+    ...(exposures.length > 0 ? [coming] : []),
+    ...(ends.some(({ kind }) => kind === 'domain') ? [names] : []),
+  ];
+  return parts.join(' ');
 }
 
 // The rows for programs.
@@ -87,14 +118,14 @@ export function matrixObject(view: MatrixView, rows: readonly Row[], notes: read
     })),
     exposures: view.exposures.map(({ cell, ...exposure }) => ({
       ...exposure,
-      ...cellObject(view.pool, cell),
+      ...cellObject(view.pool, cell, newPodConnectionsObject),
     })),
     notes,
   });
 }
 
-function cellObject(pool: ConnectionPool, { ip, ip6 }: Cell) {
+function cellObject(pool: ConnectionPool, { ip, ip6 }: Cell, objectOf = connectionsObject) {
   const of = (connections: Cell['ip']): ConnectionsObject | null =>
-    connections === undefined ? null : connectionsObject(pool, connections);
+    connections === undefined ? null : objectOf(pool, connections);
   return { ipv4: of(ip), ipv6: of(ip6) };
 }

@@ -11,13 +11,14 @@ import type { Direction } from '../../model/policy.ts';
 import { cidrsOf } from '../../model/ranges.ts';
 import { podSelectorText } from '../../model/selector.ts';
 import { textOfWords } from './bits.ts';
-import { clusterIndexOf, type ImaginedPod } from './clusterindex.ts';
-import type { ConnectionPool } from './connections.ts';
+import { type ImaginedPod, portNamesOf } from './clusterindex.ts';
+import { ConnectionPool } from './connections.ts';
 import { domainPlaces, regionsOfNames } from './domains.ts';
-import { type Exposure, exposuresOf, isAnybody, representativesOf } from './exposure.ts';
+import { type Exposure, exposuresOf } from './exposure.ts';
+import { isAnybody, newPodsOf } from './newpods.ts';
 import {
   type Cell,
-  cellKey,
+  cellKeys,
   cellOf,
   type DomainMember,
   type Ends,
@@ -62,6 +63,8 @@ export interface MatrixView {
   /** The connections of a pair of which at least one is a workload. */
   cell(from: EndView, to: EndView): Cell;
   readonly exposures: readonly ExposureView[];
+  /** What is not known, or not judged. */
+  readonly notes: readonly string[];
 }
 
 export function matrixViewOf(
@@ -70,9 +73,10 @@ export function matrixViewOf(
 ): MatrixView {
   const workloads = workloadsIn(cluster, inventory);
   const report = reachReportOf(cluster, workloads.imagined, unknownPods);
-  const { reach, matrix, exposures } = report;
+  const { reach, matrix, exposures, pods, isCut } = report;
   const sizes = podsOfWorkloads(report, workloads);
   const several = nodesOfSeveral(matrix.lines);
+  const membersOf = workloadNamesOf(workloads, pods);
   const ends = matrix.lines
     .filter(line => isShown(reach, line))
     .map(line => endView(reach, workloads, { sizes, several }, line));
@@ -80,13 +84,25 @@ export function matrixViewOf(
     pool: reach.pool,
     ends: ends.sort(compareEnds),
     cell: (from, to) => matrix.cell(from.line, to.line),
-    exposures: exposures.map(({ direction, members, whom, cell }) => ({
+    exposures: exposures.map(({ direction, places, whom, cell }) => ({
       direction,
-      members: [...new Set(members.map(member => workloadOfMember(workloads, member)!))].sort(),
+      members: membersOf(places),
       whom: isAnybody(whom) ? 'any other pod' : podSelectorText(whom),
       cell,
     })),
+    notes: isCut ? [CUT] : [],
   };
+}
+
+const CUT =
+  'policies tell too many kinds of pods apart: not all that are not there yet were judged, and some that are not listed may be allowed';
+
+/** The names of workloads by the indexes of their places. */
+function workloadNamesOf(workloads: Workloads, pods: readonly ReachPlace[]) {
+  const names = pods.map(({ members }) => members.map(member => workloadOfMember(workloads, member)!));
+  const known = new Map<string, readonly string[]>();
+  return (places: readonly number[]): readonly string[] =>
+    getOrMake(known, String(places), () => [...new Set(places.flatMap(place => names[place]!))].sort());
 }
 
 /** Addresses of pod networks that no known pod has are always denied, so they need no line. */
@@ -178,7 +194,11 @@ export function memberName(member: string): string {
 interface ReachReport {
   readonly reach: Reach;
   readonly matrix: Matrix;
+  /** Places of pods, and their exposures. */
+  readonly pods: readonly ReachPlace[];
   readonly exposures: readonly Exposure[];
+  /** Whether some kinds of pods that are not there yet were not judged. */
+  readonly isCut: boolean;
 }
 
 /** `templates` are those of workloads that have no pods: they are judged as if they had some. */
@@ -186,25 +206,21 @@ function reachReportOf(
   cluster: Cluster,
   templates: readonly ImaginedPod[],
   unknownPods: UnknownPods,
-  pool?: ConnectionPool,
 ): ReachReport {
-  const { selected } = clusterIndexOf(cluster, unknownPods, templates);
-  const representatives = representativesOf(cluster, selector => !selected.of(selector).yes.isEmpty());
-  const imagined = [...templates, ...representatives];
-  const reach = reachOf(cluster, { unknownPods, imagined, ...(pool && { pool }) });
+  const pool = new ConnectionPool(portNamesOf([cluster]));
+  const newPods = newPodsOf([cluster]);
+  const ports = pool.namedPorts();
+  const others = newPods.kinds.map(({ labels, namespaces: [namespace] }) => ({
+    namespace: namespace!,
+    labels,
+    ports,
+  }));
+  const reach = reachOf(cluster, { unknownPods, imagined: [...templates, ...others], pool });
   const places = imaginedPlaces(reach);
   const absent = places.slice(0, templates.length);
-  const others = places.slice(templates.length);
   const pods = joined([...reachPlaces(reach), ...absent]).filter(isOfPods);
-  return {
-    reach,
-    matrix: matrixOf(reach, absent),
-    exposures: exposuresOf(
-      reach,
-      pods,
-      representatives.map((each, i) => [each, others[i]!] as const),
-    ),
-  };
+  const exposures = exposuresOf(reach, pods, newPods.kinds, places.slice(templates.length));
+  return { reach, matrix: matrixOf(reach, absent), pods, exposures, isCut: newPods.isCut };
 }
 
 function isOfPods({ members }: ReachPlace): boolean {
@@ -285,7 +301,8 @@ export interface Matrix {
 
 /** `extra` are places of pods that are not there. */
 export function matrixOf(reach: Reach, extra: readonly ReachPlace[] = []): Matrix {
-  const places = joined([...reachPlaces(reach), ...domainPlaces(reach), ...extra]);
+  const own = [...reachPlaces(reach), ...extra];
+  const places = joined([...own, ...domainPlaces(reach, own)]);
   const texts = vectorTexts(reach, places);
   const lines = new Map<string, { ends: Ends; members: Member[] }>();
   for (const [i, { ends, members }] of places.entries())
@@ -304,15 +321,15 @@ function kindOf([member]: readonly Member[]): Member['kind'] {
 /** A key of the row and the column of each place; equal keys mean equal places. */
 function vectorTexts(reach: Reach, places: readonly ReachPlace[]): string[] {
   const known = new Map<number, number>();
-  const rows = places.map(from =>
-    Uint32Array.from(places, to => {
-      const key = cellKey(reach, from.ends, to.ends);
-      return getOrMake(known, key, () => known.size);
-    }),
-  );
-  return places.map(
-    (_, i) => `${textOfWords(rows[i]!)}/${textOfWords(Uint32Array.from(rows, row => row[i]!))}`,
-  );
+  const ends = places.map(place => place.ends);
+  const columns = ends.map(() => new Uint32Array(ends.length));
+  const rows = ends.map((from, i) => {
+    const row = new Uint32Array(ends.length);
+    for (const [j, key] of cellKeys(reach, from, ends).entries())
+      row[j] = columns[j]![i] = getOrMake(known, key, () => known.size);
+    return textOfWords(row);
+  });
+  return rows.map((row, i) => `${row}/${textOfWords(columns[i]!)}`);
 }
 
 /**
@@ -336,6 +353,8 @@ function pairedNetworks(reach: Reach, lines: readonly MatrixLine[]): MatrixLine[
   return paired.filter(line => !used.has(line));
 }
 
+const DIRECTIONS: readonly Direction[] = ['egress', 'ingress'];
+
 const OUTSIDE: ReadonlySet<Member['kind']> = new Set(['network', 'domain']);
 
 function isNetworkOf(family: Family) {
@@ -357,8 +376,12 @@ function networkKey(
   family: Family,
   dual: readonly MatrixLine[],
 ): string {
-  const between = (from: Ends, to: Ends) =>
-    cellOf(reach, { [family]: from[family]! }, { [family]: to[family]! })[family]!.id;
-  const ids = dual.map(line => [between(ends, line.ends), between(line.ends, ends)]);
-  return `${members[0]!.kind} ${ids.length === 0 ? family : ids}`;
+  const { kind } = members[0]!;
+  const end = ends[family]!;
+  const others = dual.map(line => line.ends[family]!);
+  const ids =
+    kind === 'domain'
+      ? others.map(other => cellOf(reach, { [family]: other }, { [family]: end })[family]!.id)
+      : DIRECTIONS.map(direction => reach.families[family].connectionsOf(direction, end, others));
+  return `${kind} ${dual.length === 0 ? family : ids}`;
 }
