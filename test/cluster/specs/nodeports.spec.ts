@@ -2,24 +2,12 @@
  * Ports of nodes: what `sluice explain` says of each combination of where the client, the node that is dialled and the pod
  * behind are is what connections meet, over both families, whatever network and kube-proxy there are.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { type KubeObject, patch, read, remove } from './support/api.ts';
-import { cni, command, families, proxy, state } from './support/cluster.ts';
-import {
-  connection,
-  endpoint,
-  type Place,
-  PORT,
-  type RunningPod,
-  type Site,
-  settles,
-  site,
-} from './support/site.ts';
+import { families, proxy } from './support/cluster.ts';
+import { type Dial, expectAsExplained } from './support/explained.ts';
+import { endpoint, PORT, type RunningPod, type Site, settles, site } from './support/site.ts';
 
-const MAIN = join(import.meta.dirname, '../../../src/cli/main.ts');
 const NODES = ['node1', 'node2'] as const;
 type NodeName = (typeof NODES)[number];
 const HOST_PORT = 18091;
@@ -28,11 +16,8 @@ const NODE_PORTS = {
   node1: { Cluster: 30091, Local: 30092 },
   node2: { Cluster: 30093, Local: 30094 },
 } as const;
-/** The plugins are told not to masquerade; Flannel and Sluice's own network do. */
-const MASQUERADE = cni === 'ptp' || cni === 'bridge' || cni === 'kind' ? 'no' : 'yes';
 
 let place: Site;
-let folder: string;
 const clients = {} as Record<NodeName, RunningPod>;
 const backends = {} as Record<NodeName, RunningPod>;
 const addresses = {} as Record<NodeName, string[]>;
@@ -41,7 +26,6 @@ const isOfFamily = (address: string, family: '4' | '6') => address.includes(':')
 const outside = (family: '4' | '6') => (family === '4' ? '172.18.0.1' : 'fd00:18::1');
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'sluice-nodeports-'));
   place = await site('nodeports');
   for (const node of NODES) {
     const { status } = await read({ apiVersion: 'v1', kind: 'Node', metadata: { name: node } });
@@ -64,14 +48,6 @@ beforeAll(async () => {
       });
   }
 });
-afterAll(() => rmSync(folder, { recursive: true }));
-
-interface Dial {
-  readonly title: string;
-  readonly client: Place;
-  readonly from: string;
-  readonly to: string;
-}
 
 /** Each client to each node, by each port that leads to each pod. */
 function dials(): Dial[] {
@@ -102,47 +78,6 @@ function nodePorts() {
   );
 }
 
-/** The verdicts, in the order of the connections. */
-async function explained(all: readonly Dial[]): Promise<string[]> {
-  const file = join(folder, 'flows');
-  writeFileSync(file, all.map(({ from, to }) => `${from} -> ${to}`).join('\n'));
-  const { stdout, stderr } = await command(
-    process.execPath,
-    MAIN,
-    'explain',
-    '--flows',
-    file,
-    '--kubeconfig',
-    join(state, 'pki/admin.conf'),
-    '--masquerade',
-    MASQUERADE,
-    '-o',
-    'json',
-  );
-  const verdicts = stdout
-    .trim()
-    .split('\n')
-    .map(line => JSON.parse(line).verdict ?? line);
-  expect(verdicts, stderr).toHaveLength(all.length);
-  return verdicts;
-}
-
-/** Undecided: nobody answers, whatever policy says. */
-const isOpen = (verdict: string) => verdict === 'allow';
-
-async function compare(): Promise<void> {
-  const all = dials();
-  const verdicts = await explained(all);
-  expect(
-    verdicts.every(verdict => ['allow', 'deny', 'undecided'].includes(verdict)),
-    `${verdicts}`,
-  ).toBe(true);
-  const outcomes = await Promise.all(all.map(({ client, to }) => connection(client, to)));
-  const lines = (opens: readonly boolean[]) =>
-    all.map(({ title }, i) => `${title}: ${opens[i] ? 'open' : 'not'}`);
-  expect(lines(outcomes.map(outcome => outcome === 'open'))).toEqual(lines(verdicts.map(isOpen)));
-}
-
 /** Policies turn what clients reach directly from open to closed or back, so it shows when they are in force. */
 async function directly(wanted: 'open' | 'closed'): Promise<void> {
   for (const client of Object.values(clients))
@@ -167,13 +102,13 @@ const ingress = (from: object[]) => ({
 
 test('without policy each is open, but where nobody answers', async () => {
   await directly('open');
-  await compare();
+  await expectAsExplained(dials());
 });
 
 test('the egress of a client is judged by what packets show it', async () => {
   const policy = await place.policy('clients', egress(only(...addresses.node1)));
   await directly('closed');
-  await compare();
+  await expectAsExplained(dials());
   await change(policy, egress(PODS), 'open');
   await change(policy, egress(only(...addresses.node2)), 'closed');
   await remove(policy);
@@ -183,7 +118,7 @@ test('the egress of a client is judged by what packets show it', async () => {
 test('the ingress of a pod behind a port is judged by what packets show it', async () => {
   const policy = await place.policy('backends', ingress(only(...addresses.node1)));
   await directly('closed');
-  await compare();
+  await expectAsExplained(dials());
   const own = Object.values(clients).flatMap(client => client.addresses);
   await change(policy, ingress(only(...own)), 'open');
   await change(policy, ingress(only(...addresses.node2)), 'closed');
@@ -195,5 +130,5 @@ test('the ingress of a pod behind a port is judged by what packets show it', asy
 async function change(policy: KubeObject, spec: object, wanted: 'open' | 'closed'): Promise<void> {
   await patch(policy, { spec });
   await directly(wanted);
-  await compare();
+  await expectAsExplained(dials());
 }

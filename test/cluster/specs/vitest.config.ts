@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config';
 
 /** These leave the nodes, their agents and what they give to pods alone, and so need not wait for each other. */
-const PEACEFUL = ['dns', 'hostnetwork', 'ingress', 'namespace', 'nodeports', 'ports'].map(
+const PEACEFUL = ['dns', 'hostnetwork', 'ingress', 'namespace', 'nodeports', 'ports', 'serviceaddresses'].map(
   name => `${name}.spec.ts`,
 );
 
