@@ -45,10 +45,10 @@ export function targetsOf(view: ClusterView, end: NamedEndpoint): Targets {
   const dialled = addressesDialled(view, end);
   const plain = () => placesOf(view, name).map(endpoint => targetAt(endpoint, end, protocol));
   // A node may have the address of a Service over one family alone.
-  const found = FAMILIES.map(family => {
+  const found = FAMILIES.flatMap(family => {
     const addresses = dialled.filter(address => familyOf(address) === family);
-    return { family, addresses, led: translatedAt(view, addresses, end, protocol) };
-  }).filter(({ addresses }) => addresses.length > 0);
+    return addresses.length === 0 ? [] : [{ family, led: translatedAt(view, addresses, end, protocol) }];
+  });
   if (found.some(({ led }) => led !== undefined))
     return joined(found.map(({ led, family }) => onlyOver(family, led ?? { targets: plain(), notes: [] })));
   const targets = plain();
