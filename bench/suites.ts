@@ -36,6 +36,11 @@ export const SUITES: readonly Suite[] = [
     load: async () => (await import('./events.ts')).benchEvents,
   },
   {
+    name: 'nodes',
+    what: 'a node that joins, where all have tunnels',
+    load: async () => (await import('./tunnelnodes.ts')).benchTunnelNodes,
+  },
+  {
     name: 'start',
     what: 'from the start of the agent to the rules in force',
     load: async () => (await import('./start.ts')).benchStart,

@@ -2,6 +2,8 @@
 import { type Address, parseAddress } from '../../src/model/address.ts';
 import { addressOwners } from '../../src/model/addressowners.ts';
 import type { Cluster } from '../../src/model/cluster.ts';
+import { credibleTunnelAddresses } from '../../src/model/tunneladdresses.ts';
+import { tunnelEnds } from '../../src/model/tunnels.ts';
 
 export interface LabHost {
   readonly name: string;
@@ -25,10 +27,31 @@ export interface Topology {
 
 /** The hosts of a cluster. `mentioned` are addresses that must exist somewhere: those of no pod or node are outside. */
 export function topologyOf(cluster: Cluster, mentioned: Iterable<Address> = []): Topology {
-  const nodes = nodeHosts(cluster);
-  const pods = podHosts(cluster, new Set(nodes.flatMap(node => node.addresses)));
+  const listed = nodeHosts(cluster);
+  const pods = podHosts(cluster, new Set(listed.flatMap(node => node.addresses)));
+  const taken = new Set([...listed, ...pods].flatMap(host => host.addresses));
+  const wanted = [...new Set(mentioned)].filter(address => !taken.has(address));
+  const nodes = listed.map(node => withUnlisted(node, cluster, wanted, taken));
   const inside = new Set([...nodes, ...pods].flatMap(host => host.addresses));
-  return { nodes, pods, outside: [...new Set(mentioned)].filter(address => !inside.has(address)).sort() };
+  return { nodes, pods, outside: wanted.filter(address => !inside.has(address)).sort() };
+}
+
+/**
+ * The host with the addresses that its status does not list: of its tunnel, and the first two of its pod networks. If
+ * several nodes claim one, the first has it.
+ */
+function withUnlisted(
+  host: LabHost,
+  { nodes }: Cluster,
+  wanted: readonly Address[],
+  taken: Set<Address>,
+): LabHost {
+  const node = nodes.get(host.name);
+  if (node === undefined) return host;
+  const own = new Set([...tunnelEnds(node), ...credibleTunnelAddresses(node)]);
+  const unlisted = wanted.filter(address => own.has(address) && !taken.has(address));
+  for (const address of unlisted) taken.add(address);
+  return unlisted.length === 0 ? host : { ...host, addresses: [...host.addresses, ...unlisted.sort()] };
 }
 
 /** Two topologies with the same text can use the same laboratory. */

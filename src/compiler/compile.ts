@@ -56,12 +56,13 @@ export function compile(
   dnsQueue?: DnsQueue,
 ): Ruleset {
   const podIndex = new PodIndex(cluster, node);
-  const { classes, placements } = classify(cluster, podIndex);
+  const policies = [...cluster.policies.values()].map(policy => podIndex.tunnels.marked(policy));
+  const { classes, placements } = classify(policies, podIndex);
   const shares = sharesOfAll(classes);
   const denied = deniedNetworks(cluster, node, unknownPods);
   const network = nodeNetworkOf(cluster.nodes.get(node), podLinks);
   const known = knownPods(cluster, podIndex, node, denied, unknownPods);
-  const named = [...cluster.policies.values()].some(hasDomainPeers);
+  const named = policies.some(hasDomainPeers);
   const tables = FAMILIES.map((family): [TableFamily, Table] => {
     const builder = new ClassBuilder(family, dnsQueue !== undefined);
     for (const [name, podClass] of classes) buildClass(podClass, shares.get(name)!, name, builder);
@@ -86,8 +87,8 @@ export function compile(
 
 const NOTHING: TablePart = { chains: [], sets: [] };
 
-function classify(cluster: Cluster, podIndex: PodIndex) {
-  const candidates = candidatesByNamespace(cluster);
+function classify(policies: readonly Policy[], podIndex: PodIndex) {
+  const candidates = candidatesByNamespace(policies);
   const classes = new Map<string, PodClass>();
   const placements: Placement[] = [];
   for (const indexedPod of podIndex.local()) {
@@ -111,8 +112,8 @@ function sharesOfAll(classes: ReadonlyMap<string, PodClass>): Map<string, Shares
 }
 
 /** The policies that can select pods of a namespace, in order of precedence. */
-function candidatesByNamespace(cluster: Cluster): (namespace: string) => readonly Policy[] {
-  const sorted = [...cluster.policies.values()].sort(comparePolicies);
+function candidatesByNamespace(policies: readonly Policy[]): (namespace: string) => readonly Policy[] {
+  const sorted = [...policies].sort(comparePolicies);
   const found = new Map<string, readonly Policy[]>();
   return namespace =>
     getOrMake(found, namespace, () =>

@@ -2,12 +2,13 @@
  * Peer groups: the addresses of selected pods and nodes as one hash set in the kernel, which all rules with the same
  * peers share. A pod that comes or goes costs one element for each group that contains it.
  */
-import { type Address, type Family, familyOf } from '../model/address.ts';
+import { type Address, type Cidr, cidrText, type Family, familyOf } from '../model/address.ts';
+import type { Node } from '../model/cluster.ts';
 import type { Peer } from '../model/policy.ts';
 import {
   EVERY_NAMESPACE,
   EVERYTHING,
-  type LabelSelector,
+  matchesLabels,
   type PodSelector,
   podSelectorText,
   type Requirement,
@@ -20,8 +21,12 @@ import { type ElementKey, type Elements, type ElementValue, MEMBER, type SetSpec
 import type { IndexedPod, PodIndex } from './live/pods/podindex.ts';
 import { endpointsText, type NamedPortPeers, namedPortKeys } from './namedportpeers.ts';
 import { clip } from './names.ts';
+import type { TunnelNodes } from './tunnelnodes.ts';
 
-export type MemberPeer = Extract<Peer, { kind: 'pods' | 'nodes' }>;
+export type MemberPeer =
+  | Extract<Peer, { kind: 'pods' | 'nodes' }>
+  /** Tunnel addresses of the nodes of which an InternalIP is in the network, and not in the exceptions (N75). */
+  | { readonly kind: 'tunnels'; readonly cidr: Cidr; readonly except: readonly Cidr[] };
 
 export type Group =
   /** Addresses of pods and nodes that any of the peers selects. */
@@ -83,7 +88,16 @@ function groupText(group: Group): string {
 }
 
 function memberText(peer: MemberPeer): string {
-  return peer.kind === 'pods' ? podSelectorText(peer.selector) : `nodes ${selectorText(peer.selector)}`;
+  switch (peer.kind) {
+    case 'pods':
+      return podSelectorText(peer.selector);
+    case 'nodes':
+      return `nodes ${selectorText(peer.selector)}`;
+    case 'tunnels': {
+      const [network, ...except] = [peer.cidr, ...peer.except].map(cidrText);
+      return `tunnels of nodes in ${network}${except.length > 0 ? ` except ${except.join(' ')}` : ''}`;
+    }
+  }
 }
 
 /** Every pod that the group may contain is selected by one of these selectors. */
@@ -117,10 +131,33 @@ export function labelSelectorsOf(group: Group): readonly PodSelector[] {
   }
 }
 
-/** The group contains the nodes that one of these selectors selects. */
-export function nodeSelectorsOf(group: Group): readonly LabelSelector[] {
-  if (group.kind !== 'peers') return [];
-  return group.peers.flatMap(peer => (peer.kind === 'nodes' ? [peer.selector] : []));
+/** The peers of the group that mean nodes. */
+export function nodePeersOf(group: Group): readonly NodePeer[] {
+  return group.kind === 'peers' ? group.peers.filter(peer => peer.kind !== 'pods') : [];
+}
+
+export type NodePeer = Exclude<MemberPeer, { kind: 'pods' }>;
+
+/**
+ * The elements of a node in the group's sets. N22: a peer for a network has none of the other family. A node that joins
+ * is compared with every group of nodes, and is in few of them, so nothing is made for the others.
+ */
+export function nodeKeys(
+  peers: readonly NodePeer[],
+  node: Node,
+  tunnels: TunnelNodes,
+): readonly ElementKey[] {
+  let keys = NO_KEYS;
+  for (const peer of peers) {
+    const found = keysOfPeer(peer, node, tunnels);
+    if (found.length > 0) keys = [...new Set([...keys, ...found])];
+  }
+  return keys;
+}
+
+function keysOfPeer(peer: NodePeer, node: Node, tunnels: TunnelNodes): readonly ElementKey[] {
+  if (peer.kind === 'tunnels') return tunnels.within(peer, node.name);
+  return matchesLabels(peer.selector, node.labels) ? [...node.addresses, ...tunnels.of(node.name)] : NO_KEYS;
 }
 
 const NO_KEYS: readonly ElementKey[] = [];
@@ -156,8 +193,9 @@ export function groupElements(group: Group, family: Family, podIndex: PodIndex):
       add(isMember ? indexedPod.addresses : podKeys(group, indexedPod));
     }
   }
-  for (const selector of nodeSelectorsOf(group))
-    for (const { addresses } of podIndex.selectNodes(selector)) add(addresses);
+  const nodePeers = nodePeersOf(group);
+  if (nodePeers.length > 0)
+    for (const node of podIndex.nodes()) add(nodeKeys(nodePeers, node, podIndex.tunnels));
   return elements;
 }
 

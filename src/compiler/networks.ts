@@ -12,12 +12,12 @@ import type { NetworkPeer } from '../model/policy.ts';
 import { mergeRanges } from '../model/ranges.ts';
 
 /** The union of the peers, each without its exceptions (N20), as sorted ranges that neither overlap nor touch. */
-export function peerRanges(peers: readonly NetworkPeer[]): AddressRange[] {
+export function peerRanges(peers: readonly Pick<NetworkPeer, 'cidr' | 'except'>[]): AddressRange[] {
   return mergeRanges(peers.flatMap(withoutExceptions));
 }
 
 /** Walks the sorted exceptions once; the gaps between them are the result. */
-function withoutExceptions({ cidr, except }: NetworkPeer): AddressRange[] {
+function withoutExceptions({ cidr, except }: Pick<NetworkPeer, 'cidr' | 'except'>): AddressRange[] {
   const { family, first, last } = cidrRange(cidr);
   if (except.length === 0) return [{ family, first, last }];
   const left: AddressRange[] = [];

@@ -48,7 +48,10 @@ function sorted(peerLists: readonly LabelledPeers[], { family }: Builder): Sorte
   for (const { label, peers } of peerLists) {
     for (const peer of peers === 'any' ? [] : peers) {
       if (peer.kind === 'network') {
-        if (peer.cidr.family === family) found.networks.push({ label, peer });
+        if (peer.cidr.family !== family) continue;
+        found.networks.push({ label, peer });
+        const { cidr, except, hasTunnels } = peer;
+        if (hasTunnels) found.members.push({ label, peer: { kind: 'tunnels', cidr, except } });
       } else if (peer.kind === 'pods' && broadScope(peer.selector) !== undefined)
         found.broad.push({ label, peer: peer.selector });
       else if (peer.kind === 'domain') found.names.push({ label, peer });

@@ -1,3 +1,4 @@
+import { getOrMake } from '../lib/collections/getormake.ts';
 import {
   type AddressRange,
   addressToInt,
@@ -22,11 +23,8 @@ const NAME = 'pod-networks';
  * has a network of the family.
  */
 export function podNetworks(family: Family, nodes: Iterable<Node>): NftSet | undefined {
-  const all = [...nodes].flatMap(node => [
-    ...podCidrsOf(node).map(cidrRange),
-    ...(node.lastKnownPodNetworks ?? []).flatMap(rangeOf),
-  ]);
-  const ranges = mergeRanges(all.filter(range => range.family === family)).map(rangeText);
+  const all = [...nodes].flatMap(rangesOf).filter(range => range.family === family);
+  const ranges = mergeRanges(all).map(rangeText);
   if (ranges.length === 0) return undefined;
   return {
     name: hashedName(NAME, ranges.join()),
@@ -35,6 +33,16 @@ export function podNetworks(family: Family, nodes: Iterable<Node>): NftSet | und
     interval: true,
     elements: new Map(ranges.map(range => [range, MEMBER])),
   };
+}
+
+/** Cached by node object, which never changes: the set of all is made whenever a node comes. */
+const RANGES = new WeakMap<Node, readonly AddressRange[]>();
+
+function rangesOf(node: Node): readonly AddressRange[] {
+  return getOrMake(RANGES, node, () => [
+    ...podCidrsOf(node).map(cidrRange),
+    ...(node.lastKnownPodNetworks ?? []).flatMap(rangeOf),
+  ]);
 }
 
 /** The pod networks of all nodes in programmed rules. */

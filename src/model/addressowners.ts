@@ -9,6 +9,7 @@ import { getOrMake } from '../lib/collections/getormake.ts';
 import { type Address, cidrContains } from './address.ts';
 import { addressesOfNode, type Cluster, isSelectable, type Node, type Pod } from './cluster.ts';
 import { podCidrsOf } from './podcidrs.ts';
+import { credibleTunnelAddresses } from './tunneladdresses.ts';
 
 /**
  * From whose point of view: a node knows its own pods better than the API does. Without a node, only the API counts.
@@ -43,7 +44,11 @@ export function takenAddresses(
   cluster: Cluster,
   owners: ReadonlyMap<Address, Pod> = addressOwners(cluster),
 ): Set<Address> {
-  return new Set([...owners.keys(), ...[...cluster.nodes.values()].flatMap(addressesOfNode)]);
+  const ofNodes = [...cluster.nodes.values()].flatMap(node => [
+    ...addressesOfNode(node),
+    ...credibleTunnelAddresses(node),
+  ]);
+  return new Set([...owners.keys(), ...ofNodes]);
 }
 
 /** The pod that owns one address; undefined if none does. */

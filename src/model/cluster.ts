@@ -53,12 +53,19 @@ export interface Node extends Labelled {
   readonly name: string;
   /** All of status.addresses that parse as an IP (4.22). */
   readonly addresses: readonly Address[];
+  /** Those of `addresses` that have another type than InternalIP in the status; absent if there are none. */
+  readonly externalIps?: readonly Address[];
   readonly podCidrs: readonly string[];
   /**
    * Addresses of its interfaces that are not in status.addresses, such as a bridge's in the pod network. Only the
    * node's own agent knows them.
    */
   readonly interfaceAddresses?: readonly Address[];
+  /**
+   * The addresses from which it sends into tunnels, as annotations say; absent if they say nothing. Which of them count,
+   * tunneladdresses.ts says.
+   */
+  readonly tunnelAddresses?: readonly Address[];
   /** Only for the agent's own node, once the agent has read its interfaces. */
   readonly links?: NodeLinks;
   /**
@@ -232,6 +239,11 @@ export function sameNamespace(a: Namespace, b: Namespace): boolean {
 /** Whether an address belongs to the node itself, which may always reach its own pods (N43). */
 export function isNodeItself(node: Node | undefined, address: Address): boolean {
   return node !== undefined && addressesOfNode(node).includes(address);
+}
+
+/** The addresses by which a network means the node (N75). */
+export function internalIpsOf({ addresses, externalIps }: Node): readonly Address[] {
+  return externalIps === undefined ? addresses : addresses.filter(address => !externalIps.includes(address));
 }
 
 export function addressesOfNode({ addresses, interfaceAddresses = [] }: Node): readonly Address[] {

@@ -81,7 +81,13 @@ export interface Rule {
 export type Peer =
   | { readonly kind: 'pods'; readonly selector: PodSelector }
   | { readonly kind: 'nodes'; readonly selector: LabelSelector }
-  | { readonly kind: 'network'; readonly cidr: Cidr; readonly except: readonly Cidr[] }
+  | {
+      readonly kind: 'network';
+      readonly cidr: Cidr;
+      readonly except: readonly Cidr[];
+      /** Set by the compiler alone: the network contains nodes that send from tunnels (N75). */
+      readonly hasTunnels?: true;
+    }
   | { readonly kind: 'domain'; readonly name: string };
 
 export type NetworkPeer = Extract<Peer, { kind: 'network' }>;

@@ -2,6 +2,7 @@
  * How nodes wrap packets of pods. A sender that reaches the end of a tunnel on a node can send packets from any source
  * to any destination: the receiving node assumes that the sender's node has checked them.
  */
+import { getOrMake } from '../lib/collections/getormake.ts';
 import { type Address, addressFromInt, addressToInt } from './address.ts';
 import type { Node, NodeLinks, Tunnels } from './cluster.ts';
 import type { Flow } from './flow.ts';
@@ -36,7 +37,14 @@ function isOf({ ports, protocols }: Tunnels, { protocol, port }: Flow): boolean 
  * of each of its pod networks. Flannel gives the first one to its own interface and the second one to the pods' bridge,
  * and other plugins give the second one to a gateway: no pod has them.
  */
-export function tunnelEnds(node: Node): Address[] {
+export function tunnelEnds(node: Node): readonly Address[] {
+  return getOrMake(ENDS, node, () => endsOf(node));
+}
+
+/** Cached by node object, which never changes: a set of all ends is made whenever a node comes. */
+const ENDS = new WeakMap<Node, readonly Address[]>();
+
+function endsOf(node: Node): readonly Address[] {
   const first = podCidrsOf(node).flatMap(({ family, base, prefix }) => {
     const isOne = prefix === (family === 'ip' ? 32 : 128);
     return isOne ? [base] : [base, addressFromInt(family, addressToInt(base) + 1n)];

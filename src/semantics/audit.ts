@@ -29,6 +29,7 @@ export function viewWith(view: View, added: readonly Policy[]): View {
     get tunnels() {
       return view.tunnels;
     },
+    tunnelNodeAt: address => view.tunnelNodeAt(address),
     policiesOn,
   };
 }

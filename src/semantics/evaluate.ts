@@ -7,7 +7,7 @@
  */
 
 import type { Address } from '../model/address.ts';
-import { type Cluster, isNodeItself } from '../model/cluster.ts';
+import { type Cluster, isNodeItself, type Node } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import type { Direction, PolicyId, Tier } from '../model/policy.ts';
@@ -76,7 +76,7 @@ function tunnelFromPod(view: View, flow: Flow): string | undefined {
   const own = view.cluster.nodes.get(sender);
   const links = view.tunnels.linksOf(own);
   if (links.podTunnels === 'allow' || !isTunnel(flow, links)) return undefined;
-  if (own !== undefined && isNodeItself(own, flow.to)) return because.tunnelEnd(flow, own);
+  if (own !== undefined && isOfNode(view, own, flow.to)) return because.tunnelEnd(flow, own);
   const node = view.tunnels.endAt(flow.to);
   if (node !== undefined) return because.tunnelEnd(flow, node);
   const leaves = own !== undefined && isOwnTunnel(flow, links) && !view.tunnels.isInPodNetworks(flow.to);
@@ -85,10 +85,11 @@ function tunnelFromPod(view: View, flow: Flow): string | undefined {
 
 /** … and the node at which it arrives denies it too, at any of its addresses, if a pod may have sent it. */
 function tunnelAtNode(view: View, flow: Flow): string | undefined {
-  const node = view.nodeWith(flow.to);
+  const node = view.nodeWith(flow.to) ?? view.tunnelNodeAt(flow.to);
   const links = view.tunnels.linksOf(node);
   if (node === undefined || links.podTunnels === 'allow' || !isTunnel(flow, links)) return undefined;
-  if (isNodeItself(node, flow.from)) return undefined; // the packet never leaves the node
+  // The packet never leaves the node.
+  if (isOfNode(view, node, flow.from)) return undefined;
   const isOfPod = view.tunnels.isInPodNetworks(flow.from) && !view.tunnels.isListed(flow.from);
   return isOfPod ? because.tunnelEnd(flow, node) : undefined;
 }
@@ -104,12 +105,18 @@ function unknownPod(view: View, direction: Direction, flow: Flow): string | unde
   if (from === to && !viaService) return undefined; // The packet never leaves its pod.
   const [own, peer] = direction === 'egress' ? [from, to] : [to, from];
   const node = view.nodeDenyingUnknownPod(own);
-  if (node === undefined || (direction === 'ingress' && isNodeItself(node, peer))) return undefined;
+  if (node === undefined || (direction === 'ingress' && isOfNode(view, node, peer))) return undefined;
   return because.unknownPod(own, node, direction);
 }
 
+/** N43, N75: whether an address belongs to the node itself, be it that of a tunnel from which it sends. */
+function isOfNode({ tunnelNodeAt }: View, node: Node | undefined, address: Address): boolean {
+  return isNodeItself(node, address) || (node !== undefined && tunnelNodeAt(address) === node);
+}
+
 /** The packet that policy judges in this direction, or the reason why policy does not apply. */
-export function packetOf({ cluster, owners }: View, direction: Direction, flow: Flow): Packet | string {
+export function packetOf(view: View, direction: Direction, flow: Flow): Packet | string {
+  const { cluster, owners, tunnelNodeAt } = view;
   const [own, peer] = direction === 'egress' ? [flow.from, flow.to] : [flow.to, flow.from];
   const subject = owners.get(own);
   const peerPod = owners.get(peer);
@@ -117,9 +124,9 @@ export function packetOf({ cluster, owners }: View, direction: Direction, flow: 
   // N40, 4.1, C47: a pod cannot block access to itself, unless it goes through a Service.
   if (subject === peerPod && !flow.viaService) return because.itself(subject);
   // N43: everything on a node, such as the kubelet with its probes, can reach the pods of that node.
-  if (direction === 'ingress' && isNodeItself(cluster.nodes.get(subject.node), peer))
+  if (direction === 'ingress' && isOfNode(view, cluster.nodes.get(subject.node), peer))
     return because.ownNode(subject);
-  return { flow, direction, subject, peer, peerPod };
+  return { flow, direction, subject, peer, peerPod, peerTunnel: tunnelNodeAt(peer) };
 }
 
 function unaffected(reason: string): DirectionVerdict {

@@ -1,10 +1,17 @@
 /** Whether a rule matches a packet, according to the API's documentation. Part of the reference semantics. */
 
 import { assertNever } from '../lib/text/assert.ts';
-import { type Address, cidrContains } from '../model/address.ts';
-import { type AppliedPod, type Cluster, type Node, namespaceAround, type Pod } from '../model/cluster.ts';
+import { type Address, cidrContains, familyOf } from '../model/address.ts';
+import {
+  type AppliedPod,
+  type Cluster,
+  internalIpsOf,
+  type Node,
+  namespaceAround,
+  type Pod,
+} from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
-import type { Direction, Peer, PortMatch, Rule } from '../model/policy.ts';
+import type { Direction, NetworkPeer, Peer, PortMatch, Rule } from '../model/policy.ts';
 import { type Match, matchesLabels, matchPod, type PodSelector } from '../model/selector.ts';
 
 /** A flow from the point of view of the pod at one end. */
@@ -16,6 +23,8 @@ export interface Packet {
   /** The other end, and the pod that owns its address, if one does. */
   readonly peer: Address;
   readonly peerPod: AppliedPod | undefined;
+  /** The node that sends from the other end's address into its tunnel (N75). */
+  readonly peerTunnel: Node | undefined;
 }
 
 /** N12: one of the peers and one of the ports has to match. */
@@ -44,17 +53,25 @@ function matchPeer(cluster: Cluster, peer: Peer, packet: Packet): Match {
   switch (peer.kind) {
     case 'pods': // N14, C18: an address that no pod owns never matches a pod selector.
       return packet.peerPod === undefined ? 'no' : selects(cluster, peer.selector, packet.peerPod);
-    case 'nodes': // C31: the nodes' own addresses; pods on those nodes do not match.
-      return certain(nodesWith(cluster, packet.peer).some(node => matchesLabels(peer.selector, node.labels)));
-    case 'network': // N19, N20, C34: whether or not a pod owns the address.
-      return certain(
-        cidrContains(peer.cidr, packet.peer) && !peer.except.some(cidr => cidrContains(cidr, packet.peer)),
-      );
+    case 'nodes': // C31, N75: the nodes' own addresses; pods on those nodes do not match.
+      return certain(nodesAt(cluster, packet).some(node => matchesLabels(peer.selector, node.labels)));
+    case 'network': // N19, N20, C34: whether or not a pod owns the address. N75: or the node that sends from it.
+      return certain(contains(peer, packet.peer) || tunnelEntrances(packet).some(one => contains(peer, one)));
     case 'domain': // C41: an address matches a name only after this pod got it in an answer for the name.
       return certain(cluster.resolved?.has(packet.subject.key, packet.peer, peer.name) ?? false);
     default:
       return assertNever(peer);
   }
+}
+
+function contains({ cidr, except }: NetworkPeer, address: Address): boolean {
+  return cidrContains(cidr, address) && !except.some(each => cidrContains(each, address));
+}
+
+/** N75: the InternalIPs for which the other end counts as well. N22: a network never means the other family. */
+function tunnelEntrances({ peer, peerTunnel }: Packet): readonly Address[] {
+  if (peerTunnel === undefined) return [];
+  return internalIpsOf(peerTunnel).filter(address => familyOf(address) === familyOf(peer));
 }
 
 function certain(matches: boolean): Match {
@@ -98,6 +115,6 @@ export function selects(cluster: Cluster, selector: PodSelector, pod: AppliedPod
   return matchPod(selector, pod, namespaceAround(cluster, pod));
 }
 
-function nodesWith(cluster: Cluster, address: Address): Node[] {
-  return [...cluster.nodes.values()].filter(node => node.addresses.includes(address));
+function nodesAt(cluster: Cluster, { peer, peerTunnel }: Packet): Node[] {
+  return [...cluster.nodes.values()].filter(node => node.addresses.includes(peer) || node === peerTunnel);
 }

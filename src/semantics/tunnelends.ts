@@ -1,6 +1,7 @@
-/** N72: where tunnels between nodes may end, and which addresses belong to nodes and pods. */
+/** N72: where tunnels between nodes may end, and which addresses belong to nodes and pods. N75: where they begin. */
 import type { Address } from '../model/address.ts';
 import type { Cluster, Node, NodeLinks } from '../model/cluster.ts';
+import { tunnelNodes } from '../model/tunneladdresses.ts';
 import { tunnelEnds } from '../model/tunnels.ts';
 import { podNetworkFinder } from './unknownpods.ts';
 
@@ -39,4 +40,16 @@ export function tunnelFinders({ nodes }: Cluster): TunnelFinders {
     isListed: address => listed.has(address),
     isInPodNetworks: address => nodeOfNetwork(address) !== undefined,
   };
+}
+
+/**
+ * N75: finds the node that sends from an address into its tunnel, in a cluster whose nodes do not change. `owners` is
+ * asked each time, because pods may.
+ */
+export function tunnelNodeFinder(
+  { nodes }: Cluster,
+  owners: { has(address: Address): boolean },
+): (address: Address) => Node | undefined {
+  const found = tunnelNodes(nodes.values());
+  return address => (owners.has(address) ? undefined : found.get(address));
 }

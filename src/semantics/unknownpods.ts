@@ -4,6 +4,7 @@ import { getOrMake } from '../lib/collections/getormake.ts';
 import { type Address, familyOf, networkOf } from '../model/address.ts';
 import { addressesOfNode, type Cluster, type Node, type Pod } from '../model/cluster.ts';
 import { podCidrsOf, type UnknownPods } from '../model/podcidrs.ts';
+import { tunnelNodes } from '../model/tunneladdresses.ts';
 
 type Finder = (address: Address) => Node | undefined;
 type Owners = Pick<ReadonlyMap<Address, Pod>, 'get' | 'has'>;
@@ -25,7 +26,8 @@ export function unknownPodFinders(cluster: Cluster, owners: Owners, unknownPods:
 
 /** Finds the node in whose pod networks an address is; undefined for an address of a known pod or of a node itself. */
 export function unknownPodNodeFinder({ nodes }: Cluster, owners: Owners): Finder {
-  const own = new Set([...nodes.values()].flatMap(addressesOfNode));
+  const ofNodes = [...nodes.values()].flatMap(addressesOfNode);
+  const own = new Set([...ofNodes, ...tunnelNodes(nodes.values()).keys()]);
   const nodeOfNetwork = podNetworkFinder(nodes.values());
   return address => (owners.has(address) || own.has(address) ? undefined : nodeOfNetwork(address));
 }

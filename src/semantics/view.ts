@@ -17,7 +17,7 @@ import type { Direction, Policy, Rule, Tier } from '../model/policy.ts';
 import { matchSubject } from '../model/selector.ts';
 import { matchRule, type Packet } from './match.ts';
 import { PolicyIndex } from './policyindex.ts';
-import { type TunnelFinders, tunnelFinders } from './tunnelends.ts';
+import { type TunnelFinders, tunnelFinders, tunnelNodeFinder } from './tunnelends.ts';
 import { unknownPodFinders } from './unknownpods.ts';
 
 /** The pod that owns an address. */
@@ -33,6 +33,8 @@ export interface View {
   nodeOfUnknownPod(address: Address): Node | undefined;
   /** The node that has an address; one that has it in its status takes precedence. */
   nodeWith(address: Address): Node | undefined;
+  /** The node that sends from an address into its tunnel (N75). */
+  tunnelNodeAt(address: Address): Node | undefined;
   /** The policies of a tier that select a pod and affect a direction, in order of precedence. */
   policiesOn(pod: Pod, direction: Direction, tier: Tier): readonly Policy[];
 }
@@ -68,6 +70,7 @@ export function viewBy(
     owners,
     nodeWith: nodeFinder(cluster),
     tunnels: tunnelFinders(cluster),
+    tunnelNodeAt: tunnelNodeFinder(cluster, owners),
     ...unknownPodFinders(cluster, owners, unknownPods),
     policiesOn: policyFinder(cluster, index),
   };

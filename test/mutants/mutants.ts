@@ -388,15 +388,15 @@ export const MUTANTS: readonly Mutant[] = [
   // The reference semantics
   {
     name: 'evaluate: except is forgotten',
-    find: '&& !peer.except.some(cidr => cidrContains(cidr, packet.peer))',
+    find: '&& !except.some(each => cidrContains(each, address))',
     replace: '',
     test: 'scenarios.test.ts',
   },
   {
     name: 'evaluate: a nodes peer matches the pods of the node',
-    find: 'return [...cluster.nodes.values()].filter(node => node.addresses.includes(address));',
+    find: 'filter(node => node.addresses.includes(peer) || node === peerTunnel);',
     replace:
-      'return [...cluster.nodes.values()].filter(node => node.addresses.includes(address) || [...cluster.pods.values()].some(pod => pod.node === node.name && pod.addresses.includes(address)));',
+      'filter(node => node.addresses.includes(peer) || [...cluster.pods.values()].some(pod => pod.node === node.name && pod.addresses.includes(peer)));',
     test: 'scenarios.test.ts',
   },
   {
@@ -426,8 +426,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'evaluate: a node does not reach its own pods',
     within: 'const peerPod',
-    find: "if (direction === 'ingress' && isNodeItself(cluster",
-    replace: "if (direction === 'egress' && isNodeItself(cluster",
+    find: "if (direction === 'ingress' && isOfNode(view, cluster",
+    replace: "if (direction === 'egress' && isOfNode(view, cluster",
     test: 'scenarios.test.ts',
   },
 
@@ -710,6 +710,72 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'limit > 0 && limit < Number.MAX_SAFE_INTEGER &&',
     replace: 'limit > 0 &&',
     test: 'memorylimits.test.ts',
+  },
+  {
+    name: 'tunnels: compiled before the exceptions',
+    find: 'const ranges = peerRanges([network]);',
+    replace: 'const ranges = peerRanges([{ ...network, except: [] }]);',
+    test: 'scenario-trace.test.ts',
+  },
+  {
+    name: 'tunnels: of a node that is gone',
+    find: 'if (now === undefined) this.#nodes.delete(name);',
+    replace: 'if (now === undefined) return [];',
+    test: 'tunnelnodes.test.ts',
+  },
+  {
+    name: 'tunnels: outside of the pod networks of the node',
+    find: 'interfaceAddresses.includes(address) || podCidrsOf(node).some(cidr => cidrContains(cidr, address))',
+    replace: 'true || interfaceAddresses.includes(address) || podCidrsOf(node).length > 0',
+    test: 'unit/scenarios.test.ts',
+  },
+  {
+    name: 'tunnels: by the annotation of any tool',
+    find: "'network.cilium.io/ipv4-cilium-host',",
+    replace: "'network.cilium.io/ipv4-cilium-host', 'example.org/IPv4VXLANTunnelAddr',",
+    test: 'tunnelannotations.test.ts',
+  },
+  {
+    name: 'tunnels: of an address that a pod has',
+    find: 'return this.#unique(name).filter(address => !this.#isHeldByPod(address));',
+    replace: 'return this.#unique(name);',
+    test: 'scenario-trace.test.ts',
+  },
+  {
+    name: 'tunnels: of two nodes that claim one address',
+    find: 'return addresses.filter(address => this.#claims.get(address)!.size === 1);',
+    replace: 'return addresses;',
+    test: 'scenario-trace.test.ts',
+  },
+  {
+    name: 'tunnels: a pod that takes or gives up an address of one is not noticed',
+    find: 'if (tunnels.nodes.size > 0) this.#tunnels.takePods(pods);',
+    replace: '',
+    test: 'property/incremental.test.ts',
+  },
+  {
+    name: 'tunnels: a node is compared with the groups that contain it now, and not with those that it leaves',
+    find: '[...this.#byLabels, ...(this.#ofNode.get(node) ?? [])]',
+    replace: '[...this.#byLabels]',
+    test: 'property/incremental.test.ts',
+  },
+  {
+    name: 'tunnels: the node of a pod does not reach it by its tunnel',
+    find: '(node !== undefined && tunnelNodeAt(address) === node);\n}\n\n/** The packet',
+    replace: 'false;\n}\n\n/** The packet',
+    test: 'unit/scenarios.test.ts',
+  },
+  {
+    name: 'recording: without who else claims the address of a tunnel',
+    find: '[...addressesOfNode(node), ...credibleTunnelAddresses(node)]',
+    replace: 'addressesOfNode(node)',
+    test: 'suggest.test.ts',
+  },
+  {
+    name: 'suggest: the address of a tunnel, which goes with the pod network of its node',
+    find: 'blockOf(entrance(tunnels.get(address), familyOf(address)) ?? address)',
+    replace: 'blockOf(address)',
+    test: 'suggest/suggest.test.ts',
   },
   {
     name: 'heartbeats: all of a node is hashed each time',
@@ -3363,7 +3429,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'tunnels: of a bridge’s address that several nodes have, the last node alone keeps its pods from it',
-    find: 'if (own !== undefined && isNodeItself(own, flow.to)) return because.tunnelEnd(flow, own);',
+    find: 'if (own !== undefined && isOfNode(view, own, flow.to)) return because.tunnelEnd(flow, own);',
     replace: 'if (view.nodeWith(flow.to) === own && own !== undefined) return because.tunnelEnd(flow, own);',
     test: 'evaluate.test.ts',
   },

@@ -150,7 +150,7 @@ interface Resolution {
 /** Each pod, told each address that nobody has, under a name of which no narrower pattern is than this one. */
 function* resolutions(cluster: Cluster, reach: Reach): Generator<Resolution> {
   const owners = addressOwners(cluster);
-  const nodes = new Set([...cluster.nodes.values()].flatMap(({ addresses }) => addresses));
+  const { nodes } = reach.clusterIndex;
   const outside = addressesOf(cluster).filter(each => !owners.has(each) && !nodes.has(each));
   const patterns = reach.clusterIndex.names.flatMap(each => each.patterns);
   let turn = 0;

@@ -30,7 +30,10 @@ function flipped(before: Cluster, after: Cluster, asked: Flow, unknownPods: Unkn
   const [was, is] = [evaluator(before, unknownPods), evaluator(after, unknownPods)];
   const addresses = new Set<Address>([
     ...addressOwners(before).keys(),
-    ...[...before.nodes.values()].flatMap(addressesOfNode),
+    ...[...before.nodes.values()].flatMap(node => [
+      ...addressesOfNode(node),
+      ...(node.tunnelAddresses ?? []),
+    ]),
     asked.from,
     asked.to,
   ]);

@@ -151,6 +151,7 @@ test('the reference loads the model, general code and itself, file by file, and 
     'model/policy.ts',
     'model/policystatus.ts',
     'model/selector.ts',
+    'model/tunneladdresses.ts',
     'model/tunnels.ts',
     'semantics/evaluate.ts',
     'semantics/match.ts',

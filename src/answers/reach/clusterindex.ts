@@ -2,12 +2,13 @@
 
 import { getOrMake } from '../../lib/collections/getormake.ts';
 import { contentText } from '../../lib/text/contenttext.ts';
-import type { Address } from '../../model/address.ts';
+import { type Address, cidrContains, familyOf } from '../../model/address.ts';
 import { addressOwners } from '../../model/addressowners.ts';
 import {
   addressesOfNode,
   type Cluster,
   type ContainerPort,
+  internalIpsOf,
   type Namespace,
   type Node,
   namespaceOf,
@@ -25,7 +26,13 @@ import {
   type NamespaceSelector,
   type PodSelector,
 } from '../../model/selector.ts';
-import { type TunnelFinders, type TunnelLinks, tunnelFinders } from '../../semantics/tunnelends.ts';
+import { tunnelNodes } from '../../model/tunneladdresses.ts';
+import {
+  type TunnelFinders,
+  type TunnelLinks,
+  tunnelFinders,
+  tunnelNodeFinder,
+} from '../../semantics/tunnelends.ts';
 import { unknownPodFinders } from '../../semantics/unknownpods.ts';
 import { nodeFinder } from '../../semantics/view.ts';
 import { Bits } from './bits.ts';
@@ -57,15 +64,20 @@ export interface ClusterIndex {
   nodeDenyingUnknownPod(address: Address): Node | undefined;
   /** The node whose pod network has the unknown address, also if unknown pods are allowed. */
   nodeOfUnknownPod(address: Address): Node | undefined;
+  /** The node that has an address, also if it only sends from it. */
   nodeWith(address: Address): Node | undefined;
+  /** The node that sends from an address into its tunnel (N75). */
+  tunnelNodeAt(address: Address): Node | undefined;
   readonly tunnels: TunnelFinders;
   /** The links of tunnels, taken to be the same on every node, as an overlay is. */
   readonly tunnelLinks: TunnelLinks;
 }
 
 interface NodeSelection {
-  /** The node selectors that mean it, by their index in the vocabulary (C31: by status.addresses alone). */
+  /** The node selectors that mean it, by their index in the vocabulary (C31, N75: by no address of an interface). */
   readonly nodeSelectors: readonly number[];
+  /** The networks that mean it because its node sends from it into a tunnel (N75), by their index in the vocabulary. */
+  readonly networks: readonly number[];
 }
 
 export function clusterIndexOf(
@@ -84,9 +96,10 @@ export function clusterIndexOf(
     templateOf.set(pod, templates.indexOf(pod, namespaceOf(cluster, pod.namespace)));
   const imagined = imaginedPods.map(pod => templates.indexOf(pod, pod.namespace));
   const selected = new SelectedTemplates(templates.all);
-  const nodes = nodeEnds(cluster, vocabulary);
+  const nodes = nodeEnds(cluster, owners, vocabulary);
   const { nodeDenyingUnknownPod, nodeOfUnknownPod } = unknownPodFinders(cluster, owners, unknownPods);
   const tunnels = tunnelFinders(cluster);
+  const [nodeWith, tunnelNodeAt] = [nodeFinder(cluster), tunnelNodeFinder(cluster, owners)];
   const words = { vocabulary, names: nameClassesOf(all), templates, selected };
   return {
     cluster,
@@ -100,24 +113,55 @@ export function clusterIndexOf(
     nodes,
     nodeDenyingUnknownPod,
     nodeOfUnknownPod,
-    nodeWith: nodeFinder(cluster),
+    nodeWith: address => nodeWith(address) ?? tunnelNodeAt(address),
+    tunnelNodeAt,
     tunnels,
     tunnelLinks: tunnels.linksOf(undefined),
   };
 }
 
 /** Nodes by address; if several nodes have one address, the selectors of all of them match it. */
-function nodeEnds({ nodes }: Cluster, vocabulary: Vocabulary): Map<Address, NodeSelection> {
-  const selectors = [...vocabulary.nodes.values()];
+function nodeEnds(
+  { nodes }: Cluster,
+  owners: ReadonlyMap<Address, Pod>,
+  vocabulary: Vocabulary,
+): Map<Address, NodeSelection> {
   const meant = new Map<Address, Set<number>>();
+  const tunnels = [...tunnelNodes(nodes.values())].filter(([address]) => !owners.has(address));
   for (const node of nodes.values()) {
-    const own = selectors.flatMap((selector, i) => (matchesLabels(selector, node.labels) ? [i] : []));
+    const own = selectorsOf(node, vocabulary);
     for (const address of addressesOfNode(node)) {
       const found = getOrMake(meant, address, () => new Set());
       if (node.addresses.includes(address)) for (const selector of own) found.add(selector);
     }
   }
-  return new Map([...meant].map(([address, found]) => [address, { nodeSelectors: [...found].sort() }]));
+  const networks = new Map<Address, number[]>();
+  for (const [address, node] of tunnels) {
+    const found = getOrMake(meant, address, () => new Set());
+    for (const selector of selectorsOf(node, vocabulary)) found.add(selector);
+    networks.set(address, networksWith(node, address, vocabulary));
+  }
+  return new Map(
+    [...meant].map(([address, found]) => [
+      address,
+      { nodeSelectors: [...found].sort(), networks: networks.get(address) ?? [] },
+    ]),
+  );
+}
+
+function selectorsOf({ labels }: Node, vocabulary: Vocabulary): number[] {
+  return [...vocabulary.nodes.values()].flatMap((selector, i) =>
+    matchesLabels(selector, labels) ? [i] : [],
+  );
+}
+
+/** N75: the networks of the address's family that contain an InternalIP of the node. */
+function networksWith(node: Node, address: Address, vocabulary: Vocabulary): number[] {
+  const internalIps = internalIpsOf(node).filter(ip => familyOf(ip) === familyOf(address));
+  return [...vocabulary.networks.values()].flatMap(({ cidr, except }, i) => {
+    const contains = (ip: Address) => cidrContains(cidr, ip) && !except.some(hole => cidrContains(hole, ip));
+    return internalIps.some(contains) ? [i] : [];
+  });
 }
 
 // Which templates a selector selects. Each selector is evaluated once, however many policies contain it.

@@ -73,19 +73,16 @@ function naming(count: number): Pick<FamilyEnds, 'named' | 'bare' | 'nameClassOf
   };
 }
 
-const NO_NODE = { nodeSelectors: [], isTunnelEnd: false } as const;
+const NO_NODE = { nodeSelectors: [], networks: [], isTunnelEnd: false } as const;
 
 function nodeParts(
   { nodes, tunnels, tunnelLinks }: ClusterIndex,
   address: Address | undefined,
-): Pick<End, 'nodeSelectors' | 'isTunnelEnd'> {
+): Pick<End, 'nodeSelectors' | 'networks' | 'isTunnelEnd'> {
   const node = address === undefined ? undefined : nodes.get(address);
-  return node === undefined
-    ? NO_NODE
-    : {
-        nodeSelectors: node.nodeSelectors,
-        isTunnelEnd: tunnelLinks.podTunnels !== 'allow' && tunnels.endAt(address!) !== undefined,
-      };
+  if (node === undefined) return NO_NODE;
+  const isEnd = tunnels.endAt(address!) !== undefined;
+  return { ...node, isTunnelEnd: tunnelLinks.podTunnels !== 'allow' && isEnd };
 }
 
 /** The networks of the vocabulary by their index, and after them the pod networks of each cluster, where they matter. */
@@ -142,6 +139,8 @@ export interface End {
   readonly region: number;
   /** The node selectors that mean it, by index. */
   readonly nodeSelectors: readonly number[];
+  /** Networks that mean it although it is not in them, by index (N75). */
+  readonly networks: readonly number[];
   /** Addresses of nodes, as all nodes know them: tunnels end there. */
   readonly isTunnelEnd: boolean;
   /** Outside of the pod networks, if that matters: packets for tunnels of nodes do not go there. */
@@ -160,8 +159,9 @@ class EndTable {
 
   /** Returns the index of the end; equal ends share one. */
   add(end: End): number {
-    const { template, region, nodeSelectors, isTunnelEnd, isOutside, isUnknownPod } = end;
-    const text = `${template}/${region}/${nodeSelectors}/${isTunnelEnd}/${isOutside}/${isUnknownPod}`;
+    const { template, region, nodeSelectors, networks, isTunnelEnd, isOutside, isUnknownPod } = end;
+    const ofNode = `${nodeSelectors}/${networks}/${isTunnelEnd}`;
+    const text = `${template}/${region}/${ofNode}/${isOutside}/${isUnknownPod}`;
     const known = this.#byText.get(text);
     if (known !== undefined) return known;
     this.#byText.set(text, this.#all.length);
@@ -234,7 +234,9 @@ export class PeerSets {
   #network(peer: NetworkPeer): Bits {
     const index = this.#networks.get(contentText(peer))!;
     const regions = this.#ends.regions.all;
-    return this.#where(({ region }) => regions[region]!.networks.has(index));
+    return this.#where(
+      ({ region, networks }) => regions[region]!.networks.has(index) || networks.includes(index),
+    );
   }
 
   #where(holds: (end: FamilyEnds['all'][number]) => boolean): Bits {

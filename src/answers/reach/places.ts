@@ -13,7 +13,13 @@ import { addressCount } from './regions.ts';
 
 /** All existing places, without imagined pods. */
 export function reachPlaces(reach: Reach): ReachPlace[] {
-  const { cluster, owners } = reach.clusterIndex;
+  const { cluster, owners, tunnelNodeAt } = reach.clusterIndex;
+  const ofNode = (node: Node) => [
+    ...node.addresses.filter(address => !owners.has(address)),
+    ...(node.tunnelAddresses ?? []).filter(
+      address => tunnelNodeAt(address) === node && !node.addresses.includes(address),
+    ),
+  ];
   const owned = ({ addresses }: Pod, pod: Pod) => addresses.filter(address => owners.get(address) === pod);
   const pods = [...cluster.pods.values()].filter(isSelectable);
   return joined([
@@ -24,7 +30,7 @@ export function reachPlaces(reach: Reach): ReachPlace[] {
       }),
     ),
     ...[...cluster.nodes.values()].flatMap(node =>
-      byPairs(node.addresses.filter(address => !owners.has(address))).map((addresses): ReachPlace => {
+      byPairs(ofNode(node)).map((addresses): ReachPlace => {
         const member = { kind: 'node', node, addresses } as const;
         return { ends: endsOf(reach, addresses), members: [member] };
       }),

@@ -2,7 +2,7 @@
 
 import { getOrMake } from '../../lib/collections/getormake.ts';
 import type { Address, Family } from '../../model/address.ts';
-import { type Cluster, isNodeItself, type PodKey } from '../../model/cluster.ts';
+import { type Cluster, isNodeItself, type Node, type PodKey } from '../../model/cluster.ts';
 import { patternsOfPolicy } from '../../model/domainpeers.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { Direction, Policy } from '../../model/policy.ts';
@@ -158,15 +158,21 @@ class FamilyReach {
     const links = tunnels.linksOf(sender);
     if ((pod !== undefined || sender !== undefined) && links.podTunnels !== 'allow') {
       const ofSender = pool.tunnelsOf(links.tunnels);
-      if (isNodeItself(sender, to) || tunnels.endAt(to) !== undefined) denied.push(pool.tunnels, ofSender);
+      if (this.#isOfNode(sender, to) || tunnels.endAt(to) !== undefined) denied.push(pool.tunnels, ofSender);
       else if (sender !== undefined && !tunnels.isInPodNetworks(to)) denied.push(ofSender);
     }
     const receiver = nodeWith(to);
     const isOfPod = tunnels.isInPodNetworks(from) && !tunnels.isListed(from);
     const { tunnels: ofReceiver, podTunnels } = tunnels.linksOf(receiver);
-    if (receiver !== undefined && !isNodeItself(receiver, from) && isOfPod && podTunnels !== 'allow')
+    if (receiver !== undefined && !this.#isOfNode(receiver, from) && isOfPod && podTunnels !== 'allow')
       denied.push(pool.tunnels, pool.tunnelsOf(ofReceiver));
     return denied;
+  }
+
+  /** N43, N75. */
+  #isOfNode(node: Node | undefined, address: Address): boolean {
+    const { tunnelNodeAt } = this.#clusterIndex;
+    return isNodeItself(node, address) || (node !== undefined && tunnelNodeAt(address) === node);
   }
 
   #side(direction: Direction, own: Address, peer: Address, viaService: boolean): Connections {
@@ -175,11 +181,11 @@ class FamilyReach {
     const subject = owners.get(own);
     if (subject === undefined) {
       const near = nodeDenyingUnknownPod(own);
-      const exempt = (own === peer && !viaService) || (direction === 'ingress' && isNodeItself(near, peer));
+      const exempt = (own === peer && !viaService) || (direction === 'ingress' && this.#isOfNode(near, peer));
       return near !== undefined && !exempt ? pool.none : pool.all;
     }
     if (subject === owners.get(peer) && !viaService) return pool.all;
-    if (direction === 'ingress' && isNodeItself(cluster.nodes.get(subject.node), peer)) return pool.all;
+    if (direction === 'ingress' && this.#isOfNode(cluster.nodes.get(subject.node), peer)) return pool.all;
     const end = this.ends.at(own);
     const resolved = direction === 'egress' ? this.#patternsResolved(end, subject.key, peer) : NOTHING;
     const judgement = this.#judge(direction, this.ends.all[end]!, resolved)!;

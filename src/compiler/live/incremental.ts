@@ -30,6 +30,7 @@ import type { NftSet, Ruleset, Table } from '../../nft/ruleset.ts';
 import { podMaps } from '../compile.ts';
 import type { DnsQueue } from '../namespeers.ts';
 import { podPortsTable } from '../podports.ts';
+import { withoutMarks } from '../tunnelnodes.ts';
 import { LiveClasses } from './classes.ts';
 import { LiveGroups } from './groups/groups.ts';
 import { LIMITS, type Limits } from './limits.ts';
@@ -44,6 +45,7 @@ import { LiveRemotePods } from './pods/remotepods.ts';
 import { PodPreparations } from './preparations/podpreparations.ts';
 import { PolicyPreparations } from './preparations/policypreparations.ts';
 import { LivePreparations } from './preparations/preparations.ts';
+import { LiveTunnels } from './tunnels.ts';
 import { type TimeBudget, UNLIMITED_TIME, workBudget } from './workbudget.ts';
 
 export class Incremental {
@@ -60,6 +62,7 @@ export class Incremental {
   readonly #classes: LiveClasses;
   readonly #placements: LivePlacements;
   readonly #moves: LocalMoves;
+  readonly #tunnels: LiveTunnels;
   readonly #preparations: LivePreparations;
   readonly #comingPolicies: PolicyPreparations;
   readonly #unknownPods: UnknownPods;
@@ -110,6 +113,7 @@ export class Incremental {
       node,
     };
     this.#moves = new LocalMoves(live);
+    this.#tunnels = new LiveTunnels(live);
     this.#preparations = new LivePreparations(this.#groups, this.#classes, stagesPrepared);
     this.#comingPolicies = new PolicyPreparations(live, this.#preparations, mostEntries);
     const comingPods = new PodPreparations(live, this.#preparations, patience);
@@ -191,7 +195,7 @@ export class Incremental {
    * room. In `cluster` they have no rules, and isolate what they select.
    */
   takeRefused(): readonly Policy[] {
-    return this.#moves.takeRefused();
+    return this.#moves.takeRefused().map(withoutMarks);
   }
 
   waitingPods(): ReadonlyMap<PodKey, IndexedPod | undefined> {
@@ -221,10 +225,13 @@ export class Incremental {
   }
 
   *#takeIn(marked: Marks, timeBudget: TimeBudget): Pieces<void> {
+    const { tunnels } = this.#podIndex;
+    if (tunnels.nodes.size > 0 || marked.node.size > 0) this.#tunnels.take(marked);
     const budget = workBudget(this.#mostLookups, timeBudget, marked.policy.size > 0);
     // Pods move to their new classes by these.
     const moves = marked.policy.size === 0 ? NO_MOVES : this.#placements.changePolicies(marked.policy);
     const pods = yield* this.#livePods.take(marked, budget);
+    if (tunnels.nodes.size > 0) this.#tunnels.takePods(pods);
     const renewed = marked.node.size > 0 && this.#refreshNodes(marked.node);
     // `pods` is included, because pods that are gone are no longer in the state.
     const candidates = renewed ? new Set([...this.#state.pods.keys(), ...pods]) : pods;
@@ -252,7 +259,7 @@ export class Incremental {
 
   /** A refused policy has no rules for readers of `cluster` either, unless a later version has arrived. */
   #followRefused(policy: Policy): void {
-    const isLatest = this.#latest.policies.get(policy.id) === policy;
+    const isLatest = this.#latest.policies.get(policy.id) === withoutMarks(policy);
     const value = withoutRules(policy, 'no room');
     if (isLatest) this.#latest.apply({ type: 'policy', key: policy.id, value });
   }

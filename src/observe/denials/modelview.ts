@@ -19,7 +19,7 @@ import {
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { PolicyId } from '../../model/policy.ts';
 import { PolicyIndex } from '../../semantics/policyindex.ts';
-import { tunnelFinders } from '../../semantics/tunnelends.ts';
+import { tunnelFinders, tunnelNodeFinder } from '../../semantics/tunnelends.ts';
 import { unknownPodFinders } from '../../semantics/unknownpods.ts';
 import { nodeFinder, type Owners, policyFinder, type View } from '../../semantics/view.ts';
 
@@ -40,6 +40,11 @@ export interface ModelViewOptions {
   readonly resolved?: () => ResolvedNames | undefined;
 }
 
+type NodeFinders = Pick<
+  View,
+  'nodeWith' | 'tunnels' | 'tunnelNodeAt' | 'nodeDenyingUnknownPod' | 'nodeOfUnknownPod'
+>;
+
 export class ModelView implements View {
   readonly node: string;
   readonly #options: ModelViewOptions;
@@ -48,7 +53,7 @@ export class ModelView implements View {
   readonly #claims = new MultiMap<Address, Pod>();
   readonly #former = new Map<Address, FormerPod>();
   /** Values that are derived from the nodes. */
-  readonly #nodes: Memo<Pick<View, 'nodeWith' | 'tunnels' | 'nodeDenyingUnknownPod' | 'nodeOfUnknownPod'>>;
+  readonly #nodes: Memo<NodeFinders>;
   readonly #policies: Memo<View['policiesOn']>;
   /** Built for the first denied packet, and then updated policy by policy. */
   #index: PolicyIndex | undefined;
@@ -125,6 +130,8 @@ export class ModelView implements View {
     return this.#nodes.value.tunnels;
   }
 
+  readonly tunnelNodeAt: View['tunnelNodeAt'] = address => this.#nodes.value.tunnelNodeAt(address);
+
   readonly nodeDenyingUnknownPod: View['nodeDenyingUnknownPod'] = address =>
     this.#nodes.value.nodeDenyingUnknownPod(address);
 
@@ -134,11 +141,12 @@ export class ModelView implements View {
   readonly policiesOn: View['policiesOn'] = (pod, direction, tier) =>
     this.#policies.value(pod, direction, tier);
 
-  #findNodes(): Pick<View, 'nodeWith' | 'tunnels' | 'nodeDenyingUnknownPod' | 'nodeOfUnknownPod'> {
+  #findNodes(): NodeFinders {
     const model = this.#model;
     return {
       nodeWith: nodeFinder(model),
       tunnels: tunnelFinders(model),
+      tunnelNodeAt: tunnelNodeFinder(model, this.owners),
       ...unknownPodFinders(model, this.owners, this.#options.unknownPods),
     };
   }

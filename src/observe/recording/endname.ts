@@ -2,6 +2,7 @@
 
 import { type Address, familyOf } from '../../model/address.ts';
 import { addressesOfNode } from '../../model/cluster.ts';
+import { tunnelNodes } from '../../model/tunneladdresses.ts';
 import { workloadByLabels } from '../flows/name.ts';
 import type { RecordedEnd, Recording } from './recording.ts';
 
@@ -9,6 +10,8 @@ export function endNamer({ nodes }: Pick<Recording, 'nodes'>): (end: RecordedEnd
   const names = new Map<Address, string>();
   for (const node of nodes.values())
     for (const address of addressesOfNode(node)) names.set(address, `node/${node.name}`);
+  for (const [address, node] of tunnelNodes(nodes.values()))
+    if (!names.has(address)) names.set(address, `node/${node.name}`);
   return ({ address, pod }) =>
     pod === undefined ? (names.get(address) ?? address) : (workloadByLabels(pod) ?? pod.key);
 }

@@ -61,12 +61,14 @@ export function readNode(part: unknown): Node {
     ...partialOf(value),
     addresses: addresses(value.addresses),
     podCidrs: textsOf(value.podCidrs, 'node.podCidrs'),
-    ...(value.interfaceAddresses !== undefined && {
-      interfaceAddresses: addresses(value.interfaceAddresses),
-    }),
+    ...Object.fromEntries(
+      MORE_ADDRESSES.flatMap(key => (value[key] === undefined ? [] : [[key, addresses(value[key])]])),
+    ),
     ...linksOf(value),
   };
 }
+
+const MORE_ADDRESSES = ['externalIps', 'interfaceAddresses', 'tunnelAddresses'] as const;
 
 /** The parts of a node's interfaces that can change a verdict. */
 function linksOf(value: Values): Pick<Node, 'links'> {

@@ -5,6 +5,7 @@ import { byName } from '../../lib/text/byname.ts';
 import type { Address } from '../../model/address.ts';
 import type { Cluster, Node, Pod } from '../../model/cluster.ts';
 import { addressesOfNode, isSelectable } from '../../model/cluster.ts';
+import { credibleTunnelAddresses } from '../../model/tunneladdresses.ts';
 import { unknownPodNodeFinder } from '../../semantics/unknownpods.ts';
 import type { RecordedEnd, RecordedFlow, Recording, SilentPods } from './recording.ts';
 import { stableLabels } from './stablelabels.ts';
@@ -27,13 +28,14 @@ export function surroundingsOf(
 }
 
 /**
- * The nodes on which the pods run, those that are ends themselves, and those in whose pod networks unknown addresses
- * are.
+ * The nodes on which the pods run, those that are ends themselves, of a tunnel address all that claim it, and those in
+ * whose pod networks unknown addresses are.
  */
 function nodesOf(cluster: Cluster, ends: readonly RecordedEnd[]): Node[] {
   const withAddress = new Map<Address, Node[]>();
   for (const node of cluster.nodes.values())
-    for (const address of addressesOfNode(node)) getOrMake(withAddress, address, () => []).push(node);
+    for (const address of [...addressesOfNode(node), ...credibleTunnelAddresses(node)])
+      getOrMake(withAddress, address, () => []).push(node);
   const noPods = { get: () => undefined, has: () => false };
   const nodeOfUnknownPod = unknownPodNodeFinder(cluster, noPods);
   const found = ends.flatMap(({ address, pod }) => [

@@ -39,14 +39,27 @@ function headerOf({ fromMs, toMs, recordedOn, missedOn, unknownPods, lost, leftO
   };
 }
 
-function nodeObject({ name, labels, partial, addresses, podCidrs, interfaceAddresses, links }: Node): object {
+function nodeObject(node: Node): object {
+  const {
+    name,
+    labels,
+    partial,
+    addresses,
+    podCidrs,
+    externalIps,
+    interfaceAddresses,
+    tunnelAddresses,
+    links,
+  } = node;
   return {
     name,
     labels,
     ...(partial && { partial }),
     addresses,
+    ...(externalIps && { externalIps }),
     podCidrs,
     ...(interfaceAddresses && { interfaceAddresses }),
+    ...(tunnelAddresses && { tunnelAddresses }),
     ...(links?.tunnels && { tunnels: links.tunnels }),
     ...(links?.podTunnels && { podTunnels: links.podTunnels }),
   };

@@ -43,8 +43,19 @@ const NETWORKS = [
   '::/0',
   'fd00::/16',
   'fd00::1:0/112',
+  '172.18.0.0/16',
+  '172.18.0.12/32',
+  'fd00:18::/64',
 ];
-const HOLES = ['10.0.1.0/25', '10.0.1.2/32', '10.0.2.0/24', '192.0.2.7/32', 'fd00::1:2/128', 'fd00::2:0/112'];
+const HOLES = [
+  '10.0.1.0/25',
+  '10.0.1.2/32',
+  '10.0.2.0/24',
+  '172.18.0.12/32',
+  '192.0.2.7/32',
+  'fd00::1:2/128',
+  'fd00::2:0/112',
+];
 const OUTSIDE = ['192.0.2.7', '192.0.2.8', '203.0.113.5', '2001:db8::5'].map(address);
 
 function address(text: string): Address {
@@ -156,8 +167,29 @@ export const namespaceArbitrary = (name: string): fc.Arbitrary<Namespace> =>
 
 const nodeArbitrary = (name: string): fc.Arbitrary<Node> =>
   fc
-    .tuple(labels(NODE_LABELS), fc.constantFrom(POD_CIDRS[name]!, POD_CIDRS[name]!, []))
-    .map(([own, podCidrs]) => ({ name, labels: own, addresses: NODE_ADDRESSES[name]!, podCidrs }));
+    .tuple(
+      labels(NODE_LABELS),
+      fc.constantFrom(POD_CIDRS[name]!, POD_CIDRS[name]!, []),
+      fc.option(fc.subarray(TUNNELS[name]!, { minLength: 1 }), { freq: 4, nil: undefined }),
+    )
+    .map(([own, podCidrs, claimed]) => {
+      const addresses = NODE_ADDRESSES[name]!;
+      const externalIps = addresses.slice(2);
+      return {
+        name,
+        labels: own,
+        addresses,
+        ...(externalIps.length > 0 && { externalIps }),
+        podCidrs,
+        ...(claimed && { tunnelAddresses: claimed }),
+      };
+    });
+
+/** Tunnel addresses that annotations name: the node's own, one of a pod, one of an interface, and one of the other node. */
+const TUNNELS: Record<string, Address[]> = {
+  n1: ['10.0.1.0', 'fd00::1:0', '10.0.1.2', '172.17.0.1', '10.0.2.0'].map(address),
+  n2: ['10.0.2.0', 'fd00::2:0', 'fd00::2:2', '172.17.0.1', '10.0.1.0'].map(address),
+};
 
 /** A node with the links that its agent knows. */
 export const linkedNodeArbitrary = (name: string): fc.Arbitrary<Node> =>
@@ -427,7 +459,8 @@ export const flowsArbitrary = (cluster: Cluster, count: number): fc.Arbitrary<Fl
   const pods = [...cluster.pods.values()].filter(isSelectable).flatMap(pod => [...pod.addresses]);
   const nodes = [...cluster.nodes.values()].flatMap(node => [...node.addresses]);
   const finished = [...cluster.pods.values()].filter(pod => pod.finished).flatMap(pod => [...pod.addresses]);
-  const others = [...nodes, ...OUTSIDE, ...UNKNOWN_ADDRESSES, ...finished];
+  const tunnels = [...cluster.nodes.values()].flatMap(({ tunnelAddresses = [] }) => [...tunnelAddresses]);
+  const others = [...nodes, ...tunnels, ...OUTSIDE, ...UNKNOWN_ADDRESSES, ...finished];
   const end =
     pods.length === 0
       ? fc.constantFrom(...others)

@@ -2,10 +2,12 @@
  * The points that a brute force has to try: no rule of the cluster distinguishes flows between two neighbouring points.
  */
 import { type Address, parseAddress } from '../../../src/model/address.ts';
-import { addressesOfNode, type Cluster } from '../../../src/model/cluster.ts';
+import { addressesOfNode, type Cluster, type Node } from '../../../src/model/cluster.ts';
 import type { Flow } from '../../../src/model/flow.ts';
 import type { PortMatch } from '../../../src/model/policy.ts';
-import { TUNNEL_PORTS } from '../../../src/model/tunnels.ts';
+import { credibleTunnelAddresses, tunnelNodes } from '../../../src/model/tunneladdresses.ts';
+import { isTunnel, TUNNEL_PORTS } from '../../../src/model/tunnels.ts';
+import { tunnelFinders } from '../../../src/semantics/tunnelends.ts';
 
 export type Point = Pick<Flow, 'protocol' | 'port'>;
 
@@ -30,9 +32,25 @@ function endsOf(port: PortMatch): number[] {
 export function addressesOf({ pods, nodes }: Cluster): Address[] {
   const own = [
     ...[...pods.values()].flatMap(({ addresses }) => addresses),
-    ...[...nodes.values()].flatMap(addressesOfNode),
+    ...[...nodes.values()].flatMap(node => [...addressesOfNode(node), ...credibleTunnelAddresses(node)]),
   ];
   return [...new Set([...own, ...OUTSIDE])];
+}
+
+/** The node of an address that no pod has, be it that of its tunnel (N75). */
+export function nodeAt({ nodes }: Cluster, address: Address): Node | undefined {
+  const all = [...nodes.values()];
+  return all.find(({ addresses }) => addresses.includes(address)) ?? tunnelNodes(all).get(address);
+}
+
+/**
+ * Whether only the links by which it goes can tell: into a tunnel, at an address of a node that others know as no end of
+ * tunnels (N72).
+ */
+export function isByLink(cluster: Cluster, flow: Flow): boolean {
+  const { endAt } = tunnelFinders(cluster);
+  if (nodeAt(cluster, flow.to) === undefined || endAt(flow.to) !== undefined) return false;
+  return [...cluster.nodes.values()].some(({ links }) => isTunnel(flow, links));
 }
 
 const OUTSIDE = [

@@ -13,6 +13,7 @@ import { trace } from '../../../src/nft/trace/trace.ts';
 import { evaluator, type FlowVerdict } from '../../../src/semantics/evaluate.ts';
 import { tunnelFinders } from '../../../src/semantics/tunnelends.ts';
 import type { Situation } from '../arbitrary/cluster.ts';
+import { nodeAt } from './bruteforce.ts';
 import { DNS_QUEUE, withResolvedElements } from './resolved.ts';
 
 export interface Tally {
@@ -110,10 +111,11 @@ function stationsOn(node: string, cluster: Cluster, { from, to, viaService }: Fl
 function placeOf(cluster: Cluster, owners: ReadonlyMap<Address, Pod>, address: Address) {
   const owner = owners.get(address);
   if (owner !== undefined) return { node: owner.node, isPod: true };
-  const nodes = [...cluster.nodes.values()];
-  const own = nodes.find(({ addresses }) => addresses.includes(address));
+  const own = nodeAt(cluster, address);
   if (own !== undefined) return { node: own.name, isPod: false };
-  const near = nodes.find(({ podCidrs }) => podCidrs.some(cidr => cidrContains(parseCidr(cidr)!, address)));
+  const near = [...cluster.nodes.values()].find(({ podCidrs }) =>
+    podCidrs.some(cidr => cidrContains(parseCidr(cidr)!, address)),
+  );
   return near && { node: near.name, isPod: true };
 }
 

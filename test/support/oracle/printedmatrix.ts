@@ -5,6 +5,7 @@ import { type Address, cidrContains, familyOf, parseCidr } from '../../../src/mo
 import { addressOwners } from '../../../src/model/addressowners.ts';
 import type { Cluster } from '../../../src/model/cluster.ts';
 import type { Flow } from '../../../src/model/flow.ts';
+import { nodeAt } from './bruteforce.ts';
 
 export interface PrintedMatrix {
   readonly ends: readonly {
@@ -59,7 +60,7 @@ export function includes(connections: PrintedConnections | null, { protocol, por
 /** As the commands name an end: `Pod shop/web`, `node1`, and of all networks that have an address the smallest. */
 export function namesOf(cluster: Cluster, end: Address): (members: readonly string[]) => number {
   const pod = addressOwners(cluster).get(end);
-  const node = [...cluster.nodes.values()].find(({ addresses }) => addresses.includes(end));
+  const node = nodeAt(cluster, end);
   const name = pod?.key ?? (node && `node/${node.name}`) ?? node?.name;
   return members =>
     Math.max(

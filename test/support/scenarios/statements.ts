@@ -16,7 +16,7 @@ function numbered(letter: string, last: number): string[] {
  * (docs/decisions/0013-what-is-not-known-allows-nothing.md). N69 to N72 and N74 are about packets that no policy
  * judges, N73 about policies that are not enforced (docs/audit.md).
  */
-export const NETWORK_POLICY = numbered('N', 74);
+export const NETWORK_POLICY = numbered('N', 75);
 /** The upstream end-to-end cases. */
 export const UPSTREAM_NETPOL = numbered('E', 48);
 /** Admin and Baseline tiers. */

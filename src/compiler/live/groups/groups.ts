@@ -4,7 +4,6 @@ import { getOrMake } from '../../../lib/collections/getormake.ts';
 import type { Pieces } from '../../../lib/collections/pieces.ts';
 import { type Address, FAMILIES, type Family, familyOf } from '../../../model/address.ts';
 import type { Cluster, ContainerPort, PodKey } from '../../../model/cluster.ts';
-import { matchesLabels } from '../../../model/selector.ts';
 import { MemberHistory } from '../../../nft/plan/history.ts';
 import type { ElementKey, NftSet, SetSpec } from '../../../nft/ruleset.ts';
 import {
@@ -12,18 +11,22 @@ import {
   groupSet,
   labelSelectorsOf,
   type NamedGroup,
-  nodeSelectorsOf,
+  type NodePeer,
+  nodeKeys,
+  nodePeersOf,
   podKeys,
   podSelectorsOf,
 } from '../../group.ts';
 import type { LiveTables } from '../livetables.ts';
 import type { IndexedPod, PodIndex } from '../pods/podindex.ts';
 import { MentionIndex } from './mentionindex.ts';
+import { NodeGroups } from './nodegroups.ts';
 import { SelectorIndex } from './selectorindex.ts';
 import { SET_QUOTA, type SetQuota, SetQuotaLedger } from './setquota.ts';
 
 interface LiveGroup {
   readonly named: NamedGroup;
+  readonly nodePeers: readonly NodePeer[];
   /** How many rules look it up, by the family of their table. */
   readonly uses: Record<Family, number>;
   /** How many of these rules are of NetworkPolicies, by namespace. */
@@ -49,7 +52,7 @@ export class LiveGroups {
   readonly #groups = new Map<string, LiveGroup>();
   readonly #byPodSelector = new SelectorIndex<LiveGroup>();
   readonly #byMention = new MentionIndex<LiveGroup>();
-  readonly #withNodes = new Set<LiveGroup>();
+  readonly #withNodes = new NodeGroups<LiveGroup>();
   readonly #ledger: SetQuotaLedger;
   #changes = 0;
   /** Names of groups whose sets came, went or changed since the last flush. */
@@ -173,7 +176,8 @@ export class LiveGroups {
   }
 
   refreshNode(name: string): void {
-    for (const live of this.#withNodes) this.#putNode(live, name);
+    const internalIps = this.#podIndex.tunnels.internalIpsOf(name);
+    for (const live of this.#withNodes.touchedBy(name, internalIps)) this.#putNode(live, name);
   }
 
   /** Puts the sets that have changed into the tables. */
@@ -199,14 +203,14 @@ export class LiveGroups {
     this.#unfilled.delete(live);
     for (const selector of podSelectorsOf(group)) this.#byPodSelector.add(selector, live);
     for (const selector of labelSelectorsOf(group)) this.#byMention.add(selector, live);
-    if (nodeSelectorsOf(group).length > 0) this.#withNodes.add(live);
+    if (live.nodePeers.length > 0) this.#withNodes.add(live.nodePeers, live);
     let asked = 0;
     for (const indexedPod of this.#podsOf(group)) {
       put(live, NO_KEYS, keysOfSelected(group, indexedPod));
       asked++;
     }
     this.#ledger.grow(sizeOf(live), live.tenants);
-    if (this.#withNodes.has(live)) for (const name of this.#cluster.nodes.keys()) this.#putNode(live, name);
+    if (live.nodePeers.length > 0) for (const name of this.#cluster.nodes.keys()) this.#putNode(live, name);
     return asked;
   }
 
@@ -224,7 +228,7 @@ export class LiveGroups {
     if (!live.isFilled) return;
     for (const selector of podSelectorsOf(live.named.group)) this.#byPodSelector.delete(selector, live);
     for (const selector of labelSelectorsOf(live.named.group)) this.#byMention.delete(selector, live);
-    this.#withNodes.delete(live);
+    if (live.nodePeers.length > 0) this.#withNodes.delete(live.nodePeers, live, live.nodes.keys());
   }
 
   #put(live: LiveGroup, before: readonly ElementKey[], keys: readonly ElementKey[]): void {
@@ -237,23 +241,28 @@ export class LiveGroups {
   }
 
   #putNode(live: LiveGroup, name: string): void {
-    const keys = this.#nodeKeys(live.named.group, name);
-    this.#put(live, live.nodes.get(name) ?? NO_KEYS, keys);
-    if (keys.length > 0) live.nodes.set(name, keys);
-    else live.nodes.delete(name);
-  }
-
-  #nodeKeys(group: Group, name: string): ElementKey[] {
     const node = this.#cluster.nodes.get(name);
-    if (node === undefined) return [];
-    const selected = nodeSelectorsOf(group).some(selector => matchesLabels(selector, node.labels));
-    return selected ? [...node.addresses] : [];
+    const before = live.nodes.get(name) ?? NO_KEYS;
+    const keys = node === undefined ? NO_KEYS : nodeKeys(live.nodePeers, node, this.#podIndex.tunnels);
+    this.#put(live, before, keys);
+    if (keys.length > 0) {
+      live.nodes.set(name, keys);
+      this.#withNodes.joined(name, live);
+    } else if (live.nodes.delete(name)) this.#withNodes.left(name, live);
   }
 }
 
 function newGroup(named: NamedGroup): LiveGroup {
   const sets = { ip: new LiveSet(groupSet(named, 'ip')), ip6: new LiveSet(groupSet(named, 'ip6')) };
-  return { named, uses: { ip: 0, ip6: 0 }, tenants: new Map(), isFilled: false, nodes: new Map(), sets };
+  return {
+    named,
+    nodePeers: nodePeersOf(named.group),
+    uses: { ip: 0, ip6: 0 },
+    tenants: new Map(),
+    isFilled: false,
+    nodes: new Map(),
+    sets,
+  };
 }
 
 function sizeOf({ sets }: LiveGroup): number {

@@ -18,12 +18,12 @@ import {
 import { labelTexts } from '../../../model/labels.ts';
 import {
   type LabelSelector,
-  matchesLabels,
   matchNamespace,
   type PodSelector,
   type Requirement,
   selectsPod,
 } from '../../../model/selector.ts';
+import { TunnelNodes } from '../../tunnelnodes.ts';
 import { TextByName } from '../textbyname.ts';
 
 /** A selectable pod, and its namespace as it was when the pod was applied. */
@@ -69,6 +69,8 @@ export class PodIndex {
   readonly #owners = new Map<Address, Pod>();
   readonly #networks = new TextByName();
   readonly #node: string;
+  /** Whoever updates the nodes of the cluster updates these too. */
+  readonly tunnels: TunnelNodes;
 
   /** If several pods report an address, `node` decides from whose point of view its owner is found. */
   constructor(cluster: Cluster, node: string) {
@@ -84,6 +86,7 @@ export class PodIndex {
       }
       this.#enter(pod, namespaceAround(cluster, pod), address => owners.get(address) === pod);
     }
+    this.tunnels = new TunnelNodes(cluster.nodes.values(), address => this.#claims.has(address));
   }
 
   /** Applies a change of a pod and of its namespace. Returns the pods whose entry changed by it, itself and others. */
@@ -188,8 +191,8 @@ export class PodIndex {
     return this.#local;
   }
 
-  *selectNodes(selector: LabelSelector): Generator<Node> {
-    for (const node of this.#cluster.nodes.values()) if (matchesLabels(selector, node.labels)) yield node;
+  nodes(): Iterable<Node> {
+    return this.#cluster.nodes.values();
   }
 
   /**

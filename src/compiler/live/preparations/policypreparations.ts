@@ -56,6 +56,13 @@ export class PolicyPreparations {
   /** Batches by namespace. */
   #oversized: ReadonlyMap<string, Next> = new Map();
 
+  /** A change as pods see it: an audited policy is in no class, and others have the marks of TunnelNodes. */
+  readonly #inForce = ({ id, value }: PolicyChange): PolicyChange => {
+    if (value?.audited) return { id, value: undefined };
+    const { tunnels } = this.#live.podIndex;
+    return { id, value: value === undefined || tunnels.nodes.size === 0 ? value : tunnels.marked(value) };
+  };
+
   constructor(live: LiveParts, preparations: LivePreparations, mostEntries: number) {
     this.#live = live;
     this.#preparations = preparations;
@@ -121,7 +128,7 @@ export class PolicyPreparations {
       version: change.value,
       weight: change.value === undefined ? 1 : countEntries(change.value),
       inputs: () => this.#currentClasses([change]),
-      targetClasses: () => this.#live.placements.targetClasses([inForce(change)], this.#pods()),
+      targetClasses: () => this.#live.placements.targetClasses([this.#inForce(change)], this.#pods()),
     };
   }
 
@@ -141,7 +148,7 @@ export class PolicyPreparations {
       version: together,
       weight: this.#live.classes.entriesIn(namespace),
       inputs: this.#asLongAsPlaced(() => this.#currentClasses(changes)),
-      targetClasses: () => this.#live.placements.targetClasses(changes.map(inForce), this.#pods()),
+      targetClasses: () => this.#live.placements.targetClasses(changes.map(this.#inForce), this.#pods()),
     };
   }
 
@@ -156,17 +163,12 @@ export class PolicyPreparations {
   }
 
   #currentClasses(changes: readonly PolicyChange[]): ReadonlySet<PodClass> {
-    return this.#live.placements.currentClasses(changes.map(inForce), this.#pods());
+    return this.#live.placements.currentClasses(changes.map(this.#inForce), this.#pods());
   }
 
   #pods(): Iterable<IndexedPod> {
     return this.#live.podIndex.local();
   }
-}
-
-/** The change as pods see it: an audited policy is in no class. */
-function inForce({ id, value }: PolicyChange): PolicyChange {
-  return { id, value: value?.audited ? undefined : value };
 }
 
 /**

@@ -194,6 +194,7 @@ test('decodeObject() of a Node takes every address that is an IP, and the networ
     name: 'n1',
     labels: { zone: 'a' },
     addresses: ['192.0.2.1', '2001:db8::1', '203.0.113.1'],
+    externalIps: ['203.0.113.1'],
     podCidrs: ['10.244.1.0/24', 'fd00:10::/64'],
   });
 });

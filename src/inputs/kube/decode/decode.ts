@@ -1,6 +1,6 @@
 import { didYouMean } from '../../../lib/text/didyoumean.ts';
 import { type Address, cidrText, parseAddress, parseCidr } from '../../../model/address.ts';
-import { type ClusterEvent, NAMESPACE_NAME_LABEL } from '../../../model/cluster.ts';
+import { type ClusterEvent, NAMESPACE_NAME_LABEL, type Node } from '../../../model/cluster.ts';
 import { type PortMatch, PROTOCOLS } from '../../../model/policy.ts';
 import type { Problem } from '../../../model/problem.ts';
 import { asMap, metadataOf, typeOf } from '../report/identity.ts';
@@ -10,6 +10,7 @@ import { describe, Field, type Report } from './fields.ts';
 import { readLabelled, readLabels, readName } from './metadata.ts';
 import { decodeNetworkPolicy, unreadNetworkPolicy } from './networkpolicy.ts';
 import { decodePod } from './pod.ts';
+import { readTunnelAddresses } from './tunnelannotations.ts';
 
 /** The common part of AdminNetworkPolicy and BaselineAdminNetworkPolicy. */
 const ADMIN_DIALECT: Pick<Dialect, 'portsKey' | 'readPort' | 'needsNamespaceSelector' | 'most'> = {
@@ -194,29 +195,48 @@ function decodeNode(object: Field): ClusterEvent | undefined {
   }));
   const { name, labels } = identity.value;
   if (name === undefined || !identity.clean) return undefined;
-  const addresses = readAddresses(object.get('status').get('addresses'));
-  return {
-    type: 'node',
-    key: name,
-    value: { name, labels, addresses, podCidrs: readPodCidrs(object.get('spec')) },
+  const listed = readAddresses(object.get('status').get('addresses'));
+  const podCidrs = readPodCidrs(object.get('spec'));
+  const addresses = distinct(listed);
+  const internal = distinct(listed.filter(({ isInternal }) => isInternal));
+  const externalIps = addresses.filter(address => !internal.includes(address));
+  const tunnelAddresses = readTunnelAddresses(object, podCidrs);
+  const value: Node = {
+    name,
+    labels,
+    addresses,
+    ...(externalIps.length > 0 && { externalIps }),
+    podCidrs,
+    ...(tunnelAddresses.length > 0 && { tunnelAddresses }),
   };
+  return { type: 'node', key: name, value };
+}
+
+/** An entry of status.addresses that is an IP. */
+interface NodeAddress {
+  readonly address: Address;
+  readonly isInternal: boolean;
+}
+
+function distinct(listed: readonly NodeAddress[]): readonly Address[] {
+  return [...new Set(listed.map(({ address }) => address))];
 }
 
 /** A limit, because nodes report their addresses themselves, and every agent keeps them. */
 const MOST_ADDRESSES = 64;
 
 /** 4.22: every entry that is an IP counts, whatever its type; host names and DNS names do not. */
-function readAddresses(list: Field): readonly Address[] {
+function readAddresses(list: Field): readonly NodeAddress[] {
   const items = list.withEffect('the node has no address').items();
   if (items.length > MOST_ADDRESSES)
     list
       .withEffect(`the node has the first ${MOST_ADDRESSES}`)
       .error(`has ${items.length} entries, and ${MOST_ADDRESSES} are the most`);
-  const addresses = items
-    .slice(0, MOST_ADDRESSES)
-    .map(item => item.get('address').value)
-    .map(address => (typeof address === 'string' ? parseAddress(address) : undefined));
-  return [...new Set(addresses.filter(address => address !== undefined))];
+  return items.slice(0, MOST_ADDRESSES).flatMap(item => {
+    const { value } = item.get('address');
+    const address = typeof value === 'string' ? parseAddress(value) : undefined;
+    return address === undefined ? [] : { address, isInternal: item.get('type').value === 'InternalIP' };
+  });
 }
 
 function readPodCidrs(spec: Field): readonly string[] {

@@ -1,6 +1,7 @@
 /** The fields that the decoders read, by kind: other fields of large objects never come into memory. */
 import type { Shape } from '../client/skim.ts';
 import { ENFORCEMENT } from './metadata.ts';
+import { TUNNEL_ANNOTATIONS } from './tunnelannotations.ts';
 
 /** The fields that identify an object, its revision, and those that messages quote. */
 const METADATA = {
@@ -42,7 +43,13 @@ const SHAPES: Readonly<Record<string, Shape>> = {
   Namespace: { ...TYPE, metadata: METADATA },
   Node: {
     ...TYPE,
-    metadata: METADATA,
+    metadata: {
+      ...METADATA,
+      annotations: {
+        ...METADATA.annotations,
+        ...Object.fromEntries(TUNNEL_ANNOTATIONS.map(key => [key, 'all'] as const)),
+      },
+    },
     spec: { podCIDR: 'all', podCIDRs: 'all' },
     status: { addresses: 'all' },
   },
@@ -76,7 +83,8 @@ export function shapeOf(kind: string): Shape {
  */
 export function readPart(object: unknown, kind: string): string {
   const shape = shapeOf(kind) as Readonly<Record<string, Shape>>;
-  return JSON.stringify(partOf(object, { ...shape, metadata: { ...METADATA, resourceVersion: 'none' } }));
+  const metadata = { ...(shape.metadata as object), resourceVersion: 'none' } as Shape;
+  return JSON.stringify(partOf(object, { ...shape, metadata }));
 }
 
 function partOf(value: unknown, shape: Shape): unknown {

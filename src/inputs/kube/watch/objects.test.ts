@@ -45,12 +45,15 @@ test('upsert() reads an unknown version as the one that it is told to', () => {
 });
 
 /** A Node as a kubelet writes it every five minutes. */
-function node(revision: number, said: { readonly address?: string; readonly beat?: number }): object {
-  const { address = '10.0.0.1', beat = revision } = said;
+function node(
+  revision: number,
+  said: { readonly address?: string; readonly beat?: number; readonly annotations?: object },
+): object {
+  const { address = '10.0.0.1', beat = revision, annotations } = said;
   return {
     apiVersion: 'v1',
     kind: 'Node',
-    metadata: { name: 'n1', resourceVersion: String(revision), managedFields: [{ time: beat }] },
+    metadata: { name: 'n1', resourceVersion: String(revision), managedFields: [{ time: beat }], annotations },
     spec: { podCIDR: '10.1.0.0/24', podCIDRs: ['10.1.0.0/24'] },
     status: {
       addresses: [{ type: 'InternalIP', address }],
@@ -78,6 +81,14 @@ describe('what is read of an object', () => {
     expect(objects.upsert('n1', node(103, { address: '10.0.0.2' }))).toHaveLength(1);
     expect(objects.upsert('n1', node(104, { address: '10.0.0.1' }))).toHaveLength(1);
     expect(decodeDelivered).toHaveBeenCalledTimes(4);
+  });
+
+  test('is decoded again when an annotation names a tunnel address, and not for other annotations (N75)', () => {
+    const objects = new Objects(NODES);
+    for (const revision of [1, 2]) objects.upsert('n1', node(revision, {}));
+    expect(objects.upsert('n1', node(3, { annotations: { ttl: '0' } }))).toEqual([]);
+    const annotations = { 'network.cilium.io/ipv4-cilium-host': '10.1.0.7' };
+    expect(objects.upsert('n1', node(4, { annotations }))).toHaveLength(1);
   });
 
   test('is parsed once at each heartbeat, and hashed without the images, conditions and times of the node', async () => {

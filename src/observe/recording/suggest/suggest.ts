@@ -4,10 +4,17 @@
  */
 
 import { getOrMake } from '../../../lib/collections/getormake.ts';
-import { familyOf } from '../../../model/address.ts';
-import { addressesOfNode, NAMESPACE_NAME_LABEL, type Pod } from '../../../model/cluster.ts';
+import { type Address, addressBits, type Family, familyOf } from '../../../model/address.ts';
+import {
+  internalIpsOf,
+  isNodeItself,
+  NAMESPACE_NAME_LABEL,
+  type Node,
+  type Pod,
+} from '../../../model/cluster.ts';
 import { type Labels, labelTexts } from '../../../model/labels.ts';
 import type { Direction, Protocol } from '../../../model/policy.ts';
+import { tunnelNodes } from '../../../model/tunneladdresses.ts';
 import type { RecordedEnd, RecordedFlow, Recording } from '../recording.ts';
 import { stableLabels } from '../stablelabels.ts';
 
@@ -21,6 +28,7 @@ interface Group {
 /** The suggested policies as objects for kubectl. */
 export function suggestPolicies(recording: Recording, namespace: string): object[] {
   const sets = new LabelSets(recording);
+  const tunnels = tunnelNodes(recording.nodes.values());
   const groups = new Map<string, Group>();
   const ruleOf = (pod: Pod, direction: Direction): Rules => {
     const labels = stableLabels(pod.labels);
@@ -30,10 +38,10 @@ export function suggestPolicies(recording: Recording, namespace: string): object
   };
   for (const flow of recording.flows) {
     const { protocol, port } = flow;
-    if (!isAllowable(flow) || needsNothing(flow, recording)) continue;
+    if (!isAllowable(flow) || needsNothing(flow, recording, tunnels)) continue;
     const put = (own: RecordedEnd, peer: RecordedEnd, direction: Direction) => {
       if (own.pod?.namespace !== namespace || own.pod.partial) return;
-      ruleOf(own.pod, direction).add(peerOf(peer, namespace, sets), protocol as Protocol, port!);
+      ruleOf(own.pod, direction).add(peerOf(peer, namespace, sets, tunnels), protocol as Protocol, port!);
     };
     // A connection that one node allowed may have been denied by the other: each direction counts only if its own node
     // judged it.
@@ -66,21 +74,42 @@ function hasPorts(protocol: RecordedFlow['protocol']): boolean {
   return protocol === 'TCP' || protocol === 'UDP' || protocol === 'SCTP';
 }
 
+type Tunnels = ReadonlyMap<Address, Node>;
+
 /** N40, N43: a pod always reaches itself, and its node always reaches it. */
-function needsNothing({ from, to, viaService }: RecordedFlow, { nodes }: Recording): boolean {
+function needsNothing(
+  { from, to, viaService }: RecordedFlow,
+  { nodes }: Recording,
+  tunnels: Tunnels,
+): boolean {
   if (from.pod !== undefined && from.pod.key === to.pod?.key) return !viaService;
   const node = to.pod && nodes.get(to.pod.node);
-  return from.pod === undefined && node !== undefined && addressesOfNode(node).includes(from.address);
+  if (from.pod !== undefined || node === undefined) return false;
+  return isNodeItself(node, from.address) || tunnels.get(from.address) === node;
 }
 
-function peerOf({ address, pod }: RecordedEnd, namespace: string, sets: LabelSets): PeerObject {
-  if (pod === undefined) return { ipBlock: { cidr: `${address}/${familyOf(address) === 'ip' ? 32 : 128}` } };
+function peerOf(
+  { address, pod }: RecordedEnd,
+  namespace: string,
+  sets: LabelSets,
+  tunnels: Tunnels,
+): PeerObject {
+  if (pod === undefined) return blockOf(entrance(tunnels.get(address), familyOf(address)) ?? address);
   const podSelector = sets.selector(pod.namespace, stableLabels(pod.labels));
   if (pod.namespace === namespace) return { podSelector };
   return {
     namespaceSelector: { matchLabels: { [NAMESPACE_NAME_LABEL]: pod.namespace } },
     podSelector,
   };
+}
+
+function blockOf(address: Address): PeerObject {
+  return { ipBlock: { cidr: `${address}/${addressBits(familyOf(address))}` } };
+}
+
+/** N75: the node's own address means its tunnel as well, and stays where it is if the node gets another pod network. */
+function entrance(node: Node | undefined, family: Family): Address | undefined {
+  return node && internalIpsOf(node).find(address => familyOf(address) === family);
 }
 
 function policy(

@@ -1,0 +1,46 @@
+/**
+ * The addresses from which nodes send into the tunnels to other nodes (N75). A host process that sends to a pod of
+ * another node leaves by the tunnel, and so with the address of the tunnel's interface, which is not in the status of
+ * the node. Network plugins write these addresses on the Node. A kubelet may write anything on its own Node, so an
+ * address counts only where no other node and no pod can have it.
+ */
+import { getOrMake } from '../lib/collections/getormake.ts';
+import { type Address, cidrContains } from './address.ts';
+import type { Node } from './cluster.ts';
+import { podCidrsOf } from './podcidrs.ts';
+
+/** Cached by node object, which never changes: policies are compared with the nodes again and again. */
+const CREDIBLE = new WeakMap<Node, readonly Address[]>();
+
+/**
+ * The addresses of its annotations that are in its own pod networks, which the cluster gave it, or that its own agent
+ * sees on an interface of the node.
+ */
+export function credibleTunnelAddresses(node: Node): readonly Address[] {
+  const { tunnelAddresses, interfaceAddresses = [] } = node;
+  if (tunnelAddresses === undefined) return NONE;
+  return getOrMake(CREDIBLE, node, () =>
+    tunnelAddresses.filter(
+      address =>
+        interfaceAddresses.includes(address) || podCidrsOf(node).some(cidr => cidrContains(cidr, address)),
+    ),
+  );
+}
+
+const NONE: readonly Address[] = [];
+
+/**
+ * The node that sends from each tunnel address; an address that several nodes claim is none. The caller has to see to it
+ * that no pod has the address.
+ */
+export function tunnelNodes(nodes: Iterable<Node>): Map<Address, Node> {
+  const found = new Map<Address, Node>();
+  const contested = new Set<Address>();
+  for (const node of nodes)
+    for (const address of credibleTunnelAddresses(node)) {
+      if (found.has(address)) contested.add(address);
+      found.set(address, node);
+    }
+  for (const address of contested) found.delete(address);
+  return found;
+}
