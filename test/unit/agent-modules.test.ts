@@ -8,7 +8,7 @@ const SRC = join(import.meta.dirname, '../../src');
 /** All that an agent loads that follows an API server, logs JSON and is listened to. */
 const PARTS = ['daemon/agent.ts', 'api/rpc/server.ts', 'api/rpc/http.ts', 'api/rpc/metrics.ts'];
 
-const PROGRAM = `
+const programOf = (parts: readonly string[]) => `
   import { registerHooks } from 'node:module';
   const packages = new Set();
   registerHooks({
@@ -19,23 +19,29 @@ const PROGRAM = `
       return found;
     },
   });
-  for (const part of ${JSON.stringify(PARTS)}) await import(${JSON.stringify(SRC)} + '/' + part);
+  for (const part of ${JSON.stringify(parts)}) await import(${JSON.stringify(SRC)} + '/' + part);
   const builtins = process.moduleLoadList.filter(name => name.startsWith('NativeModule '));
   console.log(JSON.stringify([...packages, ...builtins.map(name => name.slice(13))]));
 `;
 
+function loadedBy(parts: readonly string[]): string[] {
+  const args = ['--input-type=module', '--eval', programOf(parts)];
+  return JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8' }));
+}
+
+const UNDICI = 'internal/deps/undici/undici';
+
 test('the agent loads no library that only another command, source or log format needs', () => {
-  const args = ['--input-type=module', '--eval', PROGRAM];
-  const loaded: string[] = JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8' }));
+  const loaded = loadedBy(PARTS);
   expect(loaded).toEqual(expect.arrayContaining(['koffi', 'pino', '@grpc/grpc-js', 'prom-client', 'http']));
-  const unused = [
-    'yaml',
-    'chokidar',
-    'pino-pretty',
-    '@kubernetes/client-node',
-    'internal/deps/undici/undici',
-  ];
+  const unused = ['yaml', 'chokidar', 'pino-pretty', '@kubernetes/client-node', UNDICI];
   expect(loaded.filter(name => unused.includes(name))).toEqual([]);
+});
+
+test('an agent with a kubeconfig does not load undici either', () => {
+  const loaded = loadedBy([...PARTS, 'inputs/kube/client/kubeconfig.ts']);
+  expect(loaded).toContain('http');
+  expect(loaded).not.toContain(UNDICI);
 });
 
 test('nothing of the agent asks ICU, which would read megabytes for it', () => {

@@ -1,12 +1,15 @@
 /** Access by a kubeconfig, with all its features: contexts, certificates, tokens, passwords, exec plugins. */
 
 import { readFile } from 'node:fs/promises';
-import { validateHeaderValue } from 'node:http';
+import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
 import { isText } from '../../../lib/text/istext.ts';
 import type { Access, LoadAccess } from './access.ts';
 import { runExecPlugin } from './execplugin.ts';
 import { type Chosen, type Entry, type Fields, readKubeconfig } from './kubeconfigfile.ts';
+
+// As in apiserver.ts: `import` would load undici.
+const { validateHeaderValue }: typeof import('node:http') = createRequire(import.meta.url)('node:http');
 
 /** Reads `file`, or where KUBECONFIG and the home folder lead; the context that is named, else the current one. */
 export function kubeconfigAccess(file?: string, context?: string): LoadAccess {
