@@ -79,8 +79,12 @@ test('a comparison names the names that open and close, and no address for them'
   const diff = diffOf(cluster('a.example.org'), cluster('*.example.net'), 'allow');
   const text = diffLines(diff, 200).join('\n');
   const where = 'outside 10.96.0.10/32, 192.168.0.0/16, 198.51.100.0/24';
-  expect(text).toContain(`+ opens  shop/web -> domain *.example.net ${where}: TCP 443`);
-  expect(text).toContain(`- closes shop/web -> domain a.example.org ${where}: TCP 443`);
+  expect(text).toContain(
+    `+ opens  shop/web, pods app=web in all namespaces -> domain *.example.net ${where}: TCP 443`,
+  );
+  expect(text).toContain(
+    `- closes shop/web, pods app=web in all namespaces -> domain a.example.org ${where}: TCP 443`,
+  );
   expect(diff.changes).toHaveLength(2);
   expect(diffMarkdown(diff).join('\n')).toContain('domain \\*.example.net outside');
   expect(diffObject(diff, undefined, [])).toMatchObject({

@@ -3465,8 +3465,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'diff: -n leaves nothing out',
-    find: 'if (!isAsked(from) && !isAsked(to)) continue;',
-    replace: 'isAsked(from);',
+    find: 'isJudged(from, to) && (isAsked(from) || isAsked(to)) && mayResolve(old, now, from, to);',
+    replace: 'isJudged(from, to) && mayResolve(old, now, from, to);',
     test: 'diffview.test.ts',
   },
   {
@@ -3787,5 +3787,17 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'const every = [1, names === 0 ? LAST_PORT + 1 : FIRST_NAMED + names];',
     replace: 'const every = [1, LAST_PORT + 1];',
     test: 'newpods.test.ts',
+  },
+  {
+    name: 'diff: pods that are not there yet are not compared',
+    find: 'const units = [...unitsOf(old, now), ...newUnitsOf(old, now)];',
+    replace: 'const units = [...unitsOf(old, now), ...newUnitsOf(old, now).slice(0, 1)];',
+    test: 'newpodsdiff.test.ts',
+  },
+  {
+    name: 'diff: pods whose policies were edited under their names are taken for what they were',
+    find: 'return before.text === after.text && !after.policies.some(id => changed.has(id));',
+    replace: 'return before.text === after.text;',
+    test: 'property/diff.test.ts',
   },
 ];

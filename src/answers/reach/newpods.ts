@@ -11,11 +11,17 @@
  */
 
 import { getOrMake } from '../../lib/collections/getormake.ts';
-import { type Cluster, NAMESPACE_NAME_LABEL, type Namespace } from '../../model/cluster.ts';
+import {
+  type Cluster,
+  type ContainerPort,
+  NAMESPACE_NAME_LABEL,
+  type Namespace,
+} from '../../model/cluster.ts';
 import type { Labels, Operator, Requirement } from '../../model/labels.ts';
 import { type Policy, rulesOf } from '../../model/policy.ts';
-import type { NamespaceSelector, PodSelector } from '../../model/selector.ts';
+import { type NamespaceSelector, type PodSelector, podSelectorText } from '../../model/selector.ts';
 import { Bits } from './bits.ts';
+import type { ImaginedPod } from './clusterindex.ts';
 
 export interface NewPodKind {
   /** The selector that describes it; pods of narrower kinds match it, too. */
@@ -376,8 +382,14 @@ function podOf(words: Words, state: State): Omit<NewPodKind, 'wider' | 'allWider
   };
 }
 
-/** Whether a selector is the one of any pod at all. */
-export function isAnybody({ namespaces, pods }: PodSelector): boolean {
+/** `any other pod`, `pods app=x in namespaces team=a`. */
+export function newPodText(selector: PodSelector): string {
+  const { namespaces, pods } = selector;
   const isEveryNamespace = namespaces.kind === 'labels' && namespaces.selector.requirements.length === 0;
-  return isEveryNamespace && pods.requirements.length === 0;
+  return isEveryNamespace && pods.requirements.length === 0 ? 'any other pod' : podSelectorText(selector);
+}
+
+/** A pod of each kind, in one of the clusters. */
+export function imaginedOf({ kinds }: NewPods, side: number, ports: readonly ContainerPort[]): ImaginedPod[] {
+  return kinds.map(({ labels, namespaces }) => ({ namespace: namespaces[side]!, labels, ports }));
 }

@@ -5,7 +5,7 @@ import type { Address, Family } from '../../model/address.ts';
 import { type Cluster, isNodeItself, type Node, type PodKey } from '../../model/cluster.ts';
 import { patternsOfPolicy } from '../../model/domainpeers.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
-import type { Direction, Policy } from '../../model/policy.ts';
+import type { Direction, Policy, PolicyId } from '../../model/policy.ts';
 import { allowedOf, Cases, type JudgedPeers, judgePeers, policiesByTemplate } from './cases.ts';
 import { type ClusterIndex, clusterIndexOf, hasRuleByName, type ImaginedPod } from './clusterindex.ts';
 import { ConnectionPool, type Connections } from './connections.ts';
@@ -121,6 +121,15 @@ class FamilyReach {
       }
     }
     return ids;
+  }
+
+  /** All by which policies can tell an end from others, as a text, and those that select it. */
+  described(end: number): { readonly text: string; readonly policies: readonly PolicyId[] } {
+    const { template, ...rest } = this.ends.all[this.ends.bare(end)]!;
+    if (template === undefined) return { text: JSON.stringify(rest), policies: [] };
+    const { namespaceText, labels, partial, portsText } = this.#clusterIndex.templates.all[template]!;
+    const policies = this.#policies[template]!.map(({ id }) => id);
+    return { text: JSON.stringify([rest, namespaceText, labels, partial, portsText, policies]), policies };
   }
 
   /** The policies that decide, and their decisions. */

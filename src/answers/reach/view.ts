@@ -9,13 +9,12 @@ import type { Labels } from '../../model/labels.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { Direction } from '../../model/policy.ts';
 import { cidrsOf } from '../../model/ranges.ts';
-import { podSelectorText } from '../../model/selector.ts';
 import { textOfWords } from './bits.ts';
 import { type ImaginedPod, portNamesOf } from './clusterindex.ts';
 import { ConnectionPool } from './connections.ts';
 import { domainPlaces, regionsOfNames } from './domains.ts';
 import { type Exposure, exposuresOf } from './exposure.ts';
-import { isAnybody, newPodsOf } from './newpods.ts';
+import { imaginedOf, newPodsOf, newPodText } from './newpods.ts';
 import {
   type Cell,
   cellKeys,
@@ -87,7 +86,7 @@ export function matrixViewOf(
     exposures: exposures.map(({ direction, places, whom, cell }) => ({
       direction,
       members: membersOf(places),
-      whom: isAnybody(whom) ? 'any other pod' : podSelectorText(whom),
+      whom: newPodText(whom),
       cell,
     })),
     notes: isCut ? [CUT] : [],
@@ -209,12 +208,7 @@ function reachReportOf(
 ): ReachReport {
   const pool = new ConnectionPool(portNamesOf([cluster]));
   const newPods = newPodsOf([cluster]);
-  const ports = pool.namedPorts();
-  const others = newPods.kinds.map(({ labels, namespaces: [namespace] }) => ({
-    namespace: namespace!,
-    labels,
-    ports,
-  }));
+  const others = imaginedOf(newPods, 0, pool.namedPorts());
   const reach = reachOf(cluster, { unknownPods, imagined: [...templates, ...others], pool });
   const places = imaginedPlaces(reach);
   const absent = places.slice(0, templates.length);

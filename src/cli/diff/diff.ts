@@ -136,7 +136,7 @@ function emptyNotes(old: Compared, now: Compared, scope: Scope): readonly string
   if ((namespace ?? selector) === undefined || isAnybodyIn(scope, old) || isAnybodyIn(scope, now)) return [];
   const which = selector === undefined ? '' : ' with these labels';
   const where = namespace === undefined ? '' : ` in namespace ${namespace}`;
-  return [`there is no pod and no workload${which}${where} on either side: nothing opens or closes`];
+  return [`there is no pod and no workload${which}${where} on either side`];
 }
 
 /** The connections that a change would cut, for people: on a terminal and in a pull request. */

@@ -7,7 +7,8 @@ import { type DecidedConnections, type Decision, UNDECIDED } from '../cases.ts';
 import type { ConnectionPool, Connections } from '../connections.ts';
 import type { DomainMember, Ends } from '../places.ts';
 import type { Reach } from '../reach.ts';
-import { domainUnits, type Side, type Unit, unitsOf } from './units.ts';
+import { between, differencesOf } from './differences.ts';
+import { domainUnits, newUnitsOf, type Side, twinsOf, type Unit, unitsOf } from './units.ts';
 
 export interface Change {
   readonly kind: 'opens' | 'closes';
@@ -25,14 +26,18 @@ type What = Omit<Change, 'from' | 'to'>;
 
 /** The changes with an end that `isAsked` accepts. */
 export function changesOf(old: Side, now: Side, isAsked: (unit: Unit) => boolean = () => true): Change[] {
-  const units = unitsOf(old, now);
+  const units = [...unitsOf(old, now), ...newUnitsOf(old, now)];
   const destinations = [...units, ...domainUnits(old, now)];
   const pool = now.reach.pool;
   const found = new Map<string, { what: What; rows: Map<Unit, Unit[]> }>();
-  for (const from of units)
-    for (const to of destinations) {
-      if (!isJudged(from, to) || !mayResolve(old, now, from, to)) continue;
-      if (!isAsked(from) && !isAsked(to)) continue;
+  const isMeant = (from: Unit, to: Unit) =>
+    isJudged(from, to) && (isAsked(from) || isAsked(to)) && mayResolve(old, now, from, to);
+  const differing = differencesOf(old, now, units, destinations, isMeant);
+  const isImplied = impliedBy(old, now, units, differing);
+  for (const [i, row] of differing.entries())
+    for (const [j, difference] of row) {
+      if (isImplied(i, j, difference)) continue;
+      const [from, to] = [units[i]!, destinations[j]!];
       for (const what of whatChanges(pool, old, now, from, to)) {
         const { rows } = getOrMake(found, textOf(what), () => ({ what, rows: new Map<Unit, Unit[]>() }));
         getOrMake(rows, from, () => []).push(to);
@@ -43,8 +48,35 @@ export function changesOf(old: Side, now: Side, isAsked: (unit: Unit) => boolean
   );
 }
 
+/**
+ * Whether the same change is found for others that stand for these pods, too: for a wider kind of pods that are not there
+ * yet, or for a workload whose pods have the labels of the kind.
+ */
+function impliedBy(
+  old: Side,
+  now: Side,
+  units: readonly Unit[],
+  differing: readonly ReadonlyMap<number, string>[],
+) {
+  const { kinds } = now.newPods;
+  const start = units.length - kinds.length;
+  const twins = twinsOf(old, now, units.slice(0, start));
+  const others = kinds.map(({ wider }, kind) => [
+    ...wider.map(each => each + start),
+    ...(twins.get(kind) ?? []),
+  ]);
+  const standingFor = (unit: number) => others[unit - start] ?? [];
+  return (i: number, j: number, difference: string): boolean =>
+    standingFor(i).some(other => differing[other]!.get(j) === difference) ||
+    standingFor(j).some(other => differing[i]!.get(other) === difference);
+}
+
 function isJudged(from: Unit, to: Unit): boolean {
-  return from.members[0]!.kind === 'workload' || to.members[0]!.kind === 'workload';
+  return isOfPods(from) || isOfPods(to);
+}
+
+function isOfPods({ members: [first] }: Unit): boolean {
+  return first!.kind === 'workload' || first!.kind === 'new';
 }
 
 /** A pod without a rule by such a name, before and after, has no addresses by it. */
@@ -108,25 +140,6 @@ function familyChanges(
   const segments = (kind: What['kind'], connections: Connections) =>
     connections === pool.none ? [] : segmentsOf(kind, connections, [old, now], from, to, family);
   return [...segments('opens', pool.minus(is, was)), ...segments('closes', pool.minus(was, is))];
-}
-
-/**
- * The connections that are allowed from some pods of one unit to some pods of the other; between single ends, exactly
- * these connections.
- */
-function between(
-  { pool, families }: Reach,
-  family: Family,
-  from: readonly Ends[],
-  to: readonly Ends[],
-): Connections {
-  let sum = pool.none;
-  for (const source of from)
-    for (const destination of to) {
-      const [a, b] = [source[family], destination[family]];
-      if (a !== undefined && b !== undefined) sum = pool.or(sum, families[family].connections(a, b));
-    }
-  return sum;
 }
 
 function segmentsOf(

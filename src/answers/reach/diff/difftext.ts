@@ -133,5 +133,5 @@ export function idleNotes(old: Compared, now: Compared, namespace: string | unde
 function noteOf({ id }: Policy, namespace: string | undefined): string {
   const isByDefault = namespace === undefined && namespaceOfPolicy(id) === 'default';
   const hint = isByDefault ? ' (manifests that name no namespace are of default: -n names another)' : '';
-  return `${id} selects none of the pods and workloads that are there, and decides nothing${hint}`;
+  return `${id} selects none of the pods and workloads that are there${hint}`;
 }

@@ -44,8 +44,15 @@ export function diffOf(
 ): DiffView {
   const [before, after] = sidesOf(old, now, unknownPods);
   const meant = new Set([before, after].flatMap(({ workloads }) => [...workloadNames(workloads, isMeant)]));
+  const newPods = after.newPods.kinds.map(({ namespaces, labels }) =>
+    isMeant({ namespace: namespaces[1]!.name, labels }),
+  );
   const isAsked = ({ members }: Unit) =>
-    members.some(member => member.kind === 'workload' && meant.has(member.name));
+    members.some(
+      member =>
+        (member.kind === 'workload' && meant.has(member.name)) ||
+        (member.kind === 'new' && newPods[member.index]),
+    );
   const named = changesOf(before, after, isAsked).map(({ from, to, ...what }) => ({
     ...what,
     from: namesOf(after.reach, from),

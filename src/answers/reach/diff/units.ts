@@ -7,10 +7,13 @@ import { getOrMake } from '../../../lib/collections/getormake.ts';
 import type { Family } from '../../../model/address.ts';
 import type { Cluster } from '../../../model/cluster.ts';
 import type { Inventory } from '../../../model/inventory.ts';
+import type { Labels } from '../../../model/labels.ts';
 import type { UnknownPods } from '../../../model/podcidrs.ts';
 import type { JudgedPeers } from '../cases.ts';
+import { portNamesOf } from '../clusterindex.ts';
 import { ConnectionPool } from '../connections.ts';
 import { placesOfClass, regionGroups, type Teller } from '../domains.ts';
+import { imaginedOf, type NewPods, newPodsOf, newPodText } from '../newpods.ts';
 import {
   type DomainMember,
   type Ends,
@@ -36,6 +39,8 @@ export interface Unit {
 export type UnitMember =
   /** `Deployment shop/web`, `node1`, `node1 (192.0.2.1)` where it has several addresses that policy tells apart. */
   | { readonly kind: 'workload' | 'node'; readonly name: string }
+  /** Pods that are not there yet; the index of their kind. */
+  | { readonly kind: 'new'; readonly index: number; readonly name: string }
   | { readonly kind: 'network'; readonly regions: Ends }
   | DomainMember;
 
@@ -138,6 +143,9 @@ export interface Side {
   readonly workloads: Workloads;
   /** One place for each member. */
   readonly places: readonly ReachPlace[];
+  /** The kinds of pods that are not there yet, and the place of each. */
+  readonly newPods: NewPods;
+  readonly others: readonly ReachPlace[];
 }
 
 export interface Compared {
@@ -146,14 +154,67 @@ export interface Compared {
 }
 
 export function sidesOf(old: Compared, now: Compared, unknownPods: UnknownPods): readonly [Side, Side] {
-  const pool = new ConnectionPool();
   const alongside = [old.cluster, now.cluster];
-  const side = ({ cluster, inventory }: Compared): Side => {
+  const pool = new ConnectionPool(portNamesOf(alongside));
+  const newPods = newPodsOf(alongside);
+  const side = ({ cluster, inventory }: Compared, index: number): Side => {
     const workloads = workloadsIn(cluster, inventory);
-    const reach = reachOf(cluster, { unknownPods, imagined: workloads.imagined, pool, alongside });
-    return { reach, workloads, places: [...reachPlaces(reach), ...imaginedPlaces(reach)] };
+    const imagined = [...workloads.imagined, ...imaginedOf(newPods, index, pool.namedPorts())];
+    const reach = reachOf(cluster, { unknownPods, imagined, pool, alongside });
+    const places = imaginedPlaces(reach);
+    const templates = places.slice(0, workloads.imagined.length);
+    const others = places.slice(workloads.imagined.length);
+    return { reach, workloads, places: [...reachPlaces(reach), ...templates], newPods, others };
   };
-  return [side(old), side(now)];
+  return [side(old, 0), side(now, 1)];
+}
+
+/** Pods that are not there yet, in the order of their kinds. */
+export function newUnitsOf(old: Side, now: Side): Unit[] {
+  return now.newPods.kinds.map(({ selector }, index) => ({
+    old: [old.others[index]!.ends],
+    now: [now.others[index]!.ends],
+    members: [{ kind: 'new', index, name: newPodText(selector) }],
+  }));
+}
+
+/**
+ * By the index of a kind of pods in a named namespace: units of workloads whose pods have the labels of the kind, and no
+ * others that policies know. They are named instead.
+ */
+export function twinsOf(
+  old: Side,
+  now: Side,
+  units: readonly Unit[],
+): ReadonlyMap<number, readonly number[]> {
+  const byLabels = new Map<string, number[]>();
+  for (const [i, unit] of units.entries()) {
+    const [was, is] = [labelsText(old, unit.old), labelsText(now, unit.now)];
+    if (was !== undefined && was === is) getOrMake(byLabels, was, () => []).push(i);
+  }
+  const { kinds } = now.newPods;
+  return new Map(
+    kinds.flatMap(({ selector, labels }, i) => {
+      const { namespaces, pods } = selector;
+      if (namespaces.kind !== 'name' || pods.requirements.length === 0) return [];
+      return [[i, byLabels.get(textOfLabels(namespaces.name, labels)) ?? []]];
+    }),
+  );
+}
+
+/** Undefined if the unit is not one template of pods. */
+function labelsText({ reach }: Side, [ends, ...others]: readonly Ends[]): string | undefined {
+  const [found] = Object.entries(ends ?? {}) as [Family, number][];
+  if (found === undefined || others.length > 0) return undefined;
+  const [family, end] = found;
+  const { template } = reach.families[family].ends.all[end]!;
+  if (template === undefined) return undefined;
+  const { namespace, labels } = reach.clusterIndex.templates.all[template]!;
+  return textOfLabels(namespace.name, labels);
+}
+
+function textOfLabels(namespace: string, labels: Labels): string {
+  return JSON.stringify([namespace, Object.entries(labels).sort()]);
 }
 
 // Names of the DNS that are compared: each class of names, in as many parts as the policies of either cluster make of the
@@ -176,29 +237,32 @@ export function domainUnits(old: Side, now: Side): Unit[] {
   });
 }
 
-/** The workloads of one side that have a rule by such a name. */
+/** The places of pods, those that are not there yet among them, by the names of their workloads or kinds. */
+function namedPlaces({ workloads, places, others }: Side): (readonly [string, Ends])[] {
+  const known = places.flatMap(({ members, ends }) =>
+    members.flatMap(each => {
+      const name = workloadOfMember(workloads, each);
+      return name === undefined ? [] : [[name, ends] as const];
+    }),
+  );
+  return [...known, ...others.map(({ ends }, i) => [`new ${i}`, ends] as const)];
+}
+
+/** The workloads and kinds of one side that have a rule by such a name. */
 function workloadsResolving(side: Side, nameClass: number): string[] {
-  const { reach, workloads, places } = side;
-  const mayResolve = ({ ends }: ReachPlace) =>
+  const mayResolve = (ends: Ends) =>
     (Object.entries(ends) as [Family, number][]).some(([family, end]) =>
-      reach.families[family].mayResolve(end, nameClass),
+      side.reach.families[family].mayResolve(end, nameClass),
     );
-  return places
-    .filter(mayResolve)
-    .flatMap(({ members }) => members.flatMap(each => workloadOfMember(workloads, each) ?? []));
+  return namedPlaces(side).flatMap(([name, ends]) => (mayResolve(ends) ? [name] : []));
 }
 
 /** The rules that decide for these workloads at an address of a region with the name. */
-function tellerOf(
-  { reach, workloads, places }: Side,
-  family: Family,
-  nameClass: number,
-  names: ReadonlySet<string>,
-): Teller {
+function tellerOf(side: Side, family: Family, nameClass: number, names: ReadonlySet<string>): Teller {
+  const { reach } = side;
   const { ends } = reach.families[family];
-  const isMeant = ({ members }: ReachPlace) =>
-    members.some(each => names.has(workloadOfMember(workloads, each) ?? ''));
-  const sources = new Set(places.filter(isMeant).flatMap(place => place.ends[family] ?? []));
+  const meant = namedPlaces(side).filter(([name]) => names.has(name));
+  const sources = new Set(meant.flatMap(([, own]) => own[family] ?? []));
   const numbers = new Map<JudgedPeers | undefined, number>();
   const numberOf = (source: number, end: number) => {
     const group = reach.families[family].group('egress', source, end);

@@ -1,0 +1,38 @@
+/** Units of which nothing has changed: between two of them nothing can open or close. */
+
+import { FAMILIES, type Family } from '../../../model/address.ts';
+import type { PolicyId } from '../../../model/policy.ts';
+import type { Side, Unit } from './units.ts';
+
+/** Whether each unit has the same policies, and is the same to the peers of policies. */
+export function steadyUnits(old: Side, now: Side, units: readonly Unit[]): boolean[] {
+  const [before, after] = [old.reach.clusterIndex.cluster, now.reach.clusterIndex.cluster];
+  // What nodes have decides about tunnels and about pods that are not known, at many ends.
+  if (JSON.stringify([...before.nodes]) !== JSON.stringify([...after.nodes])) return units.map(() => false);
+  const changed = changedPolicies(old, now);
+  return units.map(
+    unit =>
+      unit.old.length === 1 &&
+      unit.now.length === 1 &&
+      FAMILIES.every(family => isSameEnd(old, now, changed, family, unit)),
+  );
+}
+
+function changedPolicies(old: Side, now: Side): ReadonlySet<PolicyId> {
+  const [before, after] = [old.reach.clusterIndex.cluster.policies, now.reach.clusterIndex.cluster.policies];
+  const ids = new Set([...before.keys(), ...after.keys()]);
+  return new Set([...ids].filter(id => JSON.stringify(before.get(id)) !== JSON.stringify(after.get(id))));
+}
+
+function isSameEnd(
+  old: Side,
+  now: Side,
+  changed: ReadonlySet<PolicyId>,
+  family: Family,
+  unit: Unit,
+): boolean {
+  const [a, b] = [unit.old[0]![family], unit.now[0]![family]];
+  if (a === undefined || b === undefined) return a === b;
+  const [before, after] = [old.reach.families[family].described(a), now.reach.families[family].described(b)];
+  return before.text === after.text && !after.policies.some(id => changed.has(id));
+}
