@@ -5,7 +5,7 @@ import { buildLab, type Lab } from '../../bench/lab/lab.ts';
 import { inNamespace } from '../../bench/lab/netns.ts';
 import { address } from '../../bench/lab/topology.ts';
 import { readOwnInterfaces } from '../../src/daemon/pods/interfacewatcher.ts';
-import { listPodRoutes } from '../../src/daemon/pods/podroutes.ts';
+import { listPodLinks } from '../../src/daemon/pods/podroutes.ts';
 import { RtnetlinkSocket } from '../../src/kernel/netlink/route/rtnetlink-socket.ts';
 import type { Address } from '../../src/model/address.ts';
 import type { Cluster, Pod } from '../../src/model/cluster.ts';
@@ -57,21 +57,26 @@ test('a bridge is one of pods, and an interface a way out, where a rule of routi
   });
 });
 
-test('listPodRoutes() says by which interfaces pods are reached, and leaves out who has no way', async () => {
+test('listPodLinks() says by which interfaces pods are reached, and leaves out who has no way', async () => {
   ip('link', 'add', 'parent0', 'type', 'veth', 'peer', 'name', 'parent1');
   ip('link', 'add', 'shim0', 'link', 'parent0', 'type', 'macvlan');
   for (const device of ['parent1', 'parent0', 'shim0']) ip('link', 'set', device, 'up');
   ip('route', 'add', '10.7.1.1', 'dev', 'shim0');
   ip('route', 'add', '10.7.1.2', 'dev', 'parent0');
   ip('route', 'add', 'blackhole', '10.7.1.3');
+  ip('link', 'add', 'port0', 'mtu', '1400', 'master', 'pods0', 'type', 'veth', 'peer', 'name', 'port1');
+  ip('link', 'add', 'flannel.1', 'mtu', '1450', 'type', 'vxlan', 'id', '1', 'dstport', '8472', 'dev', 'out0');
   const [near, out, none] = ['10.7.1.1', '10.7.1.2', '10.7.1.3'].map(address) as [Address, Address, Address];
   const uplinks = [indexOf('parent0')];
-  const ways = await withSocket(socket => listPodRoutes(socket, [none, LIVING, near, out], uplinks));
-  expect(ways).toEqual([
-    { device: 'pods0', kind: 'bridge', isUplink: false, addresses: [LIVING] },
-    { device: 'parent0', kind: 'veth', isUplink: true, addresses: [out] },
-    { device: 'shim0', kind: 'macvlan', isUplink: false, addresses: [near] },
+  const { podRoutes, flannelTunnels } = await withSocket(socket =>
+    listPodLinks(socket, [none, LIVING, near, out], uplinks),
+  );
+  expect(podRoutes).toEqual([
+    { device: 'pods0', kind: 'bridge', isUplink: false, addresses: [LIVING], mtu: 1400 },
+    { device: 'parent0', kind: 'veth', isUplink: true, addresses: [out], mtu: 1500 },
+    { device: 'shim0', kind: 'macvlan', isUplink: false, addresses: [near], mtu: 1500 },
   ]);
+  expect(flannelTunnels).toEqual([{ name: 'flannel.1', mtu: 1450 }]);
 });
 
 async function links(...known: readonly ReturnType<typeof pod>[]) {

@@ -26,6 +26,7 @@ export const CHECK_NAMES = [
   'pod-cidr-route',
   'pod-addresses',
   'node-routes',
+  'flannel',
   'foreign-enforcer',
   'pod-sources',
   'pod-links',

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Host, Ours, PodRoute } from '../../kernel/host/facts.ts';
 import { type Cidr, parseAddress, parseCidr } from '../../model/address.ts';
+import type { Node } from '../../model/cluster.ts';
 import {
   addressOwnersKnown,
   ageText,
@@ -19,6 +20,7 @@ import {
 } from './agentchecks.ts';
 import { flowtables, ipvs, podLinks, podSources, routeLocalnet, sourceRoutes } from './bypasschecks.ts';
 import { CHECK_NAMES, type CheckState, finding, isReady, whyNotReady } from './check.ts';
+import { flannel, flannelFacts } from './flannelcheck.ts';
 import { health } from './health.ts';
 import {
   bridgeTrafficSeen,
@@ -100,8 +102,26 @@ const way = (device: string, kind: string | undefined, isUplink = false): PodRou
   ...(kind && { kind }),
   isUplink,
   addresses: [address('192.168.1.77')],
+  mtu: 1450,
 });
 const linked = (...ways: PodRoute[]) => ({ podRoutes: value(ways) });
+const FLANNEL_HOST = {
+  ...HOST,
+  routes: { ip: value([cidr('10.244.2.0/24')]), ip6: value([cidr('fd00:2::/64')]) },
+};
+const onFlannel = (facts: Partial<Ours>): Ours => ({
+  ...OURS,
+  ...linked(way('cni0', 'bridge'), { ...way('eth0', undefined, true), mtu: 9000 }),
+  flannelTunnels: [{ name: 'flannel.1', mtu: 1450 }],
+  flannel: {
+    networks: [
+      { node: 'n2', cidr: cidr('10.244.2.0/24') },
+      { node: 'n2', cidr: cidr('fd00:2::/64') },
+    ],
+    shared: [],
+  },
+  ...facts,
+});
 const GATED: PodStarts = {
   gate: { kind: 'connected', runtime: 'containerd v2', inTime: 3, late: 1 },
   unknownPods: 'deny',
@@ -345,6 +365,50 @@ const CASES: readonly [string, () => { state: CheckState }, CheckState][] = [
     () => bridgeTrafficSeen(host(UNSEEN), ours({ podCidrs: [], ...linked(way('veth1', 'veth')) })),
     'ok',
   ],
+  ['flannel: another network', () => flannel(HOST, ours(linked(way('cni0', 'bridge')))), 'ok'],
+  ['flannel: routed, and packets fit', () => flannel(FLANNEL_HOST, onFlannel({})), 'ok'],
+  [
+    'flannel: a route that is wider',
+    () =>
+      flannel(
+        host({ routes: { ip: value([cidr('10.244.0.0/16')]), ip6: value([cidr('fd00::/16')]) } }),
+        onFlannel({}),
+      ),
+    'ok',
+  ],
+  ['flannel: no route', () => flannel(HOST, onFlannel({})), 'warn'],
+  [
+    'flannel: no route in one family',
+    () => flannel(host({ routes: { ip: FLANNEL_HOST.routes.ip, ip6: value([]) } }), onFlannel({})),
+    'warn',
+  ],
+  [
+    'flannel: routes cannot be read',
+    () => flannel(host({ routes: { ip: unreadable, ip6: unreadable } }), onFlannel({})),
+    'unknown',
+  ],
+  [
+    'flannel: interfaces cannot be read',
+    () => flannel(FLANNEL_HOST, onFlannel({ podRoutes: unreadable })),
+    'unknown',
+  ],
+  [
+    'flannel: packets of pods are too large',
+    () => flannel(FLANNEL_HOST, onFlannel({ flannelTunnels: [{ name: 'flannel.1', mtu: 1400 }] })),
+    'warn',
+  ],
+  ['flannel: host-gw has no tunnel', () => flannel(FLANNEL_HOST, onFlannel({ flannelTunnels: [] })), 'ok'],
+  [
+    'flannel: two nodes with one network',
+    () =>
+      flannel(
+        FLANNEL_HOST,
+        onFlannel({
+          flannel: { networks: [], shared: [{ nodes: ['n2', 'n3'], cidr: cidr('10.244.2.0/24') }] },
+        }),
+      ),
+    'warn',
+  ],
   ['conntrack-fill: roomy', () => conntrackFill(HOST), 'ok'],
   [
     'conntrack-fill: 80 %',
@@ -583,6 +647,44 @@ describe('health()', () => {
     expect(podCidrRoute(HOST, ours({ podCidrs: [cidr('10.244.1.0/24')] })).reason).toBe(
       '10.244.1.0/24 is routed',
     );
+  });
+
+  test('says of Flannel what is wrong, with names and sizes', () => {
+    expect(flannel(HOST, onFlannel({})).reason).toBe(
+      'no route leads to the pods of other nodes: 10.244.2.0/24 of n2, fd00:2::/64 of n2',
+    );
+    const small = onFlannel({ flannelTunnels: [{ name: 'flannel.1', mtu: 1400 }] });
+    expect(flannel(FLANNEL_HOST, small).reason).toBe(
+      'pods on cni0 may send packets of 1450 bytes, and flannel.1 carries 1400: large ones to other nodes are lost or cut in pieces',
+    );
+    const shared = [{ nodes: ['n2', 'n3'], cidr: cidr('10.244.2.0/24') }];
+    expect(flannel(HOST, onFlannel({ flannel: { networks: [], shared } })).reason).toBe(
+      'nodes have the same pod network, and packets to its pods reach one of them: 10.244.2.0/24 of n2, n3',
+    );
+  });
+
+  test('knows the pod networks of the other nodes on which flanneld has run, and those that several have', () => {
+    const node = (name: string, podCidrs: string[], rest = {}): [string, Node] => [
+      name,
+      { name, labels: {}, addresses: [], podCidrs, hasFlannel: true, ...rest },
+    ];
+    const nodes = new Map([
+      node('n1', ['10.244.1.0/24']),
+      node('n2', ['10.244.2.0/24', 'nonsense']),
+      node('n3', ['10.244.3.0/24', 'fd00:3::/64']),
+      node('n4', ['10.244.3.0/24']),
+      node('virtual', ['10.244.9.0/24'], { hasFlannel: undefined }),
+    ]);
+    expect(flannelFacts(nodes, 'n1')).toEqual({
+      flannel: {
+        networks: [
+          { node: 'n2', cidr: cidr('10.244.2.0/24') },
+          { node: 'n3', cidr: cidr('fd00:3::/64') },
+        ],
+        shared: [{ nodes: ['n3', 'n4'], cidr: cidr('10.244.3.0/24') }],
+      },
+    });
+    expect([flannelFacts(nodes, 'virtual'), flannelFacts(nodes, 'unknown')]).toEqual([{}, {}]);
   });
 
   test('is ready where all is well', () => {

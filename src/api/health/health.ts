@@ -16,6 +16,7 @@ import {
 } from './agentchecks.ts';
 import { flowtables, ipvs, podLinks, podSources, routeLocalnet, sourceRoutes } from './bypasschecks.ts';
 import { type Check, isReady } from './check.ts';
+import { flannel } from './flannelcheck.ts';
 import { bridgeTrafficSeen, conntrackFill, foreignEnforcer, forwarding, podCidrRoute } from './hostchecks.ts';
 import { type MemoryFacts, memory } from './memorycheck.ts';
 import { type DnsFacts, names } from './namescheck.ts';
@@ -60,6 +61,7 @@ export function health(facts: HealthFacts): Health {
     podCidrRoute(host, ours),
     podAddresses(ours),
     nodeRoutes(ours),
+    flannel(host, ours),
     foreignEnforcer(host, ours),
     podSources(host, ours, starts),
     podLinks(ours),

@@ -1,13 +1,14 @@
 /** Facts that sockets, probes and metrics read from the machine: health, and open connections. */
 import { openConnectionsOf } from '../../agent/connections/openconnections.ts';
 import type { StatusKeeper } from '../../agent/status.ts';
-import type { Host, Openers, Ours, PodRoute, Reading } from '../../kernel/host/facts.ts';
+import type { Host, Openers, Ours, Reading } from '../../kernel/host/facts.ts';
 import type { MemoryLimits } from '../../kernel/host/memory.ts';
 import type { Address } from '../../model/address.ts';
 import { type ContestedAddress, contestedAddresses } from '../../model/addressowners.ts';
 import { type Cluster, isSelectable, type Pod } from '../../model/cluster.ts';
 import { podCidrsOf } from '../../model/podcidrs.ts';
 import type { Conntrack } from '../../nft/conntrack.ts';
+import { flannelFacts } from '../health/flannelcheck.ts';
 import { health } from '../health/health.ts';
 import { isNearlyFull } from '../health/hostchecks.ts';
 import type { AgentView, Identity, NodeView } from './view.ts';
@@ -18,24 +19,24 @@ const FRESH_MS = 500;
 export interface NodeReaders {
   readonly identity: Identity;
   readonly readHost: () => Promise<Host>;
-  /** The interfaces by which the node's routes lead to these pods. */
-  readonly readPodRoutes: (
+  /** The interfaces by which the node's routes lead to these pods, and Flannel's. */
+  readonly readPodLinks: (
     pods: readonly Address[],
     uplinks: readonly number[],
-  ) => Promise<Reading<readonly PodRoute[]>>;
+  ) => Promise<Pick<Ours, 'podRoutes' | 'flannelTunnels'>>;
   readonly openConntrack: () => Pick<Conntrack, 'read' | 'close'>;
   readonly memoryLimits: () => MemoryLimits;
 }
 
 export function nodeView(
   agent: Omit<AgentView, keyof NodeView>,
-  { identity, readHost, readPodRoutes, openConntrack, memoryLimits }: NodeReaders,
+  { identity, readHost, readPodLinks, openConntrack, memoryLimits }: NodeReaders,
 ): NodeView {
   const { status, kernelFeatures, gate, dns, denials, podNetwork } = agent;
   const network = podNetwork?.network;
   const host = cached(readHost);
   const own = cached(async () => ours(status));
-  const routes = cached(async () => ({ podRoutes: await readPodRoutes(...podsAndUplinks(status)) }));
+  const links = cached(() => readPodLinks(...podsAndUplinks(status)));
   const attached = cached(async () => network && { attached: await network.facts() });
   const openers = latestOpeners(() => openersOf(openConntrack, status.cluster, status.status().node));
   return {
@@ -48,7 +49,7 @@ export function nodeView(
         host: read,
         ours: {
           ...(await own()),
-          ...(await routes()),
+          ...(await links()),
           ...(await attached()),
           ...(opened && { openers: opened }),
         },
@@ -87,6 +88,7 @@ function ours(status: StatusKeeper): Ours {
     podNames: [...pods.values()].filter(pod => pod.node === node).map(({ name }) => name),
     contested: contestedAddresses(status.cluster, node).map(contestedText),
     ...withoutPort(status.cluster, node),
+    ...flannelFacts(nodes, node),
   };
 }
 

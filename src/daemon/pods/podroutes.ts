@@ -1,7 +1,7 @@
 /** The interfaces by which this node's routes lead to its pods, for checks of a network that another plugin made. */
-import type { PodRoute, Reading } from '../../kernel/host/facts.ts';
+import type { FlannelTunnel, Ours, PodRoute } from '../../kernel/host/facts.ts';
 import { writeGetRouteTo } from '../../kernel/netlink/route/rtnetlink.ts';
-import { readRoute } from '../../kernel/netlink/route/rtnetlink-read.ts';
+import { type Link, readRoute } from '../../kernel/netlink/route/rtnetlink-read.ts';
 import { listLinks, NO_ROUTE, RtnetlinkSocket } from '../../kernel/netlink/route/rtnetlink-socket.ts';
 import { getOrMake } from '../../lib/collections/getormake.ts';
 import type { Address } from '../../model/address.ts';
@@ -10,37 +10,57 @@ import type { Address } from '../../model/address.ts';
 const MOST_ASKED = 256;
 
 /** `uplinks` are the indices of the interfaces by which packets leave the node for elsewhere. Never throws. */
-export async function podRoutes(
+export async function readPodLinks(
   pods: readonly Address[],
   uplinks: readonly number[],
-): Promise<Reading<readonly PodRoute[]>> {
+): Promise<Pick<Ours, 'podRoutes' | 'flannelTunnels'>> {
   const socket = new RtnetlinkSocket();
   try {
-    return { value: await listPodRoutes(socket, pods, uplinks) };
+    const { podRoutes, flannelTunnels } = await listPodLinks(socket, pods, uplinks);
+    return { podRoutes: { value: podRoutes }, flannelTunnels };
   } catch (error) {
-    return { unreadable: (error as Error).message };
+    return { podRoutes: { unreadable: (error as Error).message } };
   } finally {
     socket.close();
   }
 }
 
-/** Reads the routes in the network namespace of the socket. A pod without a route is left out. */
-export async function listPodRoutes(
+interface PodLinks {
+  readonly podRoutes: readonly PodRoute[];
+  readonly flannelTunnels: readonly FlannelTunnel[];
+}
+
+/** Reads routes and interfaces in the network namespace of the socket. A pod without a route is left out. */
+export async function listPodLinks(
   socket: RtnetlinkSocket,
   pods: readonly Address[],
   uplinks: readonly number[],
-): Promise<PodRoute[]> {
+): Promise<PodLinks> {
   const asked = pods.slice(0, MOST_ASKED);
   const devices = await devicesTo(socket, asked);
   const leading = new Map<number, Address[]>();
   for (const [at, index] of devices.entries())
     if (index !== undefined) getOrMake(leading, index, () => []).push(asked[at]!);
   const links = await listLinks(socket);
-  return links.flatMap(({ index, name, kind }) => {
+  const podRoutes = links.flatMap((link): PodRoute[] => {
+    const { index, name, kind } = link;
     const addresses = leading.get(index);
     if (addresses === undefined) return [];
-    return [{ device: name, ...(kind && { kind }), isUplink: uplinks.includes(index), addresses }];
+    const isUplink = uplinks.includes(index);
+    return [{ device: name, ...(kind && { kind }), isUplink, addresses, mtu: largestMtu(link, links) }];
   });
+  return { podRoutes, flannelTunnels: flannelTunnels(links) };
+}
+
+/** Of the ports of a bridge, since these are the ends of its pods; of another interface its own. */
+function largestMtu({ index, mtu }: Link, links: readonly Link[]): number {
+  const ports = links.filter(({ master }) => master === index);
+  return ports.length === 0 ? mtu : Math.max(...ports.map(port => port.mtu));
+}
+
+/** `flannel.1`, `flannel-v6.1`, `flannel-wg`: flanneld names the interfaces that it makes. */
+function flannelTunnels(links: readonly Link[]): FlannelTunnel[] {
+  return links.filter(({ name }) => /^flannel[.-]/.test(name)).map(({ name, mtu }) => ({ name, mtu }));
 }
 
 // The interfaces by which the kernel would send to addresses.

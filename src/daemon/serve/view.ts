@@ -11,14 +11,14 @@ import { openConntrack } from '../../kernel/netlink/conntrack/conntrack.ts';
 import { eachChain, eachFlowtable } from '../../kernel/netlink/nftables/all-chains.ts';
 import { type AgentCommandOptions, cutsConnections } from '../options.ts';
 import type { Pipeline } from '../pipeline.ts';
-import { podRoutes } from '../pods/podroutes.ts';
+import { readPodLinks } from '../pods/podroutes.ts';
 
 export async function openAgentView(options: AgentCommandOptions, pipeline: Pipeline): Promise<AgentView> {
   const networkNamespace = await ownNetworkNamespace();
   const node = nodeView(pipeline, {
     identity: { networkNamespace, cutsConnections: cutsConnections(options) },
     readHost: nodeReader(),
-    readPodRoutes: podRoutes,
+    readPodLinks,
     openConntrack,
     memoryLimits,
   });

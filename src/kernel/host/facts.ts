@@ -49,6 +49,10 @@ export interface Ours {
   readonly unknownPorts?: readonly string[];
   /** Absent until the routes were read for the first time. */
   readonly podRoutes?: Reading<readonly PodRoute[]>;
+  /** Flannel's tunnel interfaces; read together with `podRoutes`. */
+  readonly flannelTunnels?: readonly FlannelTunnel[];
+  /** Absent where Flannel is not the network of this node. */
+  readonly flannel?: FlannelFacts;
   /** Absent where another plugin attaches the pods. */
   readonly attached?: AttachFacts;
   /** The clients that fill the connection tracking table; absent if it has room, because then it is not read. */
@@ -72,6 +76,23 @@ export interface PodRoute {
   readonly isUplink: boolean;
   /** The addresses of these pods. */
   readonly addresses: readonly Address[];
+  /** In bytes: the largest of these pods' interfaces, as the node sees them. */
+  readonly mtu: number;
+}
+
+export interface FlannelTunnel {
+  /** `flannel.1` */
+  readonly name: string;
+  /** In bytes, without what the tunnel adds. */
+  readonly mtu: number;
+}
+
+/** What the Node objects say of Flannel. */
+export interface FlannelFacts {
+  /** The pod networks of the other nodes on which flanneld has run. */
+  readonly networks: readonly { readonly node: string; readonly cidr: Cidr }[];
+  /** Pod networks that several nodes have, with the names of these nodes, this one among them. */
+  readonly shared: readonly { readonly nodes: readonly string[]; readonly cidr: Cidr }[];
 }
 
 /** Reasons why pods cannot be attached. */

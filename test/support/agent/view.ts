@@ -16,7 +16,7 @@ interface GivenView extends Partial<Omit<AgentView, keyof NodeView>>, Partial<No
 export function testView({
   identity,
   readHost,
-  readPodRoutes,
+  readPodLinks,
   openConntrack,
   memoryLimits,
   ...given
@@ -25,7 +25,7 @@ export function testView({
   const node = nodeView(agent, {
     identity,
     readHost,
-    readPodRoutes: readPodRoutes ?? (async () => ({ unreadable: 'not read yet' })),
+    readPodLinks: readPodLinks ?? (async () => ({ podRoutes: { unreadable: 'not read yet' } })),
     openConntrack: openConntrack ?? (() => ({ read: async () => undefined, close: () => undefined })),
     memoryLimits: memoryLimits ?? (() => ({ heapLimit: 384 * 2 ** 20 })),
   });

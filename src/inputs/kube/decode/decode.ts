@@ -10,7 +10,7 @@ import { describe, Field, type Report } from './fields.ts';
 import { readLabelled, readLabels, readName } from './metadata.ts';
 import { decodeNetworkPolicy, unreadNetworkPolicy } from './networkpolicy.ts';
 import { decodePod } from './pod.ts';
-import { readTunnelAddresses } from './tunnelannotations.ts';
+import { hasFlannel, readTunnelAddresses } from './tunnelannotations.ts';
 
 /** The common part of AdminNetworkPolicy and BaselineAdminNetworkPolicy. */
 const ADMIN_DIALECT: Pick<Dialect, 'portsKey' | 'readPort' | 'needsNamespaceSelector' | 'most'> = {
@@ -208,6 +208,7 @@ function decodeNode(object: Field): ClusterEvent | undefined {
     ...(externalIps.length > 0 && { externalIps }),
     podCidrs,
     ...(tunnelAddresses.length > 0 && { tunnelAddresses }),
+    ...(hasFlannel(object) && { hasFlannel: true as const }),
   };
   return { type: 'node', key: name, value };
 }

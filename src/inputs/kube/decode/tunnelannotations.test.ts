@@ -54,3 +54,11 @@ test.each([
 ])('%s is an address from which the node sends', annotation => {
   expect(tunnelOf({ [annotation]: 'fd01::9' })).toEqual(['fd01::9']);
 });
+
+test('a node has Flannel whatever its back end is called', () => {
+  const nodeWith = (annotations: object) =>
+    decodeObject({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'n1', annotations } }).event!
+      .value as Node;
+  expect(nodeWith({ [`${FLANNEL}/backend-type`]: 'host-gw' }).hasFlannel).toBe(true);
+  expect(nodeWith({ [`${FLANNEL}/public-ip`]: '192.0.2.1' }).hasFlannel).toBeUndefined();
+});

@@ -35,6 +35,11 @@ export function readTunnelAddresses(object: Field, podCidrs: readonly string[]):
   return [...new Set([...named, ...ofFlannel(annotations, podCidrs)])];
 }
 
+/** Whether flanneld has run on the node: then it has written the name of its back end. */
+export function hasFlannel(object: Field): boolean {
+  return object.get('metadata').get('annotations').get(FLANNEL.backEnd).value !== undefined;
+}
+
 function ofFlannel(annotations: Field, podCidrs: readonly string[]): Address[] {
   if (annotations.get(FLANNEL.backEnd).value !== 'vxlan') return [];
   const networks = podCidrs.map(parseCidr).filter(cidr => cidr !== undefined);
