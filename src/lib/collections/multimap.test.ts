@@ -23,4 +23,7 @@ test('MultiMap deletes a value and no other, from one, two or many', () => {
   expect([...map.get('key')]).toEqual([]);
   map.add('key', c);
   expect([...map.get('key')]).toEqual([c]);
+  expect(map.isEmpty).toBe(false);
+  map.delete('key', c);
+  expect(map.isEmpty).toBe(true);
 });

@@ -18,6 +18,10 @@ export class MultiMap<K, V extends object> {
     else if (found instanceof Set && found.delete(value) && found.size === 0) this.#entries.delete(key);
   }
 
+  get isEmpty(): boolean {
+    return this.#entries.size === 0;
+  }
+
   has(key: K): boolean {
     return this.#entries.has(key);
   }

@@ -15,7 +15,6 @@ import {
   type PodKey,
   sameNamespace,
 } from '../../../model/cluster.ts';
-import { labelTexts } from '../../../model/labels.ts';
 import {
   type LabelSelector,
   matchNamespace,
@@ -44,8 +43,8 @@ export type PodsBefore = ReadonlyMap<PodKey, IndexedPod | undefined>;
 interface NamespacePods {
   /** One for each version of the namespace with which pods were applied. */
   versions: readonly NamespaceVersion[];
-  /** By `key=value`, for all versions together, so that a pod whose namespace is relabelled keeps its entry. */
-  readonly byLabel: MultiMap<string, Pod>;
+  /** By key and value, for all versions together, so that a pod whose namespace is relabelled keeps its entry. */
+  readonly byLabel: Map<string, MultiMap<string, Pod>>;
 }
 
 /** Pods of one namespace that were applied with the same version of it. */
@@ -263,7 +262,8 @@ export class PodIndex {
     const indexedPod = { pod, namespace: version.namespace, addresses };
     addTo(version, indexedPod);
     const { byLabel } = this.#namespaces.get(namespace.name)!;
-    for (const label of labelTexts(pod.labels)) byLabel.add(label, pod);
+    for (const [label, value] of Object.entries(pod.labels))
+      getOrMake(byLabel, label, () => new MultiMap()).add(value, pod);
     if (pod.node === this.#node) this.#local.add(indexedPod);
     this.#indexedPods.set(pod.key, indexedPod);
   }
@@ -287,7 +287,11 @@ export class PodIndex {
     const version = this.#version(namespace);
     removeFrom(version, indexedPod);
     const { byLabel } = this.#namespaces.get(namespace.name)!;
-    for (const label of labelTexts(pod.labels)) byLabel.delete(label, pod);
+    for (const [label, value] of Object.entries(pod.labels)) {
+      const byValue = byLabel.get(label)!;
+      byValue.delete(value, pod);
+      if (byValue.isEmpty) byLabel.delete(label);
+    }
     if (version.all.size === 0) this.#forget(version.namespace);
     this.#local.delete(indexedPod);
     this.#indexedPods.delete(key);
@@ -305,13 +309,13 @@ export class PodIndex {
    */
   *#candidates(
     version: NamespaceVersion,
-    byLabel: MultiMap<string, Pod>,
+    byLabel: NamespacePods['byLabel'],
     selector: LabelSelector,
   ): Generator<IndexedPod> {
     const first = lookupRequirement(selector, version.all.size);
     if (first === undefined) return yield* version.all;
     for (const value of new Set(first.values))
-      for (const { key } of byLabel.get(`${first.key}=${value}`)) {
+      for (const { key } of byLabel.get(first.key)?.get(value) ?? []) {
         const indexedPod = this.#indexedPods.get(key)!;
         if (indexedPod.namespace === version.namespace) yield indexedPod;
       }
@@ -321,7 +325,7 @@ export class PodIndex {
 }
 
 function emptyNamespace(): NamespacePods {
-  return { versions: [], byLabel: new MultiMap() };
+  return { versions: [], byLabel: new Map() };
 }
 
 function addTo({ all, partial }: NamespaceVersion, indexedPod: IndexedPod): void {
@@ -336,12 +340,13 @@ function removeFrom({ all, partial }: NamespaceVersion, indexedPod: IndexedPod):
 
 function countCandidates(
   { all, partial }: NamespaceVersion,
-  byLabel: MultiMap<string, Pod>,
+  byLabel: NamespacePods['byLabel'],
   selector: LabelSelector,
 ): number {
   const first = lookupRequirement(selector, all.size);
   if (first === undefined) return all.size;
-  return first.values.reduce((sum, value) => sum + byLabel.count(`${first.key}=${value}`), partial.size);
+  const byValue = byLabel.get(first.key);
+  return first.values.reduce((sum, value) => sum + (byValue?.count(value) ?? 0), partial.size);
 }
 
 /** The requirement by which pods are looked up; undefined if it has more values than there are pods. */
