@@ -2,16 +2,9 @@
 
 import { assertNever } from '../../lib/text/assert.ts';
 import { didYouMean } from '../../lib/text/didyoumean.ts';
-import { type Address, type AddressRange, cidrRange, familyOf, networkOf } from '../../model/address.ts';
+import { type Address, type AddressRange, cidrRange } from '../../model/address.ts';
 import { addressOwners } from '../../model/addressowners.ts';
-import {
-  addressesOfNode,
-  type Cluster,
-  isSelectable,
-  type Node,
-  type Pod,
-  type PodKey,
-} from '../../model/cluster.ts';
+import { addressesOfNode, type Cluster, type Node, type Pod, type PodKey } from '../../model/cluster.ts';
 import type { Labels } from '../../model/labels.ts';
 import { podCidrsOf } from '../../model/podcidrs.ts';
 import { isWorkloadKind, type Workload, type WorkloadKind, workloadId } from '../../model/workload.ts';
@@ -19,7 +12,7 @@ import { topWorkloads, workloadOf } from '../../model/workloadof.ts';
 import { FlowTextError, requireOwner } from '../../semantics/flowtext.ts';
 import { type EndpointName, isNameOfKind, workloadText } from './endpoint.ts';
 import type { ClusterView, ResolvedEndpoint } from './place.ts';
-import { INTERNET, PRIVATE, rangesOf, without } from './ranges.ts';
+import { INTERNET, PRIVATE, podSpaces, without } from './ranges.ts';
 
 /** Throws FlowTextError if the cluster has no such pod, workload or node. */
 export function placesOf(
@@ -262,17 +255,4 @@ function firstOfEach(addresses: readonly Address[]): Address[] {
 function addressEndpoint(cluster: Cluster, address: Address): ResolvedEndpoint {
   const pod = addressOwners(cluster).get(address);
   return { name: pod?.key ?? address, addresses: [address], ...(pod && { pod }) };
-}
-
-// Networks from which a pod that does not exist yet may get its address.
-
-/** The networks of the nodes' pods; else networks around the existing pods; else all private networks. */
-function podSpaces(cluster: Cluster): readonly AddressRange[] {
-  const given = [...cluster.nodes.values()].flatMap(podCidrsOf);
-  if (given.length > 0) return rangesOf(given);
-  const pods = [...cluster.pods.values()].filter(isSelectable);
-  const around = pods.flatMap(({ addresses }) =>
-    addresses.map(address => networkOf(address, familyOf(address) === 'ip' ? 24 : 64)),
-  );
-  return around.length > 0 ? rangesOf(around) : PRIVATE;
 }

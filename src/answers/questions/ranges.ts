@@ -7,11 +7,15 @@ import {
   cidrRange,
   cidrText,
   type Family,
+  familyOf,
+  networkOf,
   parseCidr,
 } from '../../model/address.ts';
+import { type Cluster, isSelectable } from '../../model/cluster.ts';
+import { podCidrsOf } from '../../model/podcidrs.ts';
 import { cidrsOf, mergeRanges } from '../../model/ranges.ts';
 
-export function rangesOf(cidrs: readonly Cidr[]): AddressRange[] {
+function rangesOf(cidrs: readonly Cidr[]): AddressRange[] {
   return mergeRanges(cidrs.map(cidrRange));
 }
 
@@ -102,4 +106,17 @@ export function rangesText(ranges: readonly AddressRange[]): string {
 
 function spanText({ family, first, last }: AddressRange): string {
   return `${addressFromInt(family, first)}-${addressFromInt(family, last)}`;
+}
+
+// Networks from which a pod that does not exist yet may get its address.
+
+/** The networks of the nodes' pods; else networks around the existing pods; else all private networks. */
+export function podSpaces(cluster: Cluster): readonly AddressRange[] {
+  const given = [...cluster.nodes.values()].flatMap(podCidrsOf);
+  if (given.length > 0) return rangesOf(given);
+  const pods = [...cluster.pods.values()].filter(isSelectable);
+  const around = pods.flatMap(({ addresses }) =>
+    addresses.map(address => networkOf(address, familyOf(address) === 'ip' ? 24 : 64)),
+  );
+  return around.length > 0 ? rangesOf(around) : PRIVATE;
 }

@@ -15,6 +15,8 @@ export interface FamilyEnds {
   readonly family: Family;
   readonly all: readonly End[];
   readonly regions: Regions;
+  /** The region in which pods without an address are judged. */
+  readonly home: number;
   /** The index of the end that an address is. */
   at(address: Address): number;
   /** The end as a pod sees it that has the address by a name of the class; it is not in `all`. */
@@ -61,7 +63,16 @@ export function familyEndsOf(family: Family, clusterIndex: ClusterIndex): Family
   const outside = [...regions.all.keys()].map(ofRegion);
   const home = homeRegion(family, regions, clusterIndex);
   const ofImagined = imagined.map(template => ofPod(template, home));
-  return { family, all: table.all, regions, at, outside, imagined: ofImagined, ...naming(table.all.length) };
+  return {
+    family,
+    all: table.all,
+    regions,
+    home,
+    at,
+    outside,
+    imagined: ofImagined,
+    ...naming(table.all.length),
+  };
 }
 
 /** Ends with names are numbered beyond those without: as many again for each class, and none of them is kept. */

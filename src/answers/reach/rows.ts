@@ -11,6 +11,7 @@ import {
   newPodConnectionsObject,
 } from './connectionstext.ts';
 import type { Cell } from './places.ts';
+import { countsText } from './unknown.ts';
 import { type EndView, type ExposureView, type MatrixView, memberName } from './view.ts';
 
 export interface Row {
@@ -90,8 +91,8 @@ export function memberText({ kind, parts }: EndView, member: string): string {
 const PREFIXES = { node: 'node/', network: '', domain: 'domain ' } as const;
 
 /** Notes about the whole matrix, shown below it. */
-export function legendOf({ ends, exposures }: MatrixView): string {
-  const always = 'Whatever is not listed is denied. A pod always reaches itself, and a node its own pods.';
+export function legendOf({ ends, exposures, counts }: MatrixView): string {
+  const always = `Whatever is not listed is denied (judged ${countsText(counts)}). A pod always reaches itself, and a node its own pods.`;
   const names =
     'A domain means the addresses that DNS answers gave a pod for such a name. It is listed for pods with a rule by it: for others they are addresses of their networks.';
   const coming =
@@ -120,6 +121,8 @@ export function matrixObject(view: MatrixView, rows: readonly Row[], notes: read
       ...exposure,
       ...cellObject(view.pool, cell, newPodConnectionsObject),
     })),
+    counts: view.counts,
+    networks: view.networks,
     notes,
   });
 }

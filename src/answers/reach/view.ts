@@ -33,6 +33,7 @@ import {
   workloadsIn,
 } from './places.ts';
 import { type Reach, reachOf } from './reach.ts';
+import { type Counts, networksBesideInternet, unknownAddressNotes } from './unknown.ts';
 
 export interface EndView {
   readonly kind: 'workload' | 'node' | 'network' | 'domain';
@@ -62,6 +63,10 @@ export interface MatrixView {
   /** The connections of a pair of which at least one is a workload. */
   cell(from: EndView, to: EndView): Cell;
   readonly exposures: readonly ExposureView[];
+  /** What was judged. */
+  readonly counts: Counts;
+  /** The networks that `internet` leaves out. */
+  readonly networks: readonly string[];
   /** What is not known, or not judged. */
   readonly notes: readonly string[];
 }
@@ -89,11 +94,20 @@ export function matrixViewOf(
       whom: newPodText(whom),
       cell,
     })),
-    notes: isCut ? [CUT] : [],
+    counts: { workloads: sizes.size, policies: cluster.policies.size },
+    networks: networksBesideInternet(reach),
+    notes: [...unknownAddressNotes(reach, addresslessText([workloads])), ...(isCut ? [CUT] : [])],
   };
 }
 
-const CUT =
+/** The pods that may get any address. */
+export function addresslessText(sides: readonly Workloads[]): string {
+  const isSome = sides.some(({ imagined }) => imagined.length > 0);
+  return isSome ? 'pods without an address' : 'pods that are not there yet';
+}
+
+/** Of `isCut`. */
+export const CUT =
   'policies tell too many kinds of pods apart: not all that are not there yet were judged, and some that are not listed may be allowed';
 
 /** The names of workloads by the indexes of their places. */

@@ -31,6 +31,7 @@ test('cutsOf() names what was allowed and is denied, and counts what nobody allo
         reason: expect.stringMatching(/^NetworkPolicy shop\/db selects shop\/db, and no rule of it allows/),
       },
     ],
+    judged: 6,
     deniedBefore: 2,
     notes: [],
   });
@@ -45,6 +46,6 @@ test('cutsOf() names what was allowed and is denied, and counts what nobody allo
 
 test('cutsOf() of nothing is nothing', () => {
   const none = cutsOf([], false, cluster('web'), cluster('web'), 'allow');
-  expect(cutLines(none, 80)).toEqual(['', 'no recorded connection would be cut']);
+  expect(cutLines(none, 80)).toEqual(['', 'no recorded connection would be cut (judged 0 connections)']);
   expect(cutLines(undefined, 80)).toEqual([]);
 });

@@ -20,6 +20,8 @@ export interface Cuts {
   /** Open now, by the node's agent; else read from a file. */
   readonly isOpenNow: boolean;
   readonly cuts: readonly Cut[];
+  /** The number of connections that were judged. */
+  readonly judged: number;
   /** Connections that the old policies deny already, as far as is known here: names are known to the node alone. */
   readonly deniedBefore: number;
   /** Notes on what the recording lacks. */
@@ -55,7 +57,8 @@ export function cutsOf(
       cuts.push({ from: nameOf(flow.from), to: nameOf(flow.to), flow: flowText(flow), count, reason });
     }
   }
-  return { isOpenNow, cuts, deniedBefore, notes: [] };
+  const judged = recorded.reduce((sum, { count }) => sum + count, 0);
+  return { isOpenNow, cuts, judged, deniedBefore, notes: [] };
 }
 
 /**
@@ -85,7 +88,8 @@ export function cutsOfRecording(
       cuts.push({ from: nameOf(flow.from), to: nameOf(flow.to), flow: text, count, reason });
     }
   }
-  return { isOpenNow: false, cuts, deniedBefore, notes: recordingLacks(recording) };
+  const judged = recording.flows.reduce((sum, flow) => sum + countOf(flow), 0);
+  return { isOpenNow: false, cuts, judged, deniedBefore, notes: recordingLacks(recording) };
 }
 
 type RecordingJudge = ReturnType<typeof recordingJudge>;

@@ -7,6 +7,7 @@ import {
   diffObject,
   endsText,
   idleNotes,
+  internetText,
   summary,
   whatText,
 } from '../../answers/reach/diff/difftext.ts';
@@ -65,6 +66,7 @@ export async function diffCommand(old: string, now: string, options: DiffOptions
     ...hostNetworkChanges(sides.old, sides.now, item => isInScope(scope, item)),
     ...unreadNotes([sides.old, sides.now], scope.namespace),
     ...idleNotes(sides.old, sides.now, options.namespace),
+    ...view.notes,
   ];
   writeNotes(idle);
   await write(options.output, view, cuts, [...sides.notes, ...idle, ...(cuts?.notes ?? [])]);
@@ -154,9 +156,9 @@ export function cutMarkdown(cuts: Cuts | undefined): string[] {
   return ['', `${title[0]!.toUpperCase()}${title.slice(1)}`, '', ...each, ...left];
 }
 
-function heading({ isOpenNow, cuts }: Cuts): string {
+function heading({ isOpenNow, cuts, judged }: Cuts): string {
   const what = isOpenNow ? 'connection that is open now' : 'recorded connection';
-  if (cuts.length === 0) return `no ${what} would be cut`;
+  if (cuts.length === 0) return `no ${what} would be cut (judged ${plural(judged, 'connection')})`;
   const count = cuts.reduce((sum, { count }) => sum + count, 0);
   const ones = isOpenNow ? 'that are open now' : 'recorded';
   const named = isOpenNow
@@ -179,7 +181,7 @@ function deniedBeforeText({ deniedBefore, isOpenNow }: Cuts): string[] {
 
 export function diffLines(view: DiffView, width: number): string[] {
   const { changes } = view;
-  if (changes.length === 0) return ['no connection opens or closes', ...workloadLines(view, width)];
+  if (changes.length === 0) return [summary(view), ...workloadLines(view, width)];
   return [
     ...changes.flatMap(change => {
       const colour = change.kind === 'opens' ? pc.green : pc.red;
@@ -193,6 +195,7 @@ export function diffLines(view: DiffView, width: number): string[] {
     }),
     ...workloadLines(view, width),
     '',
+    ...internetText(view).flatMap(text => wrap(text, width, 2)),
     summary(view),
   ];
 }

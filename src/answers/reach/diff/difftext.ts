@@ -6,16 +6,17 @@ import { FAMILY_NAME } from '../../../model/address.ts';
 import { namespaceOfPolicy, type Policy } from '../../../model/policy.ts';
 import { topWorkloads } from '../../../model/workloadof.ts';
 import { versioned } from '../../schema.ts';
-import { connectionsObject, connectionsText } from '../connectionstext.ts';
+import { connectionsText, newPodConnectionsObject } from '../connectionstext.ts';
 import { escaped, rowOf } from '../documents.ts';
 import { listed } from '../rows.ts';
-import { memberName } from '../view.ts';
+import { countsText } from '../unknown.ts';
+import { INTERNET_TEXT, memberName } from '../view.ts';
 import type { ChangeView, DiffView } from './diffview.ts';
 import type { Compared } from './units.ts';
 
 /** A comparison for programs. */
 export function diffObject(
-  { pool, changes, added, removed }: DiffView,
+  { pool, changes, added, removed, counts, networks }: DiffView,
   cuts: { readonly cuts: readonly object[]; readonly deniedBefore: number } | undefined,
   notes: readonly string[],
 ): object {
@@ -25,13 +26,15 @@ export function diffObject(
       from,
       to,
       families: families.map(family => (family === 'ip' ? 'ipv4' : 'ipv6')),
-      connections: connectionsObject(pool, connections),
+      connections: newPodConnectionsObject(pool, connections),
       before,
       after,
     })),
     added,
     removed,
     ...(cuts && { cuts: cuts.cuts, deniedBefore: cuts.deniedBefore }),
+    counts,
+    networks,
     notes,
   });
 }
@@ -70,11 +73,25 @@ function deniedText(by: readonly string[], is: 'is' | 'was'): string {
   return by.length === 0 ? `${is} not there` : `${is} denied by ${by.join(' and ')}`;
 }
 
-/** `3 changes: 2 open, 1 close`. */
-export function summary({ changes }: DiffView): string {
+/** `3 changes: 2 open, 1 close (compared 12 workloads and 7 policies)`. */
+export function summary({ changes, counts }: DiffView): string {
   const opens = changes.filter(({ kind }) => kind === 'opens').length;
-  return `${plural(changes.length, 'change')}: ${opens} open, ${changes.length - opens} close`;
+  const found =
+    changes.length === 0
+      ? 'no connection opens or closes'
+      : `${plural(changes.length, 'change')}: ${opens} open, ${changes.length - opens} close`;
+  return `${found} (compared ${countsText(counts)})`;
 }
+
+/** What `internet` means in the changes, if it is in one. */
+export function internetText({ changes, networks }: DiffView): string[] {
+  const isNamed = changes.some(({ from, to }) => [...from, ...to].includes(INTERNET_TEXT));
+  return isNamed && networks.length > 0
+    ? [`internet: addresses outside ${listed(networks, MOST_NETWORKS)}`]
+    : [];
+}
+
+const MOST_NETWORKS = 12;
 
 // A comparison as the comment of a pull request.
 
@@ -86,9 +103,11 @@ export function diffMarkdown(view: DiffView): string[] {
   const names = (what: string, all: readonly string[]) =>
     all.length === 0 ? [] : ['', `${what}: ${escaped(listed(all.map(memberName), 20))}`];
   const workloads = [...names('New workloads', added), ...names('Workloads that are gone', removed)];
-  if (changes.length === 0) return ['**No connection opens or closes.**', ...workloads];
+  const [first = '', ...rest] = summary(view);
+  const title = `**${first.toUpperCase()}${rest.join('')}**`;
+  if (changes.length === 0) return [title, ...workloads];
   return [
-    `**${summary(view)}**`,
+    title,
     '',
     '| | from | to | connections | before | after |',
     '|---|---|---|---|---|---|',
@@ -105,6 +124,7 @@ export function diffMarkdown(view: DiffView): string[] {
         ]),
       ),
     ...(changes.length > MOST_ROWS ? ['', `and ${changes.length - MOST_ROWS} more changes`] : []),
+    ...internetText(view).flatMap(text => ['', text]),
     ...workloads,
   ];
 }

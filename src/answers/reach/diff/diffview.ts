@@ -7,9 +7,10 @@ import type { UnknownPods } from '../../../model/podcidrs.ts';
 import type { ConnectionPool, Connections } from '../connections.ts';
 import { type DomainMember, familiesOf, type Workloads } from '../places.ts';
 import type { Reach } from '../reach.ts';
-import { domainTexts, INTERNET_TEXT, networkText } from '../view.ts';
+import { type Counts, networksBesideInternet, unknownAddressNotes } from '../unknown.ts';
+import { addresslessText, CUT, domainTexts, INTERNET_TEXT, networkText } from '../view.ts';
 import { type Change, changesOf } from './changes.ts';
-import { type Compared, sidesOf, type Unit, type UnitMember } from './units.ts';
+import { type Compared, type Side, sidesOf, type Unit, type UnitMember } from './units.ts';
 
 export interface ChangeView {
   readonly kind: 'opens' | 'closes';
@@ -33,6 +34,12 @@ export interface DiffView {
   /** Workloads that only one of the two clusters has. */
   readonly added: readonly string[];
   readonly removed: readonly string[];
+  /** What was compared, on both sides together. */
+  readonly counts: Counts;
+  /** The networks that `internet` leaves out. */
+  readonly networks: readonly string[];
+  /** What is not known, or was not compared. */
+  readonly notes: readonly string[];
 }
 
 /** Changes of the workloads that `isMeant` accepts, in either cluster. */
@@ -72,7 +79,19 @@ export function diffOf(
     changes: changes.sort(compareChanges),
     added: [...others!].filter(name => meant.has(name) && !names!.has(name)).sort(),
     removed: [...names!].filter(name => meant.has(name) && !others!.has(name)).sort(),
+    counts: {
+      workloads: new Set([...names!, ...others!]).size,
+      policies: new Set([...old.cluster.policies.keys(), ...now.cluster.policies.keys()]).size,
+    },
+    networks: [...new Set([before, after].flatMap(({ reach }) => networksBesideInternet(reach)))],
+    notes: notesOf(before, after),
   };
+}
+
+function notesOf(before: Side, after: Side): string[] {
+  const who = addresslessText([before.workloads, after.workloads]);
+  const addresses = [before, after].flatMap(({ reach }) => unknownAddressNotes(reach, who));
+  return [...new Set([...addresses, ...(after.newPods.isCut ? [CUT] : [])])];
 }
 
 function workloadNames({ workloadOf, imagined }: Workloads, isMeant: IsMeant = () => true): Set<string> {
