@@ -12,7 +12,7 @@ const PROGRAM = fileURLToPath(new URL('../support/agent/eventpath.ts', import.me
  */
 const MOST = {
   pod: { functions: 398, files: 76 },
-  policy: { functions: 972, files: 127 },
+  policy: { functions: 964, files: 126 },
 } as const;
 
 /** Where each of them passes, however files are cut: else another path was counted. */

@@ -3216,6 +3216,14 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'return undefined;',
     test: 'fake.test.ts',
   },
+  // What a scan of connections costs
+  {
+    name: 'connections: a scan lists the addresses of the node, whether there is a connection or not',
+    find: 'once(ownAddresses), localPods)',
+    replace: '(own => () => own)(ownAddresses()), localPods)',
+    test: 'liveconnections.test.ts',
+  },
+
   // Who the server's objects are
   {
     name: 'pods: those of the own node have no uid either',

@@ -22,7 +22,7 @@ test('a connection is denied where the reference denies it at an end that this n
       const compiled = compile(cluster, 'n1', unknownPods, 'others', DNS_QUEUE);
       const ruleset = withResolvedElements(compiled, cluster, 'n1', unknownPods);
       const own = new Set(cluster.nodes.get('n1')!.addresses);
-      const checker = new ConnectionChecker(ruleset, own);
+      const checker = new ConnectionChecker(ruleset, () => own);
       const evaluate = evaluator(cluster, undefined, 'n1');
       // Tunnels between nodes are no policy's concern, and no class's (N72).
       const ofPolicies = flows.filter(flow => !isTunnel(flow));

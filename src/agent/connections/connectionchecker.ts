@@ -22,15 +22,18 @@ const NONE: ReadonlySet<Address> = new Set();
 
 export class ConnectionChecker {
   readonly #ruleset: Ruleset;
-  readonly #own: ReadonlySet<Address>;
+  readonly #own: () => ReadonlySet<Address>;
   readonly #known = new VerdictCache();
   readonly #localPods: () => ReadonlySet<Address>;
   judged = 0;
 
-  /** `own` are the addresses of the node itself; those of its pods are asked for where a connection is one of a tunnel. */
+  /**
+   * `own` are the addresses of the node itself: most scans find no connection to judge, and to list them takes longer
+   * the more pods the node has. Those of its pods are asked for where a connection is one of a tunnel.
+   */
   constructor(
     ruleset: Ruleset,
-    own: ReadonlySet<Address>,
+    own: () => ReadonlySet<Address>,
     localPods: () => ReadonlySet<Address> = () => NONE,
   ) {
     this.#ruleset = ruleset;
@@ -61,7 +64,7 @@ export class ConnectionChecker {
   /** N72: it was open before the rules that keep pods from the tunnels of nodes. */
   #leadsIntoTunnel(table: Table, flow: Flow): boolean {
     if (!isLedToTunnels(table, flow)) return false;
-    const isAtNode = this.#own.has(flow.to);
+    const isAtNode = this.#own().has(flow.to);
     const isOfLocalPod = this.#localPods().has(flow.from);
     if (isAtNode && isOfLocalPod) return table.chains.has(TUNNEL_CHAINS.from);
     if (!isAtNode && !isOfLocalPod) return false;
@@ -80,7 +83,7 @@ export class ConnectionChecker {
   /** The chains that its first packet reaches: those of the source pod, and those of the destination pod. */
   #chains(table: Table, { from, to }: Flow): string[] {
     const egress = classAt(table, 'egress', from);
-    const ingress = this.#own.has(from) ? undefined : classAt(table, 'ingress', to); // N43
+    const ingress = this.#own().has(from) ? undefined : classAt(table, 'ingress', to); // N43
     return [egress, ingress].filter(chain => chain !== undefined);
   }
 }
@@ -104,18 +107,20 @@ function classAt({ sets }: Table, direction: Direction, address: Address): strin
 const PLACE_BITS = 12;
 
 export class VerdictCache {
-  readonly #flows: (Flow | undefined)[] = Array.from({ length: 1 << PLACE_BITS }, () => undefined);
+  /** Made for the first connection: most scans find none to judge. */
+  #flows: (Flow | undefined)[] | undefined;
   readonly #denied = new Uint8Array(1 << PLACE_BITS);
 
   /** Undefined where it is not known. */
   denies(flow: Flow): boolean | undefined {
     const place = placeIn(flow);
-    const known = this.#flows[place];
+    const known = this.#flows?.[place];
     return known !== undefined && isSame(known, flow) ? this.#denied[place] === 1 : undefined;
   }
 
   set(flow: Flow, denied: boolean): void {
     const place = placeIn(flow);
+    this.#flows ??= Array.from<Flow | undefined>({ length: 1 << PLACE_BITS });
     this.#flows[place] = flow;
     this.#denied[place] = denied ? 1 : 0;
   }

@@ -80,6 +80,8 @@ class Table implements Conntrack {
 class Site {
   readonly table = new Table();
   readonly lines: string[] = [];
+  /** How often the node's own addresses were listed. */
+  listed = 0;
   readonly live: LiveConnections;
   readonly #engine = new Incremental('n1');
   #before: Ruleset = { tables: new Map() };
@@ -87,7 +89,10 @@ class Site {
   constructor(againMs: number) {
     const say = (_: object, message: string) => void this.lines.push(message);
     const log = { debug: () => undefined, info: say, warn: say, error: say };
-    const ownAddresses = () => new Set([node, gateway]);
+    const ownAddresses = () => {
+      this.listed++;
+      return new Set([node, gateway]);
+    };
     this.live = new LiveConnections({ conntrack: this.table, ownAddresses, log, againMs, node: 'n1' });
   }
 
@@ -136,6 +141,16 @@ async function siteAgain(againMs: number, ...events: ClusterEvent[]): Promise<Si
   site.table.asked.length = 0;
   return site;
 }
+
+test('a scan lists the addresses of the node once at most, and only if there is a connection to judge', async () => {
+  const site = await siteWith();
+  await site.change(ingress('web', 'api'));
+  expect([site.live.counts.scans > 0, site.listed]).toEqual([true, 0]);
+  site.open(api, db);
+  site.open(web, db);
+  await site.change(ingress('web'));
+  expect([site.live.counts.judged > 1, site.listed]).toEqual([true, 1]);
+});
 
 test('what policy denies is cut, in every protocol, and nothing else', async () => {
   const site = await siteWith(ingress('web', 'api'));

@@ -246,8 +246,9 @@ export class LiveConnections {
   }
 
   #checker({ ruleset, cluster }: Programmed): ConnectionChecker {
-    const { ownAddresses, names } = this.#options;
-    return new ConnectionChecker(withKnownNames(ruleset, names), ownAddresses(), this.#localPods(cluster));
+    const { ownAddresses, names, node } = this.#options;
+    const localPods = once(() => addressesOn(cluster, node));
+    return new ConnectionChecker(withKnownNames(ruleset, names), once(ownAddresses), localPods);
   }
 
   /** Answers the connections that are denied still, and how many of them the kernel knew. */
@@ -273,15 +274,6 @@ export class LiveConnections {
       this.#blind = 'none';
       this.#scan(blind);
     });
-  }
-
-  /** Looked up once, if at all: there are thousands of other pods. */
-  #localPods(cluster: Programmed['cluster']): () => ReadonlySet<Address> {
-    let found: ReadonlySet<Address> | undefined;
-    return () => {
-      found ??= addressesOn(cluster, this.#options.node);
-      return found;
-    };
   }
 
   /**
@@ -377,3 +369,12 @@ function addressesSelected(cluster: Cluster, node: string | undefined, ids: read
 
 const maySelect = (cluster: Cluster, policy: Policy | undefined, pod: Pod) =>
   policy !== undefined && selects(cluster, policy.subject, pod) !== 'no';
+
+/** Looked up once, if at all. */
+function once<T>(find: () => T): () => T {
+  let found: T | undefined;
+  return () => {
+    found ??= find();
+    return found;
+  };
+}

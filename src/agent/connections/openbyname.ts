@@ -53,7 +53,7 @@ export async function openByName(known: OpenByName): Promise<DnsRecord[]> {
     inherited.pods.flatMap(pod => pod.addresses.map(address => [address, pod] as const)),
   );
   const checker = (resolved: DnsCache | undefined) =>
-    new ConnectionChecker(withKnownNames(ruleset, { subjects: inherited, cache: resolved }), own);
+    new ConnectionChecker(withKnownNames(ruleset, { subjects: inherited, cache: resolved }), () => own);
   const [now, ifTold] = [checker(cache), checker(undefined)];
   const wanted = (flow: Flow) => owners.has(flow.from) && now.denies(flow) && !ifTold.denies(flow);
   const found = new Map<string, DnsRecord>();
