@@ -47,3 +47,10 @@ test('yamlText() leaves texts what they are to whoever reads YAML 1.1, as kubect
   expect(parse(yamlText({ labels, words }), { version: '1.1' })).toEqual({ labels, words });
   expect(yamlText(['0X1F', '0O17', '0B1'])).toBe('- "0X1F"\n- "0O17"\n- "0B1"\n');
 });
+
+test('yamlText() writes a remark as a comment beside its text, which no value is changed by', () => {
+  const object = { to: [{ ipBlock: { cidr: '192.0.2.7/32' } }], from: ['::/0'] };
+  const text = yamlText(object, new Map([['192.0.2.7/32', 'api.example.com']]));
+  expect(text).toContain('cidr: 192.0.2.7/32 # api.example.com\n');
+  expect(parse(text)).toEqual(object);
+});

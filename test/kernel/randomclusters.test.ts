@@ -136,11 +136,17 @@ async function expectReplay(files: readonly string[], next: string, cluster: Clu
   expect(replayed).toEqual([...new Set(fared)].sort());
 }
 
-/** What was seen open is allowed, and nothing else: to NetworkPolicy, nothing without a port. */
+/** What was seen open is allowed, and nothing else: to NetworkPolicy, nothing without a port, and no pod without labels of its own. */
 async function expectSuggestion(suggested: string, cluster: Cluster, seen: readonly Flow[]) {
   expect((await loadManifests(suggested)).problems).toEqual([]);
   const groups = new Set(seen.map(flow => groupText(cluster, flow)));
-  const least = new Set(FLOWS.filter(flow => 'port' in flow && groups.has(groupText(cluster, flow))));
+  const nameless = new Set(
+    [...cluster.pods.values()]
+      .filter(({ labels }) => Object.keys(labels).every(key => key === REVISION))
+      .flatMap(({ addresses }) => addresses),
+  );
+  const canBe = ({ from, to, port }: Flow) => port !== undefined && !nameless.has(from) && !nameless.has(to);
+  const least = new Set(FLOWS.filter(flow => canBe(flow) && groups.has(groupText(cluster, flow))));
   await agents.follow(suggested);
   expectSame(await openOf(FLOWS, least), least);
 }

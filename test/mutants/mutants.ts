@@ -3424,6 +3424,36 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'labelsets.test.ts',
   },
   {
+    name: 'suggest: an end gets its rule only where its own node recorded the connection',
+    find: 'if (own.pod?.namespace !== namespace || isDenied(flow, direction)) return;',
+    replace: 'if (own.pod?.namespace !== namespace || flow[direction] === 0) return;',
+    test: 'suggest/suggest.test.ts',
+  },
+  {
+    name: 'suggest: an end whose node denied it gets a rule, because the other end saw it pass',
+    find: 'return (flow, direction) =>\n    flow[direction] === 0 && denied.size > 0',
+    replace: 'return (flow, direction) =>\n    flow[direction] < 0 && denied.size > 0',
+    test: 'suggest/suggest.test.ts',
+  },
+  {
+    name: 'suggest: a pod without labels of its own is whoever has none',
+    find: 'return Object.keys(labels).some(isStableLabel);',
+    replace: 'return labels !== undefined;',
+    test: 'suggest/suggest.test.ts',
+  },
+  {
+    name: 'suggest: a name of a file ends the comment that it is written into',
+    find: 'return /^[-\\w.*]+$/.test(text);',
+    replace: "return text !== '';",
+    test: 'suggest/suggest.test.ts',
+  },
+  {
+    name: 'suggest: DNS over UDP alone',
+    find: "for (const protocol of ['UDP', 'TCP'] as const) this.add(peer, protocol, 53);",
+    replace: "this.add(peer, 'UDP', 53);",
+    test: 'suggest/suggest.test.ts',
+  },
+  {
     name: 'suggest: of the sets that have a label only the first is looked at',
     find: 'getOrMake(having, pair, () => []).push(labels);',
     replace: 'getOrMake(having, pair, () => [labels]);',

@@ -107,7 +107,7 @@ function addSuggest(sluice: Command): void {
 
 const SUGGEST_HELP = `
 One policy denies everything; one for the pods of each set of labels allows the peers and ports that they had. Each suggestion
-is judged again, and what it would still deny is a comment above it. Labels of one revision, such as pod-template-hash, are
+is judged again, and what it would still deny is a comment above it. Labels of one pod or revision, such as pod-template-hash, are
 never in it. Exit code 0: all that was allowed would be; 1: something would not; 2: error or undecided (a part is missing).
 
   sluice suggest -n shop --recorded shop.rec > shop-policies.yaml

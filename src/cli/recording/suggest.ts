@@ -3,13 +3,15 @@
  */
 import { decodeObject } from '../../inputs/kube/decode/decode.ts';
 import { plural } from '../../lib/text/plural.ts';
+import type { Pod } from '../../model/cluster.ts';
 import type { Policy, PolicyId } from '../../model/policy.ts';
 import { problemText } from '../../model/problem.ts';
+import { workloadByLabels } from '../../model/workloadbylabels.ts';
 import { endNamer } from '../../observe/recording/endname.ts';
 import { connectionsIn, flowGroups, type JudgedFlow } from '../../observe/recording/groups.ts';
 import { recordingJudge } from '../../observe/recording/judge.ts';
 import { countOf, type RecordedFlow, type Recording } from '../../observe/recording/recording.ts';
-import { suggestPolicies } from '../../observe/recording/suggest/suggest.ts';
+import { type Suggestion, suggestPolicies } from '../../observe/recording/suggest/suggest.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { HANG } from '../../terminal/hang.ts';
 import { writeDocument, writeUnwrapped } from '../../terminal/output.ts';
@@ -28,7 +30,8 @@ export async function suggestCommand({ namespace, recorded }: SuggestOptions): P
   const own = recording.flows.filter(flow => isAbout(flow, namespace));
   if (own.length === 0)
     throw new CommandError(`nothing is recorded of pods in namespace ${namespace}: no policy is the least`);
-  const objects = suggestPolicies(recording, namespace);
+  const suggestion = suggestPolicies(recording, namespace);
+  const { objects, remarks } = suggestion;
   const decoded = objects.map(object => decodeObject(object));
   const denied = stillDenied(
     recording,
@@ -36,8 +39,9 @@ export async function suggestCommand({ namespace, recorded }: SuggestOptions): P
     decoded.map(({ event }) => event?.value as Policy),
   );
   const problems = decoded.flatMap(each => each.problems.map(problemText));
-  writeDocument(comments(recording, own, [...problems, ...deniedLines(recording, denied)]));
-  for (const object of objects) writeUnwrapped(`---\n${yamlText(object)}`);
+  const wrong = [...problems, ...deniedLines(recording, denied, suggestion)];
+  writeDocument(comments(recording, own, wrong));
+  for (const object of objects) writeUnwrapped(`---\n${yamlText(object, remarks)}`);
   const denies = denied.some(({ flow }) => flow.was === 'allow');
   process.exitCode = denies ? 1 : lacksNothing(recording) ? 0 : 2;
 }
@@ -69,12 +73,17 @@ function comments(recording: Recording, own: readonly RecordedFlow[], wrong: rea
     ...recordingLacks(recording).map(lack => `What is missing of it, they may deny: ${lack}`),
     ...wrong,
     ...withoutDns(own),
+    '`kubectl apply` replaces policies that have the same names.',
   ];
   // A comment has no second line to hang over.
   return lines.map(line => `# ${line.replaceAll(HANG, '')}`);
 }
 
-function deniedLines(recording: Recording, denied: readonly JudgedFlow[]): string[] {
+function deniedLines(
+  recording: Recording,
+  denied: readonly JudgedFlow[],
+  { unselectable }: Suggestion,
+): string[] {
   const nameOf = endNamer(recording);
   const part = (was: 'allow' | 'deny', title: string) => {
     const groups = flowGroups(
@@ -88,20 +97,27 @@ function deniedLines(recording: Recording, denied: readonly JudgedFlow[]): strin
   return [
     ...part('allow', `They deny what was allowed, as far as was recorded${whyText(allowed)}`),
     ...part('deny', 'They deny what was denied then, too'),
+    ...unselectableLines(unselectable),
+  ];
+}
+
+const MOST_NAMED = 3;
+
+/** Such as those of a CronJob whose template has no labels: Kubernetes gives them labels of one Job alone. */
+function unselectableLines(pods: readonly Pod[]): string[] {
+  if (pods.length === 0) return [];
+  const names = [...new Set(pods.map(pod => workloadByLabels(pod) ?? `Pod ${pod.key}`))].sort();
+  const more = names.length - MOST_NAMED;
+  const list = `${names.slice(0, MOST_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+  return [
+    `No selector means the pods of ${list} alone: give the template a label of its own, and record again.`,
   ];
 }
 
 /** Why the suggested policies would still deny these connections. */
 function whyText(denied: readonly RecordedFlow[]): string {
   const hasNoPort = denied.some(({ port = 0 }) => port === 0);
-  const hasOneNode = denied.some(
-    ({ from, to, egress, ingress }) => from.pod && to.pod && (egress === 0 || ingress === 0),
-  );
-  const whys = [
-    ...(hasNoPort ? ['no NetworkPolicy allows ICMP without all ports'] : []),
-    ...(hasOneNode ? ['of some the node of one end was not recorded'] : []),
-  ];
-  return whys.length === 0 ? '' : ` (${whys.join('; ')})`;
+  return hasNoPort ? ' (no NetworkPolicy allows ICMP without all ports)' : '';
 }
 
 /** A warning, because DNS lookups are short, so a recording of open connections has none. */

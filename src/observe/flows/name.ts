@@ -1,11 +1,10 @@
 /** New connections by the names of their ends, and whose policy judges them here. */
 
 import { type Address, cidrContains, type Family, familyOf } from '../../model/address.ts';
-import type { Pod } from '../../model/cluster.ts';
 import type { Flow } from '../../model/flow.ts';
 import { podCidrsOf } from '../../model/podcidrs.ts';
 import type { Direction } from '../../model/policy.ts';
-import { type WorkloadId, type WorkloadKind, workloadId } from '../../model/workload.ts';
+import { workloadByLabels } from '../../model/workloadbylabels.ts';
 import type { DialledService } from '../denials/denial.ts';
 import type { ModelView } from '../denials/modelview.ts';
 import { dialledService, namedEnd, resolvedNames } from '../denials/name.ts';
@@ -108,52 +107,4 @@ function knownEnd(address: Address, view: ModelView): KnownEnd {
 function isOfOurPods(address: Address, view: ModelView): boolean {
   const own = podCidrsOf(view.cluster.nodes.get(view.node));
   return view.nodeWith(address) === undefined && own.some(cidr => cidrContains(cidr, address));
-}
-
-// The workload of a pod, by the labels that controllers give to their pods: the agent keeps no owners. A tenant may
-// write the same labels, and so give any workload's name to a pod of its own namespace.
-
-/** Undefined where no controller's label is there, or the pod's name is not made as that controller makes it. */
-export function workloadByLabels(pod: Pick<Pod, 'namespace' | 'name' | 'labels'>): WorkloadId | undefined {
-  for (const find of FINDERS) {
-    const found = find(pod);
-    if (found !== undefined) return workloadId(found.kind, pod.namespace, found.name);
-  }
-  return undefined;
-}
-
-type Named = Pick<Pod, 'name' | 'labels'>;
-type Found = { readonly kind: WorkloadKind; readonly name: string } | undefined;
-
-const FINDERS: readonly ((pod: Named) => Found)[] = [deployment, statefulSet, job, daemonSet];
-
-/** `web-7d4b9c6f5-x2x9k` */
-function deployment({ name, labels }: Named): Found {
-  const hash = labels['pod-template-hash'];
-  return named('Deployment', hash === undefined ? undefined : before(name, `-${hash}-`));
-}
-
-/** `db-0` */
-function statefulSet({ name, labels }: Named): Found {
-  if (labels['statefulset.kubernetes.io/pod-name'] !== name) return undefined;
-  return named('StatefulSet', /^(.+)-\d+$/.exec(name)?.[1]);
-}
-
-function job({ labels }: Named): Found {
-  return named('Job', labels['batch.kubernetes.io/job-name'] ?? labels['job-name']);
-}
-
-/** `agent-x2x9k` */
-function daemonSet({ name, labels }: Named): Found {
-  if (labels['controller-revision-hash'] === undefined) return undefined;
-  return named('DaemonSet', /^(.+)-[a-z0-9]{5}$/.exec(name)?.[1]);
-}
-
-function named(kind: WorkloadKind, name: string | undefined): Found {
-  return name === undefined || name === '' ? undefined : { kind, name };
-}
-
-function before(text: string, part: string): string | undefined {
-  const at = text.lastIndexOf(part);
-  return at > 0 ? text.slice(0, at) : undefined;
 }

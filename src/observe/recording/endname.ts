@@ -3,7 +3,7 @@
 import { type Address, familyOf } from '../../model/address.ts';
 import { addressesOfNode } from '../../model/cluster.ts';
 import { tunnelNodes } from '../../model/tunneladdresses.ts';
-import { workloadByLabels } from '../flows/name.ts';
+import { workloadByLabels } from '../../model/workloadbylabels.ts';
 import type { RecordedEnd, Recording } from './recording.ts';
 
 export function endNamer({ nodes }: Pick<Recording, 'nodes'>): (end: RecordedEnd) => string {

@@ -5,10 +5,10 @@ import { byName } from '../../lib/text/byname.ts';
 import type { Address } from '../../model/address.ts';
 import type { Cluster, Node, Pod } from '../../model/cluster.ts';
 import { addressesOfNode, isSelectable } from '../../model/cluster.ts';
+import { stableLabels } from '../../model/stablelabels.ts';
 import { credibleTunnelAddresses } from '../../model/tunneladdresses.ts';
 import { unknownPodNodeFinder } from '../../semantics/unknownpods.ts';
 import type { RecordedEnd, RecordedFlow, Recording, SilentPods } from './recording.ts';
-import { stableLabels } from './stablelabels.ts';
 
 /** Further pods of a very large cluster are left out: a selector may then mean more pods than a suggestion knows. */
 const MOST_SILENT = 20_000;

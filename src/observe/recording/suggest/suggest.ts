@@ -13,10 +13,11 @@ import {
   type Pod,
 } from '../../../model/cluster.ts';
 import { type Labels, labelTexts } from '../../../model/labels.ts';
-import type { Direction, Protocol } from '../../../model/policy.ts';
+import { DIRECTIONS, type Direction, type Protocol } from '../../../model/policy.ts';
+import { isStableLabel, stableLabels } from '../../../model/stablelabels.ts';
 import { tunnelNodes } from '../../../model/tunneladdresses.ts';
-import type { RecordedEnd, RecordedFlow, Recording } from '../recording.ts';
-import { stableLabels } from '../stablelabels.ts';
+import { endNamer } from '../endname.ts';
+import { type RecordedEnd, type RecordedFlow, type Recording, recordedFlowKey } from '../recording.ts';
 
 /** The pods of one set of labels. */
 interface Group {
@@ -25,11 +26,22 @@ interface Group {
   readonly egress: Rules;
 }
 
-/** The suggested policies as objects for kubectl. */
-export function suggestPolicies(recording: Recording, namespace: string): object[] {
+export interface Suggestion {
+  /** The policies as objects for kubectl. */
+  readonly objects: readonly object[];
+  /** What a person would write beside an address: the names that DNS told for it, or its node; by the CIDR of a peer. */
+  readonly remarks: ReadonlyMap<string, string>;
+  /** Pods that have no label which the next pod of their workload has too: no selector means just them. */
+  readonly unselectable: readonly Pod[];
+}
+
+export function suggestPolicies(recording: Recording, namespace: string): Suggestion {
   const sets = new LabelSets(recording);
   const tunnels = tunnelNodes(recording.nodes.values());
+  const remarks = new Remarks(endNamer(recording));
+  const unselectable = new Map<string, Pod>();
   const groups = new Map<string, Group>();
+  const isDenied = denials(recording);
   const ruleOf = (pod: Pod, direction: Direction): Rules => {
     const labels = stableLabels(pod.labels);
     const group = groups.get(labelText(labels)) ?? { labels, ingress: new Rules(), egress: new Rules() };
@@ -40,14 +52,27 @@ export function suggestPolicies(recording: Recording, namespace: string): object
     const { protocol, port } = flow;
     if (!isAllowable(flow) || needsNothing(flow, recording, tunnels)) continue;
     const put = (own: RecordedEnd, peer: RecordedEnd, direction: Direction) => {
-      if (own.pod?.namespace !== namespace || own.pod.partial) return;
-      ruleOf(own.pod, direction).add(peerOf(peer, namespace, sets, tunnels), protocol as Protocol, port!);
+      if (own.pod?.namespace !== namespace || isDenied(flow, direction)) return;
+      const nameless = [own, peer].flatMap(({ pod }) => (pod && !isSelectable(pod) ? pod : []));
+      for (const pod of nameless) unselectable.set(pod.key, pod);
+      if (nameless.length > 0) return;
+      const rules = ruleOf(own.pod, direction);
+      if (direction === 'egress' && isOfDns(peer, port!)) return rules.addDns(namespace);
+      const object = peerOf(peer, namespace, sets, tunnels);
+      rules.add(object, protocol as Protocol, port!);
+      remarks.add(object, peer, direction === 'egress' ? flow.names : undefined);
     };
-    // A connection that one node allowed may have been denied by the other: each direction counts only if its own node
-    // judged it.
-    if (flow.ingress > 0) put(flow.to, flow.from, 'ingress');
-    if (flow.egress > 0) put(flow.from, flow.to, 'egress');
+    put(flow.to, flow.from, 'ingress');
+    put(flow.from, flow.to, 'egress');
   }
+  return {
+    objects: policiesOf(namespace, groups, sets),
+    remarks: remarks.texts(),
+    unselectable: [...unselectable.values()],
+  };
+}
+
+function policiesOf(namespace: string, groups: ReadonlyMap<string, Group>, sets: LabelSets): object[] {
   const names = new Map([['default-deny', 1]]);
   const sorted = [...groups].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, group]) => group);
   return [
@@ -62,6 +87,27 @@ export function suggestPolicies(recording: Recording, namespace: string): object
       ),
     ),
   ];
+}
+
+/**
+ * Whether the node of an end denied such a connection while it did not see it pass. Where that node recorded nothing of it, the
+ * other end's node saw it, and both ends get their rule.
+ */
+function denials({ flows }: Recording): (flow: RecordedFlow, direction: Direction) => boolean {
+  const denied = new Set(
+    flows.flatMap(flow =>
+      DIRECTIONS.filter(direction => flow.was === 'deny' && flow[direction] > 0).map(
+        direction => `${direction} ${recordedFlowKey({ ...flow, was: 'allow' })}`,
+      ),
+    ),
+  );
+  return (flow, direction) =>
+    flow[direction] === 0 && denied.size > 0 && denied.has(`${direction} ${recordedFlowKey(flow)}`);
+}
+
+/** Without a label that lasts, a selector could only list the labels that others have, and would mean whoever has none. */
+function isSelectable({ labels }: Pod): boolean {
+  return Object.keys(labels).some(isStableLabel);
 }
 
 /** NetworkPolicy can allow protocols with ports by port, and all other protocols only together with all ports. */
@@ -96,11 +142,20 @@ function peerOf(
 ): PeerObject {
   if (pod === undefined) return blockOf(entrance(tunnels.get(address), familyOf(address)) ?? address);
   const podSelector = sets.selector(pod.namespace, stableLabels(pod.labels));
-  if (pod.namespace === namespace) return { podSelector };
-  return {
-    namespaceSelector: { matchLabels: { [NAMESPACE_NAME_LABEL]: pod.namespace } },
-    podSelector,
-  };
+  return podsIn(pod.namespace, podSelector, namespace);
+}
+
+function podsIn(namespace: string, podSelector: object, own: string): PeerObject {
+  if (namespace === own) return { podSelector };
+  return { namespaceSelector: { matchLabels: { [NAMESPACE_NAME_LABEL]: namespace } }, podSelector };
+}
+
+const KUBE_DNS = { namespace: 'kube-system', label: 'k8s-app', value: 'kube-dns' };
+
+/** The label by which the Service of every cluster's DNS selects its pods, whatever other labels they have. */
+function isOfDns({ pod }: RecordedEnd, port: number): boolean {
+  const { namespace, label, value } = KUBE_DNS;
+  return port === 53 && pod?.namespace === namespace && pod.labels[label] === value;
 }
 
 function blockOf(address: Address): PeerObject {
@@ -122,7 +177,8 @@ function policy(
   return {
     apiVersion: 'networking.k8s.io/v1',
     kind: 'NetworkPolicy',
-    metadata: { name, namespace },
+    // In words, so that `kubectl apply` puts it in force where a policy of this name was audited.
+    metadata: { name, namespace, annotations: { 'sluice.dev/enforcement': 'enforce' } },
     spec: {
       podSelector,
       policyTypes: ['Ingress', 'Egress'],
@@ -171,6 +227,13 @@ class Rules {
     getOrMake(this.#peers, key, () => ({ peer, ports: new Set() })).ports.add(`${protocol} ${port}`);
   }
 
+  /** Over both protocols: who asks by UDP asks again by TCP where the answer is too long. */
+  addDns(own: string): void {
+    const { namespace, label, value } = KUBE_DNS;
+    const peer = podsIn(namespace, { matchLabels: { [label]: value } }, own);
+    for (const protocol of ['UDP', 'TCP'] as const) this.add(peer, protocol, 53);
+  }
+
   /** The rules in a fixed order, whatever the order of the connections. */
   rules(): RuleObject[] {
     const sorted = [...this.#peers].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, value]) => value);
@@ -203,6 +266,42 @@ function portsOf(texts: ReadonlySet<string>): PortObject[] {
     port,
     ...(last > port && { endPort: last }),
   }));
+}
+
+// What is known of addresses, for comments.
+
+const MOST_NAMES = 3;
+
+class Remarks {
+  readonly #names = new Map<string, Set<string>>();
+  readonly #nameOf: (end: RecordedEnd) => string;
+
+  constructor(nameOf: (end: RecordedEnd) => string) {
+    this.#nameOf = nameOf;
+  }
+
+  add({ ipBlock }: PeerObject, end: RecordedEnd, told: readonly string[] = []): void {
+    if (ipBlock === undefined) return;
+    const node = this.#nameOf(end);
+    const names = node === end.address ? told.filter(isName) : [node.replace('/', ' ')];
+    const known = getOrMake(this.#names, (ipBlock as { cidr: string }).cidr, () => new Set());
+    for (const name of names) known.add(name);
+  }
+
+  texts(): ReadonlyMap<string, string> {
+    const named = [...this.#names].filter(([, names]) => names.size > 0);
+    return new Map(named.map(([cidr, names]) => [cidr, listText([...names].sort())]));
+  }
+}
+
+/** A file may hold any text: none that would end the comment gets into it. */
+function isName(text: string): boolean {
+  return /^[-\w.*]+$/.test(text);
+}
+
+function listText(names: readonly string[]): string {
+  const more = names.length - MOST_NAMES;
+  return `${names.slice(0, MOST_NAMES).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
 // Selectors that select the pods with one set of labels, and no other recorded pod.

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { Labels } from '../../model/labels.ts';
-import { workloadByLabels } from './name.ts';
+import type { Labels } from './labels.ts';
+import { workloadByLabels } from './workloadbylabels.ts';
 
 const HASH = { 'pod-template-hash': '7d4b9c6f5' };
 const REVISION = { 'controller-revision-hash': '6c8f' };
