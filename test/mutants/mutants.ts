@@ -3838,4 +3838,16 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'return before.text === after.text;',
     test: 'property/diff.test.ts',
   },
+  {
+    name: 'explain: labels of namespaces that are not known are taken to be none',
+    find: 'const other = verdicts.findIndex(verdict => verdict !== first);',
+    replace: 'const other = -1;',
+    test: 'property/completions.test.ts',
+  },
+  {
+    name: 'explain: of namespaces that are not known only one is looked at',
+    find: 'clusters = clusters.flatMap(each => namespaces.map(namespace => withNamespace(each, namespace)));',
+    replace: 'clusters = namespaces.map(namespace => withNamespace(cluster, namespace));',
+    test: 'property/completions.test.ts',
+  },
 ];

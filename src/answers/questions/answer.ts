@@ -10,6 +10,7 @@ import type { DirectionVerdict, FlowVerdict } from '../../semantics/evaluate.ts'
 import { FlowTextError } from '../../semantics/flowtext.ts';
 import { viewOf } from '../../semantics/view.ts';
 import { namesNotes, resolvedFor } from './byname.ts';
+import { sameForAllLabels } from './completions.ts';
 import { type NamedEndpoint, parseEndpoint } from './endpoint.ts';
 import { type JudgedFlow, judge, judgeSeen, MOST_PIECES, withNames } from './judge.ts';
 import type { ClusterView, ResolvedEndpoint, Targets } from './place.ts';
@@ -78,6 +79,7 @@ export function answer(known: ClusterView, question: Question): Answer {
     cases,
     notes: [
       ...notesOf(targets, isCut),
+      ...(cases.some(({ undecided }) => undecided !== undefined) ? [] : sameForAllLabels(judged.completions)),
       ...byNode.notes,
       ...namesNotes(to, sources, { cases, cluster }, view),
       ...comingNotes(statuses, cluster, cases),

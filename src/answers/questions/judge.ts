@@ -11,6 +11,7 @@ import { evaluatorOf, type FlowVerdict } from '../../semantics/evaluate.ts';
 import { type Walk, walk } from '../../semantics/explain.ts';
 import { noPod, onNodeNetwork } from '../../semantics/reason.ts';
 import { viewOf } from '../../semantics/view.ts';
+import { type Completions, completionsOf, undecidedByLabels } from './completions.ts';
 import { type ClusterView, podOf, type ResolvedEndpoint, type Target } from './place.ts';
 import { freeIn, pieces } from './ranges.ts';
 import { type Dialled, type Surroundings, waysTo } from './ways.ts';
@@ -76,8 +77,10 @@ export function walkSeen(cluster: Cluster, each: JudgedFlow, unknownPods: Unknow
 /** Every connection that a question may mean, judged. */
 export interface JudgedQuestion {
   readonly cases: readonly JudgedFlow[];
-  /** The cluster in which the flows were judged, with the pods that do not exist yet. */
+  /** The cluster in which the flows were judged, with the pods that do not exist yet; the first of several. */
   readonly cluster: Cluster;
+  /** The clusters of all labels that unknown namespaces may have. */
+  readonly completions: Completions;
   /** Whether there were too many cases to judge all. */
   readonly isCut: boolean;
 }
@@ -124,10 +127,16 @@ export function judge(
   const inhabited =
     names.size === 0 ? unresolved : { ...unresolved, resolved: withResolved(unresolved, names) };
   const viewIn = (each: Cluster) => viewOf(each, unknownPods, undefined, index);
-  const view = viewIn(inhabited);
-  const evaluate = evaluatorOf(view);
-  const before = inhabited === unresolved ? evaluate : evaluatorOf(viewIn(unresolved));
-  const scene: Scene = { evaluate, around: { ...view, ...(masquerade && { masquerade }) } };
+  const completions = completionsOf(inhabited, [...toPods, ...podsOf(sources)]);
+  const scenes = completions.clusters.map((each): Scene => {
+    const view = viewIn(each);
+    return { evaluate: evaluatorOf(view), around: { ...view, ...(masquerade && { masquerade }) } };
+  });
+  const scene = scenes[0]!;
+  const before =
+    inhabited === unresolved
+      ? scene.evaluate
+      : evaluatorOf(viewIn({ ...unresolved, namespaces: completions.clusters[0]!.namespaces }));
   const cases: JudgedFlow[] = [];
   const isAtLimit = () => cases.length >= MOST_CASES;
   const asked = targets.filter(to => (family ?? to.family) === (to.family ?? family));
@@ -140,11 +149,31 @@ export function judge(
         to.family ?? family,
       )) {
         if (isAtLimit()) break;
-        cases.push(...casesOf(scene, source.endpoint, to, pair).map(each => withUnresolved(each, before)));
+        const inEach = scenes.map(each => casesOf(each, source.endpoint, to, pair));
+        const found = inEach[0]!.map((each, i) =>
+          inAll(
+            each,
+            inEach.map(some => some[i]!),
+            completions,
+          ),
+        );
+        cases.push(...found.map(each => withUnresolved(each, before)));
       }
     if (cases.length === start) cases.push(...unanswered(scene, source, asked, assignedTo, family));
   }
-  return { cases, cluster: inhabited, isCut: isAtLimit() || assigned.some(({ isCut }) => isCut) };
+  const isCut = isAtLimit() || assigned.some(each => each.isCut);
+  return { cases, cluster: completions.clusters[0]!, isCut, completions };
+}
+
+/** A case as it is for all labels that namespaces may have. */
+function inAll(first: JudgedFlow, all: readonly JudgedFlow[], completions: Completions): JudgedFlow {
+  const doubt =
+    all.find(({ undecided }) => undecided !== undefined)?.undecided ??
+    undecidedByLabels(
+      completions,
+      all.map(({ verdict }) => verdict.verdict),
+    );
+  return doubt === undefined ? first : { ...first, undecided: doubt };
 }
 
 function namesIn(assigned: Iterable<AssignedAddresses>): ReadonlyMap<Address, string> {

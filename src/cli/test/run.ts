@@ -1,6 +1,7 @@
 /** Runs a file of expected flows against its cluster. */
 
 import { answer, reasonOf, verdictOfCase } from '../../answers/questions/answer.ts';
+import { evaluateAll } from '../../answers/questions/completions.ts';
 import { parseEndpoint } from '../../answers/questions/endpoint.ts';
 import { walkSeen } from '../../answers/questions/judge.ts';
 import type { ClusterView } from '../../answers/questions/place.ts';
@@ -12,7 +13,6 @@ import { inventoryOf, mergedInventory } from '../../model/inventory.ts';
 import type { PolicyKind } from '../../model/policy.ts';
 import { problemText } from '../../model/problem.ts';
 import { deciderNames } from '../../semantics/decidernames.ts';
-import { evaluate } from '../../semantics/evaluate.ts';
 import { type Walk, walk } from '../../semantics/explain.ts';
 import { FlowTextError, parseFlow } from '../../semantics/flowtext.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
@@ -57,9 +57,12 @@ function runStep(test: TestFile, step: TestStep, cluster: ClusterState, view: Cl
   const pairs = step.matrices
     .flatMap(matrix => expandMatrix(cluster, matrix))
     .map(({ text, verdict, flow }) => {
-      const { verdict: got } = evaluate(cluster, flow, view.unknownPods);
-      const failure = got === verdict ? {} : { failure: `expected ${verdict}, got ${got}` };
-      return { ...title, flow: text, expected: verdict, ...failure };
+      const { found, undecided } = evaluateAll(cluster, flow, view.unknownPods);
+      const test = { ...title, flow: text, expected: verdict };
+      if (undecided !== undefined) return { ...test, failure: undecided, isError: true as const };
+      return found.verdict === verdict
+        ? test
+        : { ...test, failure: `expected ${verdict}, got ${found.verdict}` };
     });
   return [...flows, ...pairs];
 }
@@ -125,10 +128,11 @@ function wrongFlow(
   by: string | undefined,
 ): string | undefined {
   const flow = parseFlow(cluster, text);
-  const found = evaluate(cluster, flow, unknownPods);
+  const { found, undecided, known } = evaluateAll(cluster, flow, unknownPods);
+  if (undecided !== undefined) throw new FlowTextError(undecided);
   const { reason } = found.egress.verdict === 'deny' ? found.egress : found.ingress;
   if (found.verdict !== expected) return `expected ${expected}, got ${found.verdict}: ${reason}`;
-  return by === undefined ? undefined : wrongDecider(walk(cluster, flow, unknownPods), expected, by);
+  return by === undefined ? undefined : wrongDecider(walk(known, flow, unknownPods), expected, by);
 }
 
 /** The flow's verdict must hold for every address and endpoint that it means. */

@@ -1,0 +1,122 @@
+/**
+ * A repository often holds no Namespace, no Node and no status. An answer is `allow` or `deny` only if `evaluate` says so
+ * of every cluster that it may become.
+ */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { answer, verdictOfCase } from '../../src/answers/questions/answer.ts';
+import { evaluateAll } from '../../src/answers/questions/completions.ts';
+import { type Address, parseAddress } from '../../src/model/address.ts';
+import { type Cluster, NAMESPACE_NAME_LABEL, type Pod } from '../../src/model/cluster.ts';
+import type { Flow } from '../../src/model/flow.ts';
+import { NO_INVENTORY } from '../../src/model/inventory.ts';
+import { evaluate } from '../../src/semantics/evaluate.ts';
+import { unresolvedClusterArbitrary } from '../support/arbitrary/cluster.ts';
+import { pointsOf } from '../support/oracle/bruteforce.ts';
+import { runs } from '../support/seed.ts';
+
+const CLUSTERS = runs(400);
+const QUESTIONS = 4;
+
+/** Without Namespaces, Nodes and addresses; all labels of pods are in their manifests. */
+const repositoryArbitrary = unresolvedClusterArbitrary.map((cluster): Cluster => {
+  const pods = [...cluster.pods.values()]
+    .filter(pod => !pod.hostNetwork && !pod.finished)
+    .map(({ partial: _, ...pod }): Pod => ({ ...pod, node: '', addresses: [] }));
+  return {
+    namespaces: new Map(),
+    nodes: new Map(),
+    pods: new Map(pods.map(pod => [pod.key, pod])),
+    policies: cluster.policies,
+  };
+});
+
+const TEAMS = [undefined, 'red', 'blue', 'other'];
+
+/** The repository with labels on two namespaces, and addresses of two pods. */
+function* completionsOf(
+  cluster: Cluster,
+  from: Pod,
+  to: Pod,
+  [source, destination]: readonly [Address, Address],
+) {
+  const pods = new Map(cluster.pods)
+    .set(from.key, { ...from, addresses: [source] })
+    .set(to.key, { ...to, addresses: [destination] });
+  const labelled = (name: string, team: string | undefined) =>
+    [name, { name, labels: { ...(team && { team }), [NAMESPACE_NAME_LABEL]: name } }] as const;
+  for (const own of TEAMS)
+    for (const other of from.namespace === to.namespace ? [own] : TEAMS)
+      yield {
+        ...cluster,
+        pods,
+        namespaces: new Map([labelled(from.namespace, own), labelled(to.namespace, other)]),
+      };
+}
+
+const ADDRESSES = ['10.0.1.2', '10.0.1.77', '10.0.2.9', '172.16.0.9', '192.168.3.3'].map(
+  text => parseAddress(text)!,
+);
+
+test('explain says allow or deny only of what all completions of a repository agree on', () => {
+  const tally = { cases: 0, undecided: 0, allow: 0, deny: 0, whole: 0 };
+  const check = (cluster: Cluster, seed: number) => {
+    const pods = [...cluster.pods.values()];
+    if (pods.length < 2) return;
+    const view = {
+      cluster,
+      inventory: NO_INVENTORY,
+      knowsInventory: true,
+      defaultNamespace: 'a',
+      unknownPods: 'allow' as const,
+    };
+    const points = pointsOf(cluster);
+    for (let i = 0; i < QUESTIONS; i++) {
+      const from = pods[(seed + i) % pods.length]!;
+      const to = pods[(seed + i * 3 + 1) % pods.length]!;
+      if (from === to) continue;
+      const point = points[(seed * 7 + i) % points.length]!;
+      if (point.port === undefined) continue;
+      const found = answer(view, { from: from.key, to: `${to.key}:${point.port}/${point.protocol}` });
+      for (const each of found.cases.slice(0, 20)) {
+        const verdicts = verdictsOf(cluster, from, to, each.flow);
+        const expected = verdicts.size > 1 ? 'undecided' : [...verdicts][0]!;
+        tally.cases++;
+        tally[expected]++;
+        expect(verdictOfCase(each), JSON.stringify(each.flow)).toBe(expected);
+      }
+      if (found.differsBy.length > 0) continue;
+      tally.whole++;
+      for (const source of ADDRESSES) {
+        const destination = ADDRESSES[(ADDRESSES.indexOf(source) + 1) % ADDRESSES.length]!;
+        const flow = { ...found.cases[0]!.flow, from: source, to: destination };
+        const verdicts = verdictsOf(cluster, from, to, flow);
+        if (found.verdict !== 'undecided')
+          expect([...verdicts], JSON.stringify(flow)).toEqual([found.verdict]);
+      }
+    }
+  };
+  fc.assert(fc.property(repositoryArbitrary, fc.nat(1_000), check), {
+    numRuns: CLUSTERS,
+    endOnFailure: true,
+  });
+  process.stdout.write(`    ${JSON.stringify(tally)}\n`);
+  for (const count of [tally.undecided, tally.allow, tally.deny])
+    expect(count).toBeGreaterThan(tally.cases / 20);
+  expect(tally.whole).toBeGreaterThan(CLUSTERS / 2);
+}, 900_000);
+
+function verdictsOf(cluster: Cluster, from: Pod, to: Pod, flow: Flow): ReadonlySet<'allow' | 'deny'> {
+  const all = [...completionsOf(cluster, from, to, [flow.from, flow.to])].map(
+    each => evaluate(each, flow).verdict,
+  );
+  const placed = {
+    ...cluster,
+    pods: new Map(cluster.pods)
+      .set(from.key, { ...from, addresses: [flow.from] })
+      .set(to.key, { ...to, addresses: [flow.to] }),
+  };
+  const { found, undecided } = evaluateAll(placed, flow, 'allow');
+  expect(undecided === undefined ? [found.verdict] : ['allow', 'deny']).toEqual([...new Set(all)].sort());
+  return new Set(all);
+}
