@@ -3047,10 +3047,10 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'packethead.test.ts',
   },
   {
-    name: 'denials: what is noted during a flush is looked up once, before it is in the model',
-    find: 'this.#notedBefore = this.#noted;',
+    name: 'denials: a policy that a flush refused goes on to be the cause',
+    find: 'if (this.#index !== undefined) this.#indexNow();',
     replace: '',
-    test: 'property/modelview.test.ts',
+    test: 'modelview.test.ts',
   },
   {
     name: 'denials: the policies are looked at all over again after each change',
@@ -3133,9 +3133,15 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'denials: a policy that changed goes on to be the cause',
     within: 'change(): void {',
-    find: 'this.#changing = true;\n    this.#made = undefined;\n',
-    replace: 'this.#changing = true;\n',
+    find: 'this.#made = undefined;',
+    replace: '',
     test: 'modelview.test.ts',
+  },
+  {
+    name: 'denials: a pod keeps the addresses that it had before',
+    find: 'if (before !== undefined && isSelectable(before))',
+    replace: 'if (before !== undefined && value === undefined)',
+    test: 'property/modelview.test.ts',
   },
   {
     name: 'denials: who left an address is named although another has it',

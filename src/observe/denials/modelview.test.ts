@@ -73,3 +73,19 @@ test('a policy that changes costs no look at all others, and counts at once', ()
   expect(named()).toEqual([]);
   for (const look of looks) expect(look).not.toHaveBeenCalled();
 });
+
+test('a policy that a flush has refused is read anew, though no event says so', () => {
+  const state = new ClusterState();
+  const view = new ModelView(state, { node: 'n1', unknownPods: 'deny', now: () => 0 });
+  const web = shopPod('shop/web', 'n1', ['10.0.0.1']);
+  const named = () => view.policiesOn(web.value as Pod, 'ingress', 'networkpolicy').map(({ name }) => name);
+  const policy = shopPolicy('a', CLOSED);
+  for (const event of [web, policy]) {
+    view.apply(event);
+    state.apply(event);
+  }
+  expect(named()).toEqual(['shop/a']);
+  state.apply({ type: 'policy', key: 'NetworkPolicy shop/a' });
+  view.flushed();
+  expect(named()).toEqual([]);
+});

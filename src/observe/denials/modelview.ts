@@ -57,9 +57,8 @@ export class ModelView implements View {
   readonly #policies: Memo<View['policiesOn']>;
   /** Built for the first denied packet, and then updated policy by policy. */
   #index: PolicyIndex | undefined;
-  /** Policies that may have changed since the last flush, and before it since the one before. */
-  #noted = new Set<PolicyId>();
-  #notedBefore = new Set<PolicyId>();
+  /** Policies that have changed since the last flush. */
+  readonly #noted = new Set<PolicyId>();
 
   constructor(model: Cluster, options: ModelViewOptions) {
     this.#model = model;
@@ -95,13 +94,12 @@ export class ModelView implements View {
     if (event.type === 'policy') this.#noted.add(event.key);
   }
 
-  /** The model holds all that was noted before the call before. */
+  /** A flush has ended, which may have taken the rules from a policy that came since the one before. */
   flushed(): void {
-    this.#nodes.flushed();
-    this.#policies.flushed();
+    if (this.#noted.size === 0) return;
+    this.#policies.change();
     if (this.#index !== undefined) this.#indexNow();
-    this.#notedBefore = this.#noted;
-    this.#noted = new Set();
+    this.#noted.clear();
   }
 
   get owners(): Owners {
@@ -154,8 +152,7 @@ export class ModelView implements View {
   #indexNow(): PolicyIndex {
     const { policies } = this.#model;
     this.#index ??= new PolicyIndex(policies.values());
-    for (const noted of [this.#notedBefore, this.#noted])
-      for (const id of noted) this.#index.put(id, policies.get(id));
+    for (const id of this.#noted) this.#index.put(id, policies.get(id));
     return this.#index;
   }
 
@@ -185,9 +182,6 @@ export class ModelView implements View {
 class Memo<T> {
   readonly #make: () => T;
   #made: T | undefined;
-  /** Something has changed since the last flush, and before it since the one before. */
-  #changing = false;
-  #changed = false;
 
   constructor(make: () => T) {
     this.#make = make;
@@ -199,14 +193,6 @@ class Memo<T> {
   }
 
   change(): void {
-    this.#changing = true;
     this.#made = undefined;
-  }
-
-  /** The model has all changes from before the previous call: changes during a flush may be in it one flush later. */
-  flushed(): void {
-    if (this.#changing || this.#changed) this.#made = undefined;
-    this.#changed = this.#changing;
-    this.#changing = false;
   }
 }
