@@ -8,6 +8,7 @@ import type { Peer } from '../model/policy.ts';
 import {
   EVERY_NAMESPACE,
   EVERYTHING,
+  type LabelSelector,
   matchesLabels,
   type PodSelector,
   podSelectorText,
@@ -24,9 +25,19 @@ import { clip } from './names.ts';
 import type { TunnelNodes } from './tunnelnodes.ts';
 
 export type MemberPeer =
-  | Extract<Peer, { kind: 'pods' | 'nodes' }>
-  /** Tunnel addresses of the nodes of which an InternalIP is in the network, and not in the exceptions (N75). */
-  | { readonly kind: 'tunnels'; readonly cidr: Cidr; readonly except: readonly Cidr[] };
+  | Extract<Peer, { kind: 'pods' }>
+  /** The addresses of nodes in their status and of their tunnels, or everywhere (C59). */
+  | { readonly kind: 'nodes'; readonly selector: LabelSelector; readonly everywhere?: true }
+  /**
+   * The tunnel addresses of the nodes of which an InternalIP is in the network, and not in the exceptions (N75), or all of
+   * their addresses.
+   */
+  | {
+      readonly kind: 'nodes in';
+      readonly cidr: Cidr;
+      readonly except: readonly Cidr[];
+      readonly everywhere?: true;
+    };
 
 export type Group =
   /** Addresses of pods and nodes that any of the peers selects. */
@@ -87,15 +98,19 @@ function groupText(group: Group): string {
   }
 }
 
+/** In the comments of sets for rules that deny or pass nodes (C59). */
+export const EVERYWHERE = ' at any address';
+
 function memberText(peer: MemberPeer): string {
   switch (peer.kind) {
     case 'pods':
       return podSelectorText(peer.selector);
     case 'nodes':
-      return `nodes ${selectorText(peer.selector)}`;
-    case 'tunnels': {
+      return `nodes ${selectorText(peer.selector)}${peer.everywhere ? EVERYWHERE : ''}`;
+    case 'nodes in': {
       const [network, ...except] = [peer.cidr, ...peer.except].map(cidrText);
-      return `tunnels of nodes in ${network}${except.length > 0 ? ` except ${except.join(' ')}` : ''}`;
+      const text = `nodes in ${network}${except.length > 0 ? ` except ${except.join(' ')}` : ''}`;
+      return peer.everywhere ? `${text}${EVERYWHERE}` : `tunnels of ${text}`;
     }
   }
 }
@@ -156,8 +171,10 @@ export function nodeKeys(
 }
 
 function keysOfPeer(peer: NodePeer, node: Node, tunnels: TunnelNodes): readonly ElementKey[] {
-  if (peer.kind === 'tunnels') return tunnels.within(peer, node.name);
-  return matchesLabels(peer.selector, node.labels) ? [...node.addresses, ...tunnels.of(node.name)] : NO_KEYS;
+  if (peer.kind === 'nodes in')
+    return peer.everywhere ? tunnels.everywhereWithin(peer, node) : tunnels.within(peer, node.name);
+  if (!matchesLabels(peer.selector, node.labels)) return NO_KEYS;
+  return peer.everywhere ? tunnels.everywhere(node) : [...node.addresses, ...tunnels.of(node.name)];
 }
 
 const NO_KEYS: readonly ElementKey[] = [];

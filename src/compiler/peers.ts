@@ -3,9 +3,10 @@
 import { getOrMake } from '../lib/collections/getormake.ts';
 import { contentText } from '../lib/text/contenttext.ts';
 import type { Cidr } from '../model/address.ts';
-import type { Direction, DomainPeer, NetworkPeer } from '../model/policy.ts';
+import type { Direction, DomainPeer, NetworkPeer, NodeMarks } from '../model/policy.ts';
 import type { PodSelector } from '../model/selector.ts';
 import { type AddressField, addressIn, addressInNetwork, addressPairIn, addressType } from '../nft/match.ts';
+import { interfaceIs } from '../nft/matchinterface.ts';
 import { type Expr, MEMBER } from '../nft/ruleset.ts';
 import type { Builder } from './builder.ts';
 import { broadScope, type MemberPeer } from './group.ts';
@@ -23,8 +24,10 @@ export function peerMatchesOf(
   builder: Builder,
 ): PeerMatch[] {
   const field = direction === 'ingress' ? 'saddr' : 'daddr';
-  const { members, broad, networks, names } = sorted(peerLists, builder);
+  const { members, broad, networks, names, ownNode } = sorted(peerLists, builder);
   return [
+    // C59: whatever the kernel delivers to the node itself, by an address that nobody has told of, too.
+    ...(ownNode.length === 0 ? [] : [{ match: interfaceIs('oif', 0), labels: ownNode }]),
     ...asFewGroups(members, peers => builder.group({ kind: 'peers', peers })).map(({ set, labels }) => ({
       match: addressIn(builder.family, field, set),
       labels,
@@ -40,18 +43,30 @@ interface SortedPeers {
   readonly broad: LabelledPeer<PodSelector>[];
   readonly networks: LabelledPeer<NetworkPeer>[];
   readonly names: LabelledPeer<DomainPeer>[];
+  /** The labels of the peers that mean the agent's own node everywhere. */
+  readonly ownNode: string[];
+}
+
+function everywhere({ nodes }: NodeMarks): { readonly everywhere?: true } {
+  return nodes === 'everywhere' ? { everywhere: true } : {};
 }
 
 /** The peers by the kind of match that they are compiled to; of networks those of the builder's family only. */
 function sorted(peerLists: readonly LabelledPeers[], { family }: Builder): SortedPeers {
-  const found: SortedPeers = { members: [], broad: [], networks: [], names: [] };
+  const found: SortedPeers = { members: [], broad: [], networks: [], names: [], ownNode: [] };
   for (const { label, peers } of peerLists) {
     for (const peer of peers === 'any' ? [] : peers) {
       if (peer.kind === 'network') {
         if (peer.cidr.family !== family) continue;
+        const { cidr, except, nodes } = peer;
         found.networks.push({ label, peer });
-        const { cidr, except, hasTunnels } = peer;
-        if (hasTunnels) found.members.push({ label, peer: { kind: 'tunnels', cidr, except } });
+        if (nodes !== undefined)
+          found.members.push({ label, peer: { kind: 'nodes in', cidr, except, ...everywhere(peer) } });
+        if (peer.hasOwnNode) found.ownNode.push(label);
+      } else if (peer.kind === 'nodes') {
+        const { kind, selector } = peer;
+        found.members.push({ label, peer: { kind, selector, ...everywhere(peer) } });
+        if (peer.hasOwnNode) found.ownNode.push(label);
       } else if (peer.kind === 'pods' && broadScope(peer.selector) !== undefined)
         found.broad.push({ label, peer: peer.selector });
       else if (peer.kind === 'domain') found.names.push({ label, peer });

@@ -1,24 +1,22 @@
 /**
- * The nodes that send from tunnels (N75), and the networks of policies that mean them because they contain an InternalIP
- * of such a node. A rule for such a network looks up a set of the tunnel addresses as well; other rules stay as they
- * are, so in a cluster without tunnels nothing is different.
+ * The addresses of nodes beside those of their status, and the networks of policies that mean them because they contain
+ * an InternalIP of the node: the tunnels from which nodes send (N75), and for rules that deny or pass all of their
+ * addresses (C59). A rule for such a network looks up a set of these addresses as well; other rules stay as they are.
  */
 import { getOrMake } from '../lib/collections/getormake.ts';
-import {
-  type Address,
-  type AddressRange,
-  addressToInt,
-  FAMILIES,
-  type Family,
-  familyOf,
-} from '../model/address.ts';
+import { type Address, familyOf } from '../model/address.ts';
 import { internalIpsOf, type Node } from '../model/cluster.ts';
-import type { NetworkPeer, Peer, Policy, Rule } from '../model/policy.ts';
-import { credibleTunnelAddresses } from '../model/tunneladdresses.ts';
-import { peerRanges, rangesContain } from './networks.ts';
-
-/** A network with its exceptions, of a policy. */
-type Network = Pick<NetworkPeer, 'cidr' | 'except'>;
+import {
+  type NetworkPeer,
+  type NodeMarks,
+  type Peer,
+  type Policy,
+  type Rule,
+  rulesOf,
+} from '../model/policy.ts';
+import { matchesLabels } from '../model/selector.ts';
+import { credibleTunnelAddresses, unlistedAddresses } from '../model/tunneladdresses.ts';
+import { containsAny, Entrances, entrancesOf, type Network, type Numbers, rangesOf } from './entrances.ts';
 
 interface TunnelNode {
   readonly addresses: readonly Address[];
@@ -26,8 +24,6 @@ interface TunnelNode {
   /** The InternalIPs as numbers, as ranges are. */
   readonly entrances: Numbers;
 }
-
-type Numbers = Readonly<Record<Family, readonly bigint[]>>;
 
 export class TunnelNodes {
   /** The nodes that have credible tunnel addresses, by name. */
@@ -37,14 +33,24 @@ export class TunnelNodes {
   /** The names of the nodes that claim each address: more than one, and none of them has it. */
   readonly #claims = new Map<Address, Set<string>>();
   readonly #entrances = new Entrances();
+  /** The nodes that have each address in no status (C59), of those that were asked for. */
+  readonly watched: ReadonlyMap<Address, ReadonlySet<string>>;
+  readonly #watched = new Map<Address, Set<string>>();
+  readonly #watchedOf = new Map<string, readonly Address[]>();
   /** The addresses that a pod had when they were asked for. */
   readonly #ofPods = new Set<Address>();
 
-  /** Says whether a known pod has an address. */
-  constructor(nodes: Iterable<Node>, isOfPod: (address: Address) => boolean) {
+  readonly #all: ReadonlyMap<string, Node>;
+  readonly #own: string;
+
+  /** `nodes` are those of the cluster as they are, and `own` is the agent's. Says whether a known pod has an address. */
+  constructor(nodes: ReadonlyMap<string, Node>, own: string, isOfPod: (address: Address) => boolean) {
     this.nodes = this.#nodes;
+    this.watched = this.#watched;
+    this.#all = nodes;
+    this.#own = own;
     this.#isOfPod = isOfPod;
-    for (const node of nodes) this.put(node.name, node);
+    for (const node of nodes.values()) this.put(node.name, node);
   }
 
   /**
@@ -52,6 +58,7 @@ export class TunnelNodes {
    * it: itself, and others that claim the same; none if nothing has changed.
    */
   put(name: string, node: Node | undefined): string[] {
+    this.#unwatch(name);
     const before = this.#nodes.get(name);
     const now = node === undefined ? undefined : tunnelNodeOf(node);
     if (isEqual(before, now)) return [];
@@ -73,7 +80,7 @@ export class TunnelNodes {
     for (const other of claims) others.add(other);
     if (claims.size > 0) return;
     this.#claims.delete(address);
-    this.#ofPods.delete(address);
+    if (!this.#watched.has(address)) this.#ofPods.delete(address);
   }
 
   /** The tunnel addresses of a node, without those that another node claims or a pod has. */
@@ -87,13 +94,49 @@ export class TunnelNodes {
     return this.of(name).filter(address => familyOf(address) === network.cidr.family);
   }
 
+  /** C59: all addresses of a node that are known, without those of pods that are in no status. */
+  everywhere(node: Node): readonly Address[] {
+    const unlisted = unlistedAddresses(node);
+    this.#watch(node.name, unlisted);
+    const free = unlisted.filter(address => !this.#isHeldByPod(address));
+    return [...new Set([...node.addresses, ...this.of(node.name), ...free])];
+  }
+
+  /** The same for a network: of its family, and none if it contains no InternalIP of the node. */
+  everywhereWithin(network: Network, node: Node): readonly Address[] {
+    const { family } = network.cidr;
+    if (!containsAny(network, entrancesOf(node)[family])) return NONE;
+    return this.everywhere(node).filter(address => familyOf(address) === family);
+  }
+
+  #watch(name: string, addresses: readonly Address[]): void {
+    if (this.#watchedOf.get(name) === addresses) return;
+    this.#unwatch(name);
+    this.#watchedOf.set(name, addresses);
+    for (const address of addresses) getOrMake(this.#watched, address, () => new Set()).add(name);
+  }
+
+  #unwatch(name: string): void {
+    for (const address of this.#watchedOf.get(name) ?? NONE) {
+      const names = this.#watched.get(address)!;
+      names.delete(name);
+      if (names.size > 0) continue;
+      this.#watched.delete(address);
+      if (!this.#claims.has(address)) this.#ofPods.delete(address);
+    }
+    this.#watchedOf.delete(name);
+  }
+
   internalIpsOf(name: string): readonly Address[] {
     return this.#nodes.get(name)?.internalIps ?? NONE;
   }
 
-  /** The nodes whose tunnel addresses the addresses of changed pods may be, or were. */
+  /** The nodes whose addresses the addresses of changed pods may be, or were. */
   nodesWith(addresses: Iterable<Address>): string[] {
-    return [...new Set(addresses)].flatMap(address => [...(this.#claims.get(address) ?? [])]);
+    return [...new Set(addresses)].flatMap(address => [
+      ...(this.#claims.get(address) ?? []),
+      ...(this.#watched.get(address) ?? []),
+    ]);
   }
 
   /** The addresses that a pod had when they were asked for, and has no longer. */
@@ -101,11 +144,24 @@ export class TunnelNodes {
     return [...this.#ofPods].filter(address => !this.#isOfPod(address));
   }
 
-  /** The policy with a mark on each network that contains nodes with tunnel addresses of the family. */
+  /** The policy with marks on the peers that mean nodes by other addresses than those of their status. */
   marked<P extends Policy>(policy: P): P {
-    if (this.#nodes.size === 0) return policy;
-    const marks = networksOf(policy).map(network => (this.#hasTunnels(network) ? '+' : '-'));
-    return marks.includes('+') ? markedAs(policy, marks.join('')) : policy;
+    if (this.#nodes.size === 0 && policy.tier === 'networkpolicy') return policy;
+    const marks = nodePeersOf(policy).map(each => this.#markOf(each));
+    return marks.some(mark => mark !== '-') ? markedAs(policy, marks.join('')) : policy;
+  }
+
+  #markOf({ peer, isDenied }: PolicyPeer): Mark {
+    if (!isDenied) return peer.kind === 'network' && this.#hasTunnels(peer) ? 't' : '-';
+    const means = (node: Node) =>
+      peer.kind === 'nodes'
+        ? matchesLabels(peer.selector, node.labels)
+        : containsAny(peer, entrancesOf(node)[peer.cidr.family]);
+    const own = this.#all.get(this.#own);
+    if (own !== undefined && means(own)) return 'o';
+    if (peer.kind === 'nodes') return 'e';
+    for (const node of this.#all.values()) if (means(node)) return 'e';
+    return '-';
   }
 
   /** Whether pods have the addresses does not matter here: then every pod would have to be looked up. */
@@ -135,89 +191,17 @@ export class TunnelNodes {
 
 const NONE: readonly Address[] = [];
 
-/** Cached by object: every node is compared with every network. */
-const RANGES = new WeakMap<Network, AddressRange[]>();
-
-function containsAny(network: Network, addresses: readonly bigint[]): boolean {
-  if (addresses.length === 0) return false;
-  const ranges = rangesOf(network);
-  for (const address of addresses) if (rangesContain(ranges, address)) return true;
-  return false;
-}
-
-function rangesOf(network: Network): AddressRange[] {
-  return RANGES.get(network) ?? newRanges(network);
-}
-
-function newRanges(network: Network): AddressRange[] {
-  const ranges = peerRanges([network]);
-  RANGES.set(network, ranges);
-  return ranges;
-}
-
 /** Whether a network of the policy contains one of these InternalIPs. */
 export function containsEntrance(policy: Policy, internalIps: Numbers): boolean {
-  return networksOf(policy).some(network => containsAny(network, internalIps[network.cidr.family]));
-}
-
-/** The InternalIPs of all nodes with tunnels in order, so that a network with none of them costs no look at each. */
-class Entrances {
-  readonly #sorted: Record<Family, bigint[]> = { ip: [], ip6: [] };
-  readonly #nodes: Record<Family, Map<bigint, Set<string>>> = { ip: new Map(), ip6: new Map() };
-
-  move(name: string, before: Numbers | undefined, now: Numbers | undefined): void {
-    for (const family of FAMILIES) {
-      for (const address of before?.[family] ?? []) this.#delete(family, address, name);
-      for (const address of now?.[family] ?? []) this.#add(family, address, name);
-    }
-  }
-
-  /** The nodes with an InternalIP in the ranges. */
-  *within(ranges: readonly AddressRange[]): Generator<string> {
-    for (const { family, first, last } of ranges) {
-      const sorted = this.#sorted[family];
-      for (let i = placeIn(sorted, first); i < sorted.length && sorted[i]! <= last; i++)
-        yield* this.#nodes[family].get(sorted[i]!)!;
-    }
-  }
-
-  #add(family: Family, address: bigint, name: string): void {
-    const sorted = this.#sorted[family];
-    const nodes = getOrMake(this.#nodes[family], address, () => new Set());
-    if (nodes.size === 0) sorted.splice(placeIn(sorted, address), 0, address);
-    nodes.add(name);
-  }
-
-  #delete(family: Family, address: bigint, name: string): void {
-    const sorted = this.#sorted[family];
-    const nodes = this.#nodes[family].get(address);
-    if (!nodes?.delete(name) || nodes.size > 0) return;
-    this.#nodes[family].delete(address);
-    sorted.splice(placeIn(sorted, address), 1);
-  }
-}
-
-/** The index of the first that is not smaller. */
-function placeIn(sorted: readonly bigint[], address: bigint): number {
-  let [low, high] = [0, sorted.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (sorted[middle]! < address) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+  return nodePeersOf(policy).some(
+    ({ peer }) => peer.kind === 'network' && containsAny(peer, internalIps[peer.cidr.family]),
+  );
 }
 
 function tunnelNodeOf(node: Node): TunnelNode | undefined {
   const addresses = credibleTunnelAddresses(node);
   if (addresses.length === 0) return undefined;
-  const internalIps = internalIpsOf(node);
-  return { addresses, internalIps, entrances: numbersOf(internalIps) };
-}
-
-export function numbersOf(addresses: readonly Address[]): Numbers {
-  const of = (family: Family) => addresses.filter(each => familyOf(each) === family).map(addressToInt);
-  return { ip: of('ip'), ip6: of('ip6') };
+  return { addresses, internalIps: internalIpsOf(node), entrances: entrancesOf(node) };
 }
 
 function isEqual(a: TunnelNode | undefined, b: TunnelNode | undefined): boolean {
@@ -228,16 +212,40 @@ function textOf(node: TunnelNode | undefined): string {
   return node === undefined ? '' : [node.addresses, node.internalIps].join(' ');
 }
 
-const NETWORKS = new WeakMap<Policy, readonly NetworkPeer[]>();
-
-function networksOf(policy: Policy): readonly NetworkPeer[] {
-  return getOrMake(NETWORKS, policy, () => {
-    const { ingress = [], egress = [] } = policy;
-    return [...ingress, ...egress].flatMap(({ peers }) =>
-      peers === 'any' ? [] : peers.filter(peer => peer.kind === 'network'),
-    );
-  });
+interface PolicyPeer {
+  readonly peer: NodesPeer;
+  /** In a rule that denies or passes. */
+  readonly isDenied: boolean;
 }
+
+type NodesPeer = Extract<Peer, { kind: 'network' | 'nodes' }>;
+
+const isNodesPeer = (peer: Peer): peer is NodesPeer => peer.kind === 'network' || peer.kind === 'nodes';
+
+const PEERS = new WeakMap<Policy, readonly PolicyPeer[]>();
+
+function nodePeersOf(policy: Policy): readonly PolicyPeer[] {
+  return getOrMake(PEERS, policy, () =>
+    rulesOf(policy).flatMap(({ peers, action }) =>
+      peers === 'any' ? [] : peers.filter(isNodesPeer).map(peer => ({ peer, isDenied: action !== 'accept' })),
+    ),
+  );
+}
+
+/** Whether the marks of a policy depend on all nodes, and not on those with tunnels alone. */
+export function deniesNodes(policy: Policy): boolean {
+  return policy.tier !== 'networkpolicy' && nodePeersOf(policy).some(({ isDenied }) => isDenied);
+}
+
+/** Of a peer: none, tunnels, everywhere, and everywhere with the agent's own node. */
+type Mark = '-' | 't' | 'e' | 'o';
+
+const MARKS: Readonly<Record<Mark, NodeMarks>> = {
+  '-': {},
+  t: { nodes: 'tunnels' },
+  e: { nodes: 'everywhere' },
+  o: { nodes: 'everywhere', hasOwnNode: true },
+};
 
 // One object for each version of a policy and each choice of marks: classes are found by it.
 const MARKED = new WeakMap<Policy, Map<string, Policy>>();
@@ -260,7 +268,7 @@ function markedAs<P extends Policy>(policy: P, marks: string): P {
 function withMarks<P extends Policy>(policy: P, marks: string): P {
   let next = 0;
   const peerOf = (peer: Peer): Peer =>
-    peer.kind === 'network' && marks[next++] === '+' ? { ...peer, hasTunnels: true } : peer;
+    isNodesPeer(peer) ? { ...peer, ...MARKS[marks[next++] as Mark] } : peer;
   const ruleOf = (rule: Rule): Rule =>
     rule.peers === 'any' ? rule : { ...rule, peers: rule.peers.map(peerOf) };
   const { ingress, egress } = policy;

@@ -80,15 +80,20 @@ export interface Rule {
 
 export type Peer =
   | { readonly kind: 'pods'; readonly selector: PodSelector }
-  | { readonly kind: 'nodes'; readonly selector: LabelSelector }
-  | {
-      readonly kind: 'network';
-      readonly cidr: Cidr;
-      readonly except: readonly Cidr[];
-      /** Set by the compiler alone: the network contains nodes that send from tunnels (N75). */
-      readonly hasTunnels?: true;
-    }
+  | ({ readonly kind: 'nodes'; readonly selector: LabelSelector } & NodeMarks)
+  | ({ readonly kind: 'network'; readonly cidr: Cidr; readonly except: readonly Cidr[] } & NodeMarks)
   | { readonly kind: 'domain'; readonly name: string };
+
+/** What the compiler alone sets on a peer. */
+export interface NodeMarks {
+  /**
+   *     tunnels      the network contains nodes that send from tunnels (N75)
+   *     everywhere   it means nodes, in a rule that denies or passes, and so all of their addresses (C59)
+   */
+  readonly nodes?: 'tunnels' | 'everywhere';
+  /** The agent's own node is among those that it means everywhere. */
+  readonly hasOwnNode?: true;
+}
 
 export type NetworkPeer = Extract<Peer, { kind: 'network' }>;
 export type DomainPeer = Extract<Peer, { kind: 'domain' }>;

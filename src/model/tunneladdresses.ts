@@ -8,6 +8,7 @@ import { getOrMake } from '../lib/collections/getormake.ts';
 import { type Address, cidrContains } from './address.ts';
 import type { Node } from './cluster.ts';
 import { podCidrsOf } from './podcidrs.ts';
+import { tunnelEnds } from './tunnels.ts';
 
 /** Cached by node object, which never changes: policies are compared with the nodes again and again. */
 const CREDIBLE = new WeakMap<Node, readonly Address[]>();
@@ -28,6 +29,20 @@ export function credibleTunnelAddresses(node: Node): readonly Address[] {
 }
 
 const NONE: readonly Address[] = [];
+
+/**
+ * Addresses at which a node may answer although its status does not have them (C59), as far as they are known: the first
+ * two of its pod networks, and those of its interfaces. A pod may have one of them instead.
+ */
+export function unlistedAddresses(node: Node): readonly Address[] {
+  return getOrMake(UNLISTED, node, () => {
+    const { addresses, interfaceAddresses = [] } = node;
+    const found = new Set([...tunnelEnds(node), ...interfaceAddresses]);
+    return [...found].filter(address => !addresses.includes(address));
+  });
+}
+
+const UNLISTED = new WeakMap<Node, readonly Address[]>();
 
 /**
  * The node that sends from each tunnel address; an address that several nodes claim is none. The caller has to see to it

@@ -30,6 +30,7 @@ export function viewWith(view: View, added: readonly Policy[]): View {
       return view.tunnels;
     },
     tunnelNodeAt: address => view.tunnelNodeAt(address),
+    nodesAt: address => view.nodesAt(address),
     policiesOn,
   };
 }

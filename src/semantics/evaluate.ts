@@ -116,7 +116,7 @@ function isOfNode({ tunnelNodeAt }: View, node: Node | undefined, address: Addre
 
 /** The packet that policy judges in this direction, or the reason why policy does not apply. */
 export function packetOf(view: View, direction: Direction, flow: Flow): Packet | string {
-  const { cluster, owners, tunnelNodeAt } = view;
+  const { cluster, owners } = view;
   const [own, peer] = direction === 'egress' ? [flow.from, flow.to] : [flow.to, flow.from];
   const subject = owners.get(own);
   const peerPod = owners.get(peer);
@@ -126,7 +126,8 @@ export function packetOf(view: View, direction: Direction, flow: Flow): Packet |
   // N43: everything on a node, such as the kubelet with its probes, can reach the pods of that node.
   if (direction === 'ingress' && isOfNode(view, cluster.nodes.get(subject.node), peer))
     return because.ownNode(subject);
-  return { flow, direction, subject, peer, peerPod, peerTunnel: tunnelNodeAt(peer) };
+  const [peerTunnel, peerNodes] = [view.tunnelNodeAt(peer), view.nodesAt(peer)];
+  return { flow, direction, subject, peer, peerPod, peerTunnel, peerNodes };
 }
 
 function unaffected(reason: string): DirectionVerdict {

@@ -25,13 +25,15 @@ export interface Packet {
   readonly peerPod: AppliedPod | undefined;
   /** The node that sends from the other end's address into its tunnel (N75). */
   readonly peerTunnel: Node | undefined;
+  /** The nodes that the other end may be for a rule that denies or passes (C59). */
+  readonly peerNodes: readonly Node[];
 }
 
 /** N12: one of the peers and one of the ports has to match. */
 export function matchRule(cluster: Cluster, rule: Rule, packet: Packet): Match {
   if (matchingPort(rule, packet) === undefined) return 'no';
   if (rule.peers === 'any') return 'yes';
-  const matches = rule.peers.map(peer => matchPeer(cluster, peer, packet));
+  const matches = rule.peers.map(peer => matchPeer(cluster, peer, packet, rule));
   if (matches.includes('yes')) return 'yes';
   return matches.includes('unknown') ? 'unknown' : 'no';
 }
@@ -40,7 +42,7 @@ export function matchRule(cluster: Cluster, rule: Rule, packet: Packet): Match {
 export function matchingPeer(cluster: Cluster, rule: Rule, packet: Packet): 'any' | Peer | undefined {
   if (rule.peers === 'any') return 'any';
   const first = (wanted: Match) =>
-    (rule.peers as readonly Peer[]).find(peer => matchPeer(cluster, peer, packet) === wanted);
+    (rule.peers as readonly Peer[]).find(peer => matchPeer(cluster, peer, packet, rule) === wanted);
   return first('yes') ?? first('unknown');
 }
 
@@ -49,14 +51,14 @@ export function matchingPort(rule: Rule, packet: Packet): 'any' | PortMatch | un
   return rule.ports === 'any' ? 'any' : rule.ports.find(port => matchesPort(port, packet));
 }
 
-function matchPeer(cluster: Cluster, peer: Peer, packet: Packet): Match {
+function matchPeer(cluster: Cluster, peer: Peer, packet: Packet, rule: Pick<Rule, 'action'>): Match {
   switch (peer.kind) {
     case 'pods': // N14, C18: an address that no pod owns never matches a pod selector.
       return packet.peerPod === undefined ? 'no' : selects(cluster, peer.selector, packet.peerPod);
-    case 'nodes': // C31, N75: the nodes' own addresses; pods on those nodes do not match.
-      return certain(nodesAt(cluster, packet).some(node => matchesLabels(peer.selector, node.labels)));
-    case 'network': // N19, N20, C34: whether or not a pod owns the address. N75: or the node that sends from it.
-      return certain(contains(peer, packet.peer) || tunnelEntrances(packet).some(one => contains(peer, one)));
+    case 'nodes': // C31, N75, C59: the nodes' own addresses; pods on those nodes do not match.
+      return certain(nodesMeant(packet, rule).some(node => matchesLabels(peer.selector, node.labels)));
+    case 'network': // N19, N20, C34: whether or not a pod owns the address. N75, C59: or the node that it is.
+      return certain([packet.peer, ...entrances(packet, rule)].some(address => contains(peer, address)));
     case 'domain': // C41: an address matches a name only after this pod got it in an answer for the name.
       return certain(cluster.resolved?.has(packet.subject.key, packet.peer, peer.name) ?? false);
     default:
@@ -68,10 +70,11 @@ function contains({ cidr, except }: NetworkPeer, address: Address): boolean {
   return cidrContains(cidr, address) && !except.some(each => cidrContains(each, address));
 }
 
-/** N75: the InternalIPs for which the other end counts as well. N22: a network never means the other family. */
-function tunnelEntrances({ peer, peerTunnel }: Packet): readonly Address[] {
-  if (peerTunnel === undefined) return [];
-  return internalIpsOf(peerTunnel).filter(address => familyOf(address) === familyOf(peer));
+/** N75, C59: the InternalIPs for which the other end counts as well. N22: a network never means the other family. */
+function entrances(packet: Packet, { action }: Pick<Rule, 'action'>): readonly Address[] {
+  const { peer, peerTunnel, peerNodes } = packet;
+  const nodes = action === 'accept' ? (peerTunnel === undefined ? [] : [peerTunnel]) : peerNodes;
+  return nodes.flatMap(internalIpsOf).filter(address => familyOf(address) === familyOf(peer));
 }
 
 function certain(matches: boolean): Match {
@@ -115,6 +118,8 @@ export function selects(cluster: Cluster, selector: PodSelector, pod: AppliedPod
   return matchPod(selector, pod, namespaceAround(cluster, pod));
 }
 
-function nodesAt(cluster: Cluster, { peer, peerTunnel }: Packet): Node[] {
-  return [...cluster.nodes.values()].filter(node => node.addresses.includes(peer) || node === peerTunnel);
+/** C59: a denial holds at every address of a node, and an allowance where the node says that it is. */
+function nodesMeant({ peer, peerTunnel, peerNodes }: Packet, { action }: Pick<Rule, 'action'>) {
+  if (action !== 'accept') return peerNodes;
+  return peerNodes.filter(node => node.addresses.includes(peer) || node === peerTunnel);
 }

@@ -1,7 +1,8 @@
 /** N72: where tunnels between nodes may end, and which addresses belong to nodes and pods. N75: where they begin. */
+import { getOrMake } from '../lib/collections/getormake.ts';
 import type { Address } from '../model/address.ts';
 import type { Cluster, Node, NodeLinks } from '../model/cluster.ts';
-import { tunnelNodes } from '../model/tunneladdresses.ts';
+import { tunnelNodes, unlistedAddresses } from '../model/tunneladdresses.ts';
 import { tunnelEnds } from '../model/tunnels.ts';
 import { podNetworkFinder } from './unknownpods.ts';
 
@@ -53,3 +54,33 @@ export function tunnelNodeFinder(
   const found = tunnelNodes(nodes.values());
   return address => (owners.has(address) ? undefined : found.get(address));
 }
+
+/**
+ * C59: finds the nodes of an address, in a cluster whose nodes do not change: those that have it in their status and,
+ * unless a pod has it, those that have it without. `owners` is asked each time, because pods may change.
+ */
+export function nodesFinder(
+  { nodes }: Cluster,
+  owners: { has(address: Address): boolean },
+): (address: Address) => readonly Node[] {
+  let known: ReadonlyMap<Address, readonly Node[]> | undefined;
+  return address => {
+    known ??= nodesByAddress([...nodes.values()]);
+    const found = known.get(address) ?? NONE;
+    return owners.has(address) ? found.filter(node => node.addresses.includes(address)) : found;
+  };
+}
+
+function nodesByAddress(nodes: readonly Node[]): ReadonlyMap<Address, readonly Node[]> {
+  const found = new Map<Address, Node[]>();
+  for (const node of nodes)
+    for (const address of [...node.addresses, ...unlistedAddresses(node)])
+      getOrMake(found, address, () => []).push(node);
+  for (const [address, node] of tunnelNodes(nodes)) {
+    const others = getOrMake(found, address, () => []);
+    if (!others.includes(node)) others.push(node);
+  }
+  return found;
+}
+
+const NONE: readonly Node[] = [];

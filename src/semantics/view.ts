@@ -17,7 +17,7 @@ import type { Direction, Policy, Rule, Tier } from '../model/policy.ts';
 import { matchSubject } from '../model/selector.ts';
 import { matchRule, type Packet } from './match.ts';
 import { PolicyIndex } from './policyindex.ts';
-import { type TunnelFinders, tunnelFinders, tunnelNodeFinder } from './tunnelends.ts';
+import { nodesFinder, type TunnelFinders, tunnelFinders, tunnelNodeFinder } from './tunnelends.ts';
 import { unknownPodFinders } from './unknownpods.ts';
 
 /** The pod that owns an address. */
@@ -35,6 +35,8 @@ export interface View {
   nodeWith(address: Address): Node | undefined;
   /** The node that sends from an address into its tunnel (N75). */
   tunnelNodeAt(address: Address): Node | undefined;
+  /** The nodes that a rule which denies or passes means at an address (C59). */
+  nodesAt(address: Address): readonly Node[];
   /** The policies of a tier that select a pod and affect a direction, in order of precedence. */
   policiesOn(pod: Pod, direction: Direction, tier: Tier): readonly Policy[];
 }
@@ -71,6 +73,7 @@ export function viewBy(
     nodeWith: nodeFinder(cluster),
     tunnels: tunnelFinders(cluster),
     tunnelNodeAt: tunnelNodeFinder(cluster, owners),
+    nodesAt: nodesFinder(cluster, owners),
     ...unknownPodFinders(cluster, owners, unknownPods),
     policiesOn: policyFinder(cluster, index),
   };

@@ -394,9 +394,9 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'evaluate: a nodes peer matches the pods of the node',
-    find: 'filter(node => node.addresses.includes(peer) || node === peerTunnel);',
+    find: 'certain(nodesMeant(packet, rule).some(',
     replace:
-      'filter(node => node.addresses.includes(peer) || [...cluster.pods.values()].some(pod => pod.node === node.name && pod.addresses.includes(peer)));',
+      'certain([...nodesMeant(packet, rule), ...[...cluster.nodes.values()].filter(({ name }) => name === packet.peerPod?.node)].some(',
     test: 'scenarios.test.ts',
   },
   {
@@ -749,7 +749,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'tunnels: a pod that takes or gives up an address of one is not noticed',
-    find: 'if (tunnels.nodes.size > 0) this.#tunnels.takePods(pods);',
+    find: 'if (tunnels.nodes.size + tunnels.watched.size > 0) this.#tunnels.takePods(pods);',
     replace: '',
     test: 'property/incremental.test.ts',
   },
@@ -776,6 +776,48 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'blockOf(entrance(tunnels.get(address), familyOf(address)) ?? address)',
     replace: 'blockOf(address)',
     test: 'suggest/suggest.test.ts',
+  },
+  {
+    name: 'denied nodes: what accepts means every address too',
+    find: "if (action !== 'accept') return peerNodes;",
+    replace: 'return peerNodes;',
+    test: 'unit/scenarios.test.ts',
+  },
+  {
+    name: 'denied nodes: the own node at addresses that somebody told of alone',
+    find: "...(ownNode.length === 0 ? [] : [{ match: interfaceIs('oif', 0), labels: ownNode }]),",
+    replace: '',
+    test: 'kernel/hostile/deniednodes.test.ts',
+  },
+  {
+    name: 'denied nodes: the own node is denied, whichever the policy means',
+    find: "if (own !== undefined && means(own)) return 'o';",
+    replace: "if (own !== undefined) return 'o';",
+    test: 'kernel/hostile/deniednodes.test.ts',
+  },
+  {
+    name: 'denied nodes: at an address that a pod has',
+    find: 'const free = unlisted.filter(address => !this.#isHeldByPod(address));',
+    replace: 'const free = unlisted;',
+    test: 'scenario-trace.test.ts',
+  },
+  {
+    name: 'denied nodes: a pod that takes or gives up an address of one is not noticed',
+    find: '...(this.#watched.get(address) ?? []),',
+    replace: '',
+    test: 'property/incremental.test.ts',
+  },
+  {
+    name: 'denied nodes: a node that comes or changes is not in the networks that are denied',
+    find: 'for (const [id, policy] of this.#state.policies) if (deniesNodes(policy)) this.#mark(id, marked);',
+    replace: ';',
+    test: 'property/incremental.test.ts',
+  },
+  {
+    name: 'start: rules that deny networks of nodes go before nodes are read',
+    find: 'deniesUnknownPods || hasSetOf(ruleset, EVERYWHERE)',
+    replace: 'deniesUnknownPods',
+    test: 'startcondition.test.ts',
   },
   {
     name: 'heartbeats: all of a node is hashed each time',

@@ -7,6 +7,7 @@ import { type Address, familyOf } from '../../src/model/address.ts';
 import type { Cluster } from '../../src/model/cluster.ts';
 import type { Flow } from '../../src/model/flow.ts';
 import type { UnknownPods } from '../../src/model/podcidrs.ts';
+import { tunnelEnds } from '../../src/model/tunnels.ts';
 import { evaluator } from '../../src/semantics/evaluate.ts';
 import { bridgedClusterArbitrary } from '../support/arbitrary/cluster.ts';
 import { addressesOf, pointsOf } from '../support/oracle/bruteforce.ts';
@@ -74,7 +75,9 @@ function mayResolve({ cluster, owners, names }: Reach['clusterIndex'], from: Add
 }
 
 function pairsOf(cluster: Cluster) {
-  const addresses = addressesOf(cluster);
+  const addresses = [
+    ...new Set([...addressesOf(cluster), ...[...cluster.nodes.values()].flatMap(tunnelEnds)]),
+  ];
   return addresses.flatMap(from =>
     addresses.flatMap(to => {
       if (familyOf(from) !== familyOf(to)) return [];

@@ -98,7 +98,7 @@ export class Cases {
   ): JudgedRule[] {
     const { tier, id } = policy;
     const connections = portsConnections(this.#pool, rule.ports, JSON.parse(ports));
-    const { yes, indeterminate } = within(this.#peers.of(rule.peers, resolved), named);
+    const { yes, indeterminate } = within(this.#peers.of(rule, resolved), named);
     const step = { tier, policy: id, rule: rule.path, connections };
     const sure = { ...step, action: rule.action, peers: yes };
     // N68: a peer that the rule may or may not select is denied by it, and never allowed.

@@ -2,13 +2,13 @@
 
 import { getOrMake } from '../../lib/collections/getormake.ts';
 import { contentText } from '../../lib/text/contenttext.ts';
-import { type Address, cidrContains, familyOf } from '../../model/address.ts';
+import { type Address, cidrContains, type Family, familyOf } from '../../model/address.ts';
 import { addressOwners } from '../../model/addressowners.ts';
 import {
-  addressesOfNode,
   type Cluster,
   type ContainerPort,
   internalIpsOf,
+  isNodeItself,
   type Namespace,
   type Node,
   namespaceOf,
@@ -26,8 +26,9 @@ import {
   type NamespaceSelector,
   type PodSelector,
 } from '../../model/selector.ts';
-import { tunnelNodes } from '../../model/tunneladdresses.ts';
+import { tunnelNodes, unlistedAddresses } from '../../model/tunneladdresses.ts';
 import {
+  nodesFinder,
   type TunnelFinders,
   type TunnelLinks,
   tunnelFinders,
@@ -73,11 +74,20 @@ export interface ClusterIndex {
   readonly tunnelLinks: TunnelLinks;
 }
 
-interface NodeSelection {
-  /** The node selectors that mean it, by their index in the vocabulary (C31, N75: by no address of an interface). */
+/** What means an address because it is a node's, by the index in the vocabulary. */
+export interface NodeMeaning {
   readonly nodeSelectors: readonly number[];
-  /** The networks that mean it because its node sends from it into a tunnel (N75), by their index in the vocabulary. */
+  /** Networks that do not contain the address, but an InternalIP of the node. */
   readonly networks: readonly number[];
+}
+
+interface NodeSelection {
+  /** In rules that accept: where the node says that it is (C31, N75). */
+  readonly accepted: NodeMeaning;
+  /** In rules that deny or pass: at every address of the node (C59). */
+  readonly denied: NodeMeaning;
+  /** No node says that it has the address, which may be nobody's. */
+  readonly isGuess: boolean;
 }
 
 export function clusterIndexOf(
@@ -122,46 +132,62 @@ export function clusterIndexOf(
 
 /** Nodes by address; if several nodes have one address, the selectors of all of them match it. */
 function nodeEnds(
-  { nodes }: Cluster,
+  cluster: Cluster,
   owners: ReadonlyMap<Address, Pod>,
   vocabulary: Vocabulary,
 ): Map<Address, NodeSelection> {
-  const meant = new Map<Address, Set<number>>();
-  const tunnels = [...tunnelNodes(nodes.values())].filter(([address]) => !owners.has(address));
-  for (const node of nodes.values()) {
-    const own = selectorsOf(node, vocabulary);
-    for (const address of addressesOfNode(node)) {
-      const found = getOrMake(meant, address, () => new Set());
-      if (node.addresses.includes(address)) for (const selector of own) found.add(selector);
-    }
-  }
-  const networks = new Map<Address, number[]>();
-  for (const [address, node] of tunnels) {
-    const found = getOrMake(meant, address, () => new Set());
-    for (const selector of selectorsOf(node, vocabulary)) found.add(selector);
-    networks.set(address, networksWith(node, address, vocabulary));
-  }
-  return new Map(
-    [...meant].map(([address, found]) => [
-      address,
-      { nodeSelectors: [...found].sort(), networks: networks.get(address) ?? [] },
-    ]),
-  );
-}
-
-function selectorsOf({ labels }: Node, vocabulary: Vocabulary): number[] {
-  return [...vocabulary.nodes.values()].flatMap((selector, i) =>
-    matchesLabels(selector, labels) ? [i] : [],
-  );
-}
-
-/** N75: the networks of the address's family that contain an InternalIP of the node. */
-function networksWith(node: Node, address: Address, vocabulary: Vocabulary): number[] {
-  const internalIps = internalIpsOf(node).filter(ip => familyOf(ip) === familyOf(address));
-  return [...vocabulary.networks.values()].flatMap(({ cidr, except }, i) => {
-    const contains = (ip: Address) => cidrContains(cidr, ip) && !except.some(hole => cidrContains(hole, ip));
-    return internalIps.some(contains) ? [i] : [];
+  const [nodesAt, tunnelNodeAt] = [nodesFinder(cluster, owners), tunnelNodeFinder(cluster, owners)];
+  const wordsOf = new Map([...cluster.nodes.values()].map(node => [node, new NodeWords(node, vocabulary)]));
+  const meaningOf = (nodes: readonly Node[], entered: readonly Node[], address: Address): NodeMeaning => ({
+    nodeSelectors: union(nodes.map(node => wordsOf.get(node)!.selectors)),
+    networks: union(entered.map(node => wordsOf.get(node)!.networks[familyOf(address)])),
   });
+  const found = new Map<Address, NodeSelection>();
+  for (const address of nodeAddresses(cluster)) {
+    const [all, tunnel] = [nodesAt(address), tunnelNodeAt(address)];
+    const listed = all.filter(node => node.addresses.includes(address) || node === tunnel);
+    found.set(address, {
+      accepted: meaningOf(listed, tunnel === undefined ? [] : [tunnel], address),
+      denied: meaningOf(all, all, address),
+      isGuess: listed.length === 0 && !all.some(node => isNodeItself(node, address)),
+    });
+  }
+  return found;
+}
+
+function nodeAddresses({ nodes }: Cluster): Set<Address> {
+  const all = [...nodes.values()];
+  return new Set([
+    ...all.flatMap(node => [...node.addresses, ...unlistedAddresses(node)]),
+    ...tunnelNodes(all).keys(),
+  ]);
+}
+
+function union(lists: readonly (readonly number[])[]): readonly number[] {
+  const [first, ...others] = lists;
+  return others.length === 0 ? (first ?? []) : [...new Set(lists.flat())].sort();
+}
+
+/** The words of policies that mean a node, by their index. */
+class NodeWords {
+  readonly selectors: readonly number[];
+  /** Of each family the networks that contain an InternalIP of the node. */
+  readonly networks: Readonly<Record<Family, readonly number[]>>;
+
+  constructor(node: Node, { nodes, networks }: Vocabulary) {
+    this.selectors = [...nodes.values()].flatMap((selector, i) =>
+      matchesLabels(selector, node.labels) ? [i] : [],
+    );
+    const within = (family: Family) => {
+      const internalIps = internalIpsOf(node).filter(ip => familyOf(ip) === family);
+      return [...networks.values()].flatMap(({ cidr, except }, i) => {
+        const contains = (ip: Address) =>
+          cidrContains(cidr, ip) && !except.some(hole => cidrContains(hole, ip));
+        return internalIps.some(contains) ? [i] : [];
+      });
+    };
+    this.networks = { ip: within('ip'), ip6: within('ip6') };
+  }
 }
 
 // Which templates a selector selects. Each selector is evaluated once, however many policies contain it.

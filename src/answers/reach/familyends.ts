@@ -5,10 +5,10 @@ import { assertNever } from '../../lib/text/assert.ts';
 import { contentText } from '../../lib/text/contenttext.ts';
 import { type Address, type Family, familyOf } from '../../model/address.ts';
 import { podCidrsOf } from '../../model/podcidrs.ts';
-import type { NetworkPeer, Peer } from '../../model/policy.ts';
+import type { NetworkPeer, Peer, Rule } from '../../model/policy.ts';
 import type { PodSelector } from '../../model/selector.ts';
 import { Bits } from './bits.ts';
-import type { ClusterIndex, Selected } from './clusterindex.ts';
+import type { ClusterIndex, NodeMeaning, Selected } from './clusterindex.ts';
 import { networkAddresses, type Regions, regionsOf } from './regions.ts';
 
 export interface FamilyEnds {
@@ -57,7 +57,8 @@ export function familyEndsOf(family: Family, clusterIndex: ClusterIndex): Family
     const owner = owners.get(address);
     if (owner !== undefined) return ofPod(templateOf.get(owner)!, region, address);
     if (!nodes.has(address)) return ofRegion(region);
-    return table.add({ region, ...nodeParts(clusterIndex, address), ...isOut(region), isUnknownPod: false });
+    const isUnknownPod = clusterIndex.nodeDenyingUnknownPod(address) !== undefined;
+    return table.add({ region, ...nodeParts(clusterIndex, address), ...isOut(region), isUnknownPod });
   };
   for (const address of [...owners.keys(), ...nodes.keys()]) if (familyOf(address) === family) at(address);
   const outside = [...regions.all.keys()].map(ofRegion);
@@ -84,16 +85,18 @@ function naming(count: number): Pick<FamilyEnds, 'named' | 'bare' | 'nameClassOf
   };
 }
 
-const NO_NODE = { nodeSelectors: [], networks: [], isTunnelEnd: false } as const;
+const NOT_MEANT: NodeMeaning = { nodeSelectors: [], networks: [] };
+const NO_NODE = { accepted: NOT_MEANT, denied: NOT_MEANT, isTunnelEnd: false } as const;
 
 function nodeParts(
   { nodes, tunnels, tunnelLinks }: ClusterIndex,
   address: Address | undefined,
-): Pick<End, 'nodeSelectors' | 'networks' | 'isTunnelEnd'> {
+): Pick<End, 'accepted' | 'denied' | 'isTunnelEnd'> {
   const node = address === undefined ? undefined : nodes.get(address);
   if (node === undefined) return NO_NODE;
+  const { accepted, denied } = node;
   const isEnd = tunnels.endAt(address!) !== undefined;
-  return { ...node, isTunnelEnd: tunnelLinks.podTunnels !== 'allow' && isEnd };
+  return { accepted, denied, isTunnelEnd: tunnelLinks.podTunnels !== 'allow' && isEnd };
 }
 
 /** The networks of the vocabulary by their index, and after them the pod networks of each cluster, where they matter. */
@@ -148,10 +151,9 @@ export interface End {
   readonly template?: number;
   /** The index of its region. */
   readonly region: number;
-  /** The node selectors that mean it, by index. */
-  readonly nodeSelectors: readonly number[];
-  /** Networks that mean it although it is not in them, by index (N75). */
-  readonly networks: readonly number[];
+  /** What means it, because it is a node's, in rules that accept, and in those that deny or pass. */
+  readonly accepted: NodeMeaning;
+  readonly denied: NodeMeaning;
   /** Addresses of nodes, as all nodes know them: tunnels end there. */
   readonly isTunnelEnd: boolean;
   /** Outside of the pod networks, if that matters: packets for tunnels of nodes do not go there. */
@@ -170,8 +172,9 @@ class EndTable {
 
   /** Returns the index of the end; equal ends share one. */
   add(end: End): number {
-    const { template, region, nodeSelectors, networks, isTunnelEnd, isOutside, isUnknownPod } = end;
-    const ofNode = `${nodeSelectors}/${networks}/${isTunnelEnd}`;
+    const { template, region, accepted, denied, isTunnelEnd, isOutside, isUnknownPod } = end;
+    const words = [accepted, denied].map(each => `${each.nodeSelectors}/${each.networks}`);
+    const ofNode = `${words.join('/')}/${isTunnelEnd}`;
     const text = `${template}/${region}/${ofNode}/${isOutside}/${isUnknownPod}`;
     const known = this.#byText.get(text);
     if (known !== undefined) return known;
@@ -204,25 +207,28 @@ export class PeerSets {
   }
 
   /** N12: the ends that any of the peers selects, and those that one may select. `resolved` are the patterns that match a name of the peer. */
-  of(peers: 'any' | readonly Peer[], resolved: ReadonlySet<string>): Selected {
+  of({ peers, action }: Pick<Rule, 'peers' | 'action'>, resolved: ReadonlySet<string>): Selected {
     if (peers === 'any') return this.everybody;
     // C41: an address has a name only for the pod that DNS gave it to, whatever end it is.
     if (peers.some(peer => peer.kind === 'domain' && resolved.has(peer.name))) return this.everybody;
-    const all = peers.map(peer => getOrMake(this.#known, contentText(peer), () => this.#one(peer)));
+    const as = action === 'accept' ? 'accepted' : 'denied';
+    const all = peers.map(peer =>
+      getOrMake(this.#known, `${as} ${contentText(peer)}`, () => this.#one(peer, as)),
+    );
     const none = new Bits(this.#ends.all.length);
     const yes = all.reduce((sum, each) => sum.or(each.yes), none);
     return { yes, indeterminate: all.reduce((sum, each) => sum.or(each.indeterminate), none).minus(yes) };
   }
 
-  #one(peer: Peer): Selected {
+  #one(peer: Peer, as: 'accepted' | 'denied'): Selected {
     switch (peer.kind) {
       case 'pods':
         return this.#pods(peer.selector);
       case 'network':
-        return sure(this.#network(peer));
+        return sure(this.#network(peer, as));
       case 'nodes': {
         const index = this.#nodes.get(contentText(peer.selector))!;
-        return sure(this.#where(({ nodeSelectors }) => nodeSelectors.includes(index)));
+        return sure(this.#where(end => end[as].nodeSelectors.includes(index)));
       }
       case 'domain': // names are handled by `of`
         return sure(this.#where(() => false));
@@ -242,12 +248,10 @@ export class PeerSets {
     return found;
   }
 
-  #network(peer: NetworkPeer): Bits {
+  #network(peer: NetworkPeer, as: 'accepted' | 'denied'): Bits {
     const index = this.#networks.get(contentText(peer))!;
     const regions = this.#ends.regions.all;
-    return this.#where(
-      ({ region, networks }) => regions[region]!.networks.has(index) || networks.includes(index),
-    );
+    return this.#where(end => regions[end.region]!.networks.has(index) || end[as].networks.includes(index));
   }
 
   #where(holds: (end: FamilyEnds['all'][number]) => boolean): Bits {

@@ -6,7 +6,7 @@ import { type Cluster, isSelectable, type Node, namespaceOf, type Pod } from '..
 import type { Inventory } from '../../model/inventory.ts';
 import type { Labels } from '../../model/labels.ts';
 import { podsByWorkload, topWorkloads } from '../../model/workloadof.ts';
-import type { ImaginedPod } from './clusterindex.ts';
+import type { ClusterIndex, ImaginedPod } from './clusterindex.ts';
 import type { Connections } from './connections.ts';
 import type { Reach } from './reach.ts';
 import { addressCount } from './regions.ts';
@@ -86,11 +86,15 @@ function outsideOfFamily(reach: Reach, family: Family): ReachPlace[] {
   }));
 }
 
+function* listedNodeAddresses({ nodes }: ClusterIndex): Generator<Address> {
+  for (const [address, { isGuess }] of nodes) if (!isGuess) yield address;
+}
+
 /** The regions outside of pods and nodes, by their index. */
 export function outsideRegions({ families, clusterIndex }: Reach, family: Family): number[] {
   const { ends } = families[family];
   const taken = new Map<number, bigint>();
-  const known = new Set<Address>([...clusterIndex.owners.keys(), ...clusterIndex.nodes.keys()]);
+  const known = new Set<Address>([...clusterIndex.owners.keys(), ...listedNodeAddresses(clusterIndex)]);
   for (const address of known) {
     if (familyOf(address) !== family) continue;
     const region = ends.regions.at(address);

@@ -226,12 +226,13 @@ export class Incremental {
 
   *#takeIn(marked: Marks, timeBudget: TimeBudget): Pieces<void> {
     const { tunnels } = this.#podIndex;
-    if (tunnels.nodes.size > 0 || marked.node.size > 0) this.#tunnels.take(marked);
+    if (tunnels.nodes.size > 0 || marked.node.size > 0 || hasClusterPolicy(marked.policy))
+      this.#tunnels.take(marked);
     const budget = workBudget(this.#mostLookups, timeBudget, marked.policy.size > 0);
     // Pods move to their new classes by these.
     const moves = marked.policy.size === 0 ? NO_MOVES : this.#placements.changePolicies(marked.policy);
     const pods = yield* this.#livePods.take(marked, budget);
-    if (tunnels.nodes.size > 0) this.#tunnels.takePods(pods);
+    if (tunnels.nodes.size + tunnels.watched.size > 0) this.#tunnels.takePods(pods);
     const renewed = marked.node.size > 0 && this.#refreshNodes(marked.node);
     // `pods` is included, because pods that are gone are no longer in the state.
     const candidates = renewed ? new Set([...this.#state.pods.keys(), ...pods]) : pods;
@@ -305,6 +306,12 @@ export class Incremental {
     }
     this.#attachedPods?.flushInto(this.#tables);
   }
+}
+
+/** Only such may deny or pass nodes. */
+function hasClusterPolicy(ids: ReadonlySet<PolicyId>): boolean {
+  for (const id of ids) if (!id.startsWith('NetworkPolicy ')) return true;
+  return false;
 }
 
 /** The objects that events have changed since the last flush. */

@@ -1,11 +1,13 @@
 /**
- * Applies changes of the nodes that send from tunnels (N75) to what depends on them: the marks of policies whose networks
- * contain a node, and the groups that contain tunnel addresses. None of this runs in a cluster without tunnels.
+ * Applies changes of nodes to what depends on their addresses beside those of their status: the marks of policies that
+ * mean them, and the groups that contain such addresses. None of this runs where nodes have no tunnels (N75) and no
+ * policy denies or passes nodes (C59).
  */
 import type { Address } from '../../model/address.ts';
 import type { ClusterState, PodKey } from '../../model/cluster.ts';
 import type { PolicyId } from '../../model/policy.ts';
-import { containsEntrance, numbersOf, withoutMarks } from '../tunnelnodes.ts';
+import { numbersOf } from '../entrances.ts';
+import { containsEntrance, deniesNodes, withoutMarks } from '../tunnelnodes.ts';
 import type { LiveParts } from './liveparts.ts';
 import type { PodIndex } from './pods/podindex.ts';
 
@@ -29,6 +31,8 @@ export class LiveTunnels {
   /** Call before the policies and nodes are applied. */
   take(marked: Marked): void {
     const entrances = this.#takeNodes(marked);
+    if (marked.node.size > 0)
+      for (const [id, policy] of this.#state.policies) if (deniesNodes(policy)) this.#mark(id, marked);
     if (entrances.length > 0) {
       const numbers = numbersOf(entrances);
       for (const [id, policy] of this.#state.policies)

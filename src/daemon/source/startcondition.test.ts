@@ -7,6 +7,7 @@ import { until } from '../../../test/support/until.ts';
 import { compile } from '../../compiler/compile.ts';
 import { watchCluster } from '../../inputs/kube/watch/source.ts';
 import { sleep } from '../../lib/async/sleep.ts';
+import { parseAddress, parseCidr } from '../../model/address.ts';
 import { ClusterState } from '../../model/cluster.ts';
 import type { Policy, PolicyKind, PortMatch, Rule } from '../../model/policy.ts';
 import { EVERYTHING } from '../../model/selector.ts';
@@ -247,6 +248,19 @@ describe('madeFrom()', () => {
     };
     cluster.apply({ type: 'policy', key: value.id, value });
     expect(madeFrom(compile(cluster, 'n1'))).toEqual(new Set(['Namespace']));
+  });
+
+  test('sees that a network is denied which contains a node', () => {
+    const cluster = clusterWith('ClusterNetworkPolicy');
+    const { ingress: _, ...policy } = [...cluster.policies.values()][0]!;
+    const cidr = parseCidr('192.0.2.0/24')!;
+    const rule = { path: 'egress[0]', action: 'deny', ports: 'any' } as const;
+    const egress = [{ ...rule, peers: [{ kind: 'network', cidr, except: [] }] }] as const;
+    cluster.apply({ type: 'policy', key: policy.id, value: { ...policy, egress } });
+    expect(madeFrom(compile(cluster, 'n1'))).not.toContain('Node');
+    const value = { ...cluster.nodes.get('n1')!, name: 'n2', addresses: [parseAddress('192.0.2.7')!] };
+    cluster.apply({ type: 'node', key: 'n2', value });
+    expect(madeFrom(compile(cluster, 'n1'))).toContain('Node');
   });
 
   test('sees nothing where there is nothing', () => {

@@ -9,6 +9,7 @@
  * A source that is still being read is not lost: it is lost when it has reported so for some seconds.
  */
 import type { Logger } from 'pino';
+import { EVERYWHERE } from '../../compiler/group.ts';
 import { unknownPodsIn } from '../../compiler/unknownpods.ts';
 import type { SourceStatus } from '../../inputs/kube/watch/clusterfeed.ts';
 import {
@@ -141,17 +142,15 @@ export function madeFrom(ruleset: Ruleset): MadeFrom {
   const deniesUnknownPods = unknownPodsIn(ruleset) === 'deny';
   return new Set<string>([
     ...(ofCluster ? CLUSTER_KINDS : []),
-    ...(deniesUnknownPods ? ['Node'] : []),
-    ...(asksForNamespaces(ruleset) ? ['Namespace'] : []),
+    ...(deniesUnknownPods || hasSetOf(ruleset, EVERYWHERE) ? ['Node'] : []),
+    ...(hasSetOf(ruleset, ' in namespaces ') ? ['Namespace'] : []),
   ]);
 }
 
-/** The comment of a set names its members, unless the list is long. */
-function asksForNamespaces({ tables }: Ruleset): boolean {
+/** Whether there may be a set of such members: its comment names them, unless the list is long. */
+function hasSetOf({ tables }: Ruleset, words: string): boolean {
   const sets = [...tables.values()].flatMap(table => [...table.sets.values()]);
-  return sets.some(
-    ({ comment = '' }) => comment.includes(' in namespaces ') || comment.length >= LONG_COMMENT,
-  );
+  return sets.some(({ comment = '' }) => comment.includes(words) || comment.length >= LONG_COMMENT);
 }
 
 const LONG_COMMENT = 100;

@@ -19,7 +19,7 @@ import {
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { PolicyId } from '../../model/policy.ts';
 import { PolicyIndex } from '../../semantics/policyindex.ts';
-import { tunnelFinders, tunnelNodeFinder } from '../../semantics/tunnelends.ts';
+import { nodesFinder, tunnelFinders, tunnelNodeFinder } from '../../semantics/tunnelends.ts';
 import { unknownPodFinders } from '../../semantics/unknownpods.ts';
 import { nodeFinder, type Owners, policyFinder, type View } from '../../semantics/view.ts';
 
@@ -42,7 +42,7 @@ export interface ModelViewOptions {
 
 type NodeFinders = Pick<
   View,
-  'nodeWith' | 'tunnels' | 'tunnelNodeAt' | 'nodeDenyingUnknownPod' | 'nodeOfUnknownPod'
+  'nodeWith' | 'tunnels' | 'tunnelNodeAt' | 'nodesAt' | 'nodeDenyingUnknownPod' | 'nodeOfUnknownPod'
 >;
 
 export class ModelView implements View {
@@ -130,6 +130,8 @@ export class ModelView implements View {
 
   readonly tunnelNodeAt: View['tunnelNodeAt'] = address => this.#nodes.value.tunnelNodeAt(address);
 
+  readonly nodesAt: View['nodesAt'] = address => this.#nodes.value.nodesAt(address);
+
   readonly nodeDenyingUnknownPod: View['nodeDenyingUnknownPod'] = address =>
     this.#nodes.value.nodeDenyingUnknownPod(address);
 
@@ -145,6 +147,7 @@ export class ModelView implements View {
       nodeWith: nodeFinder(model),
       tunnels: tunnelFinders(model),
       tunnelNodeAt: tunnelNodeFinder(model, this.owners),
+      nodesAt: nodesFinder(model, this.owners),
       ...unknownPodFinders(model, this.owners, this.#options.unknownPods),
     };
   }

@@ -165,11 +165,11 @@ export const namespaceArbitrary = (name: string): fc.Arbitrary<Namespace> =>
     labels: { ...own, [NAMESPACE_NAME_LABEL]: name },
   }));
 
-const nodeArbitrary = (name: string): fc.Arbitrary<Node> =>
+const nodeArbitrary = (name: string, others: readonly string[] = []): fc.Arbitrary<Node> =>
   fc
     .tuple(
       labels(NODE_LABELS),
-      fc.constantFrom(POD_CIDRS[name]!, POD_CIDRS[name]!, []),
+      fc.constantFrom(POD_CIDRS[name]!, POD_CIDRS[name]!, others),
       fc.option(fc.subarray(TUNNELS[name]!, { minLength: 1 }), { freq: 4, nil: undefined }),
     )
     .map(([own, podCidrs, claimed]) => {
@@ -193,7 +193,12 @@ const TUNNELS: Record<string, Address[]> = {
 
 /** A node with the links that its agent knows. */
 export const linkedNodeArbitrary = (name: string): fc.Arbitrary<Node> =>
-  fc.tuple(nodeArbitrary(name), tunnelsArbitrary).map(([node, tunnels]) => withTunnels(node, tunnels));
+  fc
+    .tuple(
+      fc.constantFrom([], SMALL_POD_CIDRS[name]!).chain(others => nodeArbitrary(name, others)),
+      tunnelsArbitrary,
+    )
+    .map(([node, tunnels]) => withTunnels(node, tunnels));
 
 const withTunnels = (node: Node, tunnels: TunnelLinks): Node => ({
   ...node,
@@ -214,6 +219,15 @@ const POD_CIDRS: Record<string, readonly string[]> = {
   n1: ['10.0.1.0/24', 'fd00::1:0/112'],
   n2: ['10.0.2.0/24', 'fd00::2:0/112'],
 };
+
+/** So small that the two addresses that are the node's own, where no pod has them, are those of pods. */
+const SMALL_POD_CIDRS: Record<string, readonly string[]> = {
+  n1: ['10.0.1.2/31', 'fd00::1:2/127'],
+  n2: ['10.0.2.2/31', 'fd00::2:2/127'],
+};
+
+/** The first two addresses of the nodes' pod networks. */
+const GATEWAYS = ['10.0.1.0', '10.0.1.1', '10.0.2.1', 'fd00::1:1', 'fd00::2:1'].map(address);
 
 /** Addresses in the nodes' pod networks that no pod has. */
 const UNKNOWN_ADDRESSES = ['10.0.1.77', '10.0.2.77', 'fd00::1:77', 'fd00::2:77'].map(address);
@@ -256,7 +270,7 @@ const peer = (kinds: readonly Peer['kind'][]): fc.Arbitrary<Peer> =>
       case 'pods':
         return podSelector.map(selector => ({ kind, selector }));
       case 'nodes':
-        return selector(NODE_LABELS).map(selector => ({ kind, selector }));
+        return selector(NODE_LABELS).map((selector): Peer => ({ kind, selector }));
       case 'network':
         return networkPeer;
       case 'domain':
@@ -389,7 +403,7 @@ export const clusterArbitrary: fc.Arbitrary<Cluster> = fc
     namespaces: fc
       .tuple(...NAMESPACES.map(namespaceArbitrary))
       .chain(all => fc.subarray(all, { minLength: 2 })),
-    nodes: fc.tuple(...NODES.map(nodeArbitrary)),
+    nodes: fc.tuple(...NODES.map(name => nodeArbitrary(name))),
     // An overlay is the same on every node.
     tunnels: tunnelsArbitrary,
     pods: fc.tuple(
@@ -460,7 +474,7 @@ export const flowsArbitrary = (cluster: Cluster, count: number): fc.Arbitrary<Fl
   const nodes = [...cluster.nodes.values()].flatMap(node => [...node.addresses]);
   const finished = [...cluster.pods.values()].filter(pod => pod.finished).flatMap(pod => [...pod.addresses]);
   const tunnels = [...cluster.nodes.values()].flatMap(({ tunnelAddresses = [] }) => [...tunnelAddresses]);
-  const others = [...nodes, ...tunnels, ...OUTSIDE, ...UNKNOWN_ADDRESSES, ...finished];
+  const others = [...nodes, ...tunnels, ...GATEWAYS, ...OUTSIDE, ...UNKNOWN_ADDRESSES, ...finished];
   const end =
     pods.length === 0
       ? fc.constantFrom(...others)
@@ -491,9 +505,20 @@ export const flowsArbitrary = (cluster: Cluster, count: number): fc.Arbitrary<Fl
   return fc.array(flow, { minLength: count, maxLength: count });
 };
 
+const withSmallNetworks = (cluster: Cluster): Cluster => ({
+  ...cluster,
+  nodes: byKey(
+    [...cluster.nodes.values()].map(node => ({ ...node, podCidrs: SMALL_POD_CIDRS[node.name]! })),
+    ({ name }) => name,
+  ),
+});
+
 export const situationArbitrary = (flows: number): fc.Arbitrary<Situation> =>
   fc
-    .tuple(clusterArbitrary, fc.constantFrom<UnknownPods>('allow', 'deny'))
+    .tuple(clusterArbitrary, fc.constantFrom<UnknownPods>('allow', 'deny'), fc.nat(3))
+    .map(
+      ([cluster, unknownPods, n]) => [n === 0 ? withSmallNetworks(cluster) : cluster, unknownPods] as const,
+    )
     .chain(([cluster, unknownPods]) =>
       flowsArbitrary(cluster, flows).map(flows => ({ cluster, unknownPods, flows })),
     );

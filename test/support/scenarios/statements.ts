@@ -20,7 +20,7 @@ export const NETWORK_POLICY = numbered('N', 75);
 /** The upstream end-to-end cases. */
 export const UPSTREAM_NETPOL = numbered('E', 48);
 /** Admin and Baseline tiers. */
-export const CLUSTER_TIERS = numbered('C', 58);
+export const CLUSTER_TIERS = numbered('C', 59);
 
 /** The upstream conformance cases: of ClusterNetworkPolicy, and the same of its two elders. */
 export const UPSTREAM_TIERS = [

@@ -3,7 +3,7 @@
 import { getOrMake } from '../../../lib/collections/getormake.ts';
 import type { Pieces } from '../../../lib/collections/pieces.ts';
 import { type Address, FAMILIES, type Family, familyOf } from '../../../model/address.ts';
-import type { Cluster, ContainerPort, PodKey } from '../../../model/cluster.ts';
+import { type Cluster, type ContainerPort, internalIpsOf, type PodKey } from '../../../model/cluster.ts';
 import { MemberHistory } from '../../../nft/plan/history.ts';
 import type { ElementKey, NftSet, SetSpec } from '../../../nft/ruleset.ts';
 import {
@@ -176,7 +176,8 @@ export class LiveGroups {
   }
 
   refreshNode(name: string): void {
-    const internalIps = this.#podIndex.tunnels.internalIpsOf(name);
+    const node = this.#cluster.nodes.get(name);
+    const internalIps = node === undefined ? [] : internalIpsOf(node);
     for (const live of this.#withNodes.touchedBy(name, internalIps)) this.#putNode(live, name);
   }
 

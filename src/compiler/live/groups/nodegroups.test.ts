@@ -5,7 +5,7 @@ import type { NodePeer } from '../../group.ts';
 import { NodeGroups } from './nodegroups.ts';
 
 const tunnels = (...networks: string[]): NodePeer[] =>
-  networks.map(network => ({ kind: 'tunnels', cidr: parseCidr(network)!, except: [] }));
+  networks.map(network => ({ kind: 'nodes in', cidr: parseCidr(network)!, except: [] }));
 const at = (text: string) => parseAddress(text)!;
 
 test('a node is compared with the groups whose networks contain it, in which it was, or that select nodes by labels', () => {

@@ -27,7 +27,7 @@ export class NodeGroups<Group> {
   /** `nodes`: the nodes that are in the group. */
   delete(peers: readonly NodePeer[], group: Group, nodes: Iterable<string>): void {
     this.#byLabels.delete(group);
-    for (const peer of peers) if (peer.kind === 'tunnels') this.#deleteNetwork(peer.cidr, group);
+    for (const peer of peers) if (peer.kind === 'nodes in') this.#deleteNetwork(peer.cidr, group);
     for (const node of nodes) this.left(node, group);
   }
 

@@ -85,7 +85,7 @@ export class PodIndex {
       }
       this.#enter(pod, namespaceAround(cluster, pod), address => owners.get(address) === pod);
     }
-    this.tunnels = new TunnelNodes(cluster.nodes.values(), address => this.#claims.has(address));
+    this.tunnels = new TunnelNodes(cluster.nodes, node, address => this.#claims.has(address));
   }
 
   /** Applies a change of a pod and of its namespace. Returns the pods whose entry changed by it, itself and others. */

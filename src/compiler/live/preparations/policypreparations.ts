@@ -60,7 +60,9 @@ export class PolicyPreparations {
   readonly #inForce = ({ id, value }: PolicyChange): PolicyChange => {
     if (value?.audited) return { id, value: undefined };
     const { tunnels } = this.#live.podIndex;
-    return { id, value: value === undefined || tunnels.nodes.size === 0 ? value : tunnels.marked(value) };
+    if (value === undefined || (tunnels.nodes.size === 0 && value.tier === 'networkpolicy'))
+      return { id, value };
+    return { id, value: tunnels.marked(value) };
   };
 
   constructor(live: LiveParts, preparations: LivePreparations, mostEntries: number) {
