@@ -66,6 +66,8 @@ export interface Node extends Labelled {
    * tunneladdresses.ts says.
    */
   readonly tunnelAddresses?: readonly Address[];
+  /** The names of the interfaces that have them, in the same order. */
+  readonly tunnelDevices?: readonly string[];
   /** Whether flanneld has run on it, with whatever back end. */
   readonly hasFlannel?: true;
   /** Only for the agent's own node, once the agent has read its interfaces. */

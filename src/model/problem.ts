@@ -20,6 +20,7 @@ export const WARNING_CODES = [
   'host-network',
   'port-name',
   'service-address',
+  'tunnel-address',
   'service-name',
   'no-dns',
   'public-wildcard',

@@ -30,6 +30,12 @@ export function credibleTunnelAddresses(node: Node): readonly Address[] {
 
 const NONE: readonly Address[] = [];
 
+/** The name of the interface that has a tunnel address of the node, as far as it is known. */
+export function tunnelDeviceAt(node: Node, address: Address): string | undefined {
+  const index = node.tunnelAddresses?.indexOf(address) ?? -1;
+  return node.tunnelDevices?.[index];
+}
+
 /**
  * Addresses at which a node may answer although its status does not have them (C59), as far as they are known: the first
  * two of its pod networks, and those of its interfaces. A pod may have one of them instead.

@@ -85,7 +85,7 @@ function tunnelFromPod(view: View, flow: Flow): string | undefined {
 
 /** … and the node at which it arrives denies it too, at any of its addresses, if a pod may have sent it. */
 function tunnelAtNode(view: View, flow: Flow): string | undefined {
-  const node = view.nodeWith(flow.to) ?? view.tunnelNodeAt(flow.to);
+  const node = view.nodeWith(flow.to);
   const links = view.tunnels.linksOf(node);
   if (node === undefined || links.podTunnels === 'allow' || !isTunnel(flow, links)) return undefined;
   // The packet never leaves the node.

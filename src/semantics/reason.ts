@@ -86,12 +86,18 @@ export function isolatedReason(policies: readonly AppliedPolicy[], packet: Packe
 }
 
 function isolatedText(names: readonly string[], packet: Packet): string {
-  const { subject, direction, peer, peerPod, flow } = packet;
-  const end = `${direction} ${direction === 'ingress' ? 'from' : 'to'} ${peerPod?.key ?? peer}`;
+  const { subject, direction, flow } = packet;
+  const end = `${direction} ${direction === 'ingress' ? 'from' : 'to'} ${peerName(packet)}`;
   const wanted = `allows ${end} on ${flow.protocol}${flow.port === undefined ? '' : ` ${flow.port}`}`;
   return names.length === 1
     ? `NetworkPolicy ${names[0]} selects ${subject.key}, and no rule of it ${wanted}`
     : `NetworkPolicies ${listed(names)} select ${subject.key}, and none ${wanted}`;
+}
+
+/** N75: the address of a tunnel says nothing to people. */
+function peerName({ peer, peerPod, peerTunnel }: Packet): string {
+  if (peerPod !== undefined) return peerPod.key;
+  return peerTunnel === undefined ? peer : `node ${peerTunnel.name} (${peer})`;
 }
 
 function listed(names: readonly string[]): string {

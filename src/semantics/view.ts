@@ -31,7 +31,7 @@ export interface View {
   nodeDenyingUnknownPod(address: Address): Node | undefined;
   /** The node in whose pod network an address is that no known pod has, whether or not nodes deny unknown pods. */
   nodeOfUnknownPod(address: Address): Node | undefined;
-  /** The node that has an address; one that has it in its status takes precedence. */
+  /** The node that has an address, be it of its tunnel; one that has it in its status takes precedence. */
   nodeWith(address: Address): Node | undefined;
   /** The node that sends from an address into its tunnel (N75). */
   tunnelNodeAt(address: Address): Node | undefined;
@@ -70,7 +70,7 @@ export function viewBy(
   return {
     cluster,
     owners,
-    nodeWith: nodeFinder(cluster),
+    nodeWith: nodeFinder(cluster, owners),
     tunnels: tunnelFinders(cluster),
     tunnelNodeAt: tunnelNodeFinder(cluster, owners),
     nodesAt: nodesFinder(cluster, owners),
@@ -79,12 +79,14 @@ export function viewBy(
   };
 }
 
-/** `nodeWith` for a cluster whose nodes do not change. */
-export function nodeFinder({ nodes }: Cluster): View['nodeWith'] {
+/** `nodeWith` for a cluster whose nodes do not change. `owners` is asked each time, because pods may. */
+export function nodeFinder(cluster: Cluster, owners: Pick<Owners, 'has'>): View['nodeWith'] {
+  const { nodes } = cluster;
+  const tunnelNodeAt = tunnelNodeFinder(cluster, owners);
   const byAddress = new Map<Address, Node>();
   for (const addressesOf of [addressesOfNode, ({ addresses }: Node) => addresses])
     for (const node of nodes.values()) for (const address of addressesOf(node)) byAddress.set(address, node);
-  return address => byAddress.get(address);
+  return address => byAddress.get(address) ?? tunnelNodeAt(address);
 }
 
 /**

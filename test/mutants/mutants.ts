@@ -731,8 +731,9 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'tunnels: by the annotation of any tool',
-    find: "'network.cilium.io/ipv4-cilium-host',",
-    replace: "'network.cilium.io/ipv4-cilium-host', 'example.org/IPv4VXLANTunnelAddr',",
+    find: "'network.cilium.io/ipv4-cilium-host': 'cilium_host',",
+    replace:
+      "'network.cilium.io/ipv4-cilium-host': 'cilium_host', 'example.org/IPv4VXLANTunnelAddr': 'cilium_host',",
     test: 'tunnelannotations.test.ts',
   },
   {
@@ -818,6 +819,24 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'deniesUnknownPods || hasSetOf(ruleset, EVERYWHERE)',
     replace: 'deniesUnknownPods',
     test: 'startcondition.test.ts',
+  },
+  {
+    name: 'explain: a node comes to pods of other nodes by the address of its status',
+    find: 'if (translation === undefined) return [wayToPod(around, from, target, flow)];',
+    replace: 'if (translation === undefined) return [STRAIGHT];',
+    test: 'tunnelarrival.test.ts',
+  },
+  {
+    name: 'drops: the tunnel of a node has no name',
+    find: 'byAddress.get(address) ?? tunnelNodeAt(address)',
+    replace: 'byAddress.get(address)',
+    test: 'semantics/view.test.ts',
+  },
+  {
+    name: 'check: addresses of tunnels in policies are no matter',
+    find: '...tunnelBlocks(policy, tunnels),',
+    replace: '',
+    test: 'files/lint.test.ts',
   },
   {
     name: 'heartbeats: all of a node is hashed each time',

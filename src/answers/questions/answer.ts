@@ -4,6 +4,7 @@ import { enforced } from '../../model/audited.ts';
 import type { Cluster } from '../../model/cluster.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import { comparePolicies, type Policy } from '../../model/policy.ts';
+import { tunnelDeviceAt } from '../../model/tunneladdresses.ts';
 import type { DnsRecord } from '../../names/dnscache.ts';
 import { auditor, mayAffect } from '../../semantics/audit.ts';
 import type { DirectionVerdict, FlowVerdict } from '../../semantics/evaluate.ts';
@@ -81,6 +82,7 @@ export function answer(known: ClusterView, question: Question): Answer {
       ...notesOf(targets, isCut),
       ...(cases.some(({ undecided }) => undecided !== undefined) ? [] : sameForAllLabels(judged.completions)),
       ...byNode.notes,
+      ...arrivalNotes(cases, cluster),
       ...namesNotes(to, sources, { cases, cluster }, view),
       ...comingNotes(statuses, cluster, cases),
       ...new Set(cases.slice(0, MOST_AUDITED).flatMap(each => auditNotes(cluster, each, view.unknownPods))),
@@ -164,6 +166,18 @@ function notesOf({ notes }: Targets, isCut: boolean): readonly string[] {
   return isCut
     ? [...notes, `only the first of what this may mean was judged (at most ${MOST_PIECES} networks)`]
     : notes;
+}
+
+/** N75: names both addresses of a node that sends from its tunnel. */
+function arrivalNotes(cases: readonly JudgedFlow[], { nodes }: Cluster): readonly string[] {
+  const all = [...nodes.values()];
+  const found = cases.flatMap(({ from, to, flow, viaNode }) => {
+    if (viaNode === undefined || to.translation !== undefined) return [];
+    const over = all.map(node => tunnelDeviceAt(node, viaNode)).find(device => device !== undefined);
+    const by = over === undefined ? '' : ` over ${over}`;
+    return [`${from.name} (${flow.from}), which arrives as ${viaNode}${by} at pods of other nodes`];
+  });
+  return [...new Set(found)].slice(0, MOST);
 }
 
 /** The host part of an end, without port and protocol: `shop/web`, `10.0.0.1`, `svc/api`. */

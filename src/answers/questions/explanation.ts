@@ -108,7 +108,8 @@ const isOfDns = (need: string) => need.includes(' had received a DNS answer that
 /** The other verdict for everything that the question means. */
 export function fixOf({ cases, cluster, verdict }: Answer, unknownPods: UnknownPods): Fix | string {
   if (verdict === 'undecided') return 'there is no verdict to turn';
-  if (cases.some(isSeenOtherwise)) return 'a node port is fixed by the pod behind it: ask for that';
+  if (cases.some(each => isSeenOtherwise(each) && each.to.translation !== undefined))
+    return 'a node port is fixed by the pod behind it: ask for that';
   if (cases.some(({ fromRange, toRange }) => fromRange ?? toRange))
     return fixOfPlaced(cases, cluster, unknownPods);
   return proposeFix({ cluster, unknownPods, flows: cases.map(({ flow }) => flow) }, decode);

@@ -3,8 +3,8 @@
  * one. Only the agent of that node knows; manifests and other agents cannot give one verdict for both.
  */
 import { type Address, addressToInt, type Cidr, cidrContains } from '../../model/address.ts';
-import { addressOwners } from '../../model/addressowners.ts';
-import { addressesOfNode, type Cluster, type Node, type Pod } from '../../model/cluster.ts';
+import { addressOwners, takenAddresses } from '../../model/addressowners.ts';
+import type { Cluster, Node, Pod } from '../../model/cluster.ts';
 import { hasDomainPeers } from '../../model/domainpeers.ts';
 import type { Flow } from '../../model/flow.ts';
 import { podCidrsOf, type UnknownPods } from '../../model/podcidrs.ts';
@@ -33,7 +33,7 @@ export function undecidedByNode<T extends Judged>(
   const undecided = new Map<T, string>();
   const notes = new Set<string>();
   const owners = addressOwners(cluster);
-  const known = new Set([...owners.keys(), ...[...cluster.nodes.values()].flatMap(addressesOfNode)]);
+  const known = takenAddresses(cluster, owners);
   for (const each of cases.slice(0, MOST_CASES)) {
     if (isSeenOtherwise(each)) continue;
     for (const address of ownEnds(each)) {

@@ -32,7 +32,7 @@ export interface Way {
 const STRAIGHT: Way = { clients: [undefined] };
 
 /** What is known of the cluster and of its network. */
-export type Surroundings = Pick<View, 'cluster' | 'nodeWith' | 'nodeOfUnknownPod'> &
+export type Surroundings = Pick<View, 'cluster' | 'nodeWith' | 'nodeOfUnknownPod' | 'tunnelNodeAt'> &
   Pick<ClusterView, 'masquerade'>;
 
 /** Where a connection starts: in a pod, whose node may not be known; on a node itself; or outside. */
@@ -49,13 +49,22 @@ export function waysTo(
   flow: Flow,
 ): readonly Way[] {
   const { translation } = target;
-  if (translation === undefined) return [STRAIGHT];
+  if (translation === undefined) return [wayToPod(around, from, target, flow)];
   const origin = originOf(around, from, flow);
   const step = { around, translation, host: nodeOfTarget(target), family: familyOf(flow.to), flow };
   if (origin.kind !== 'pod' || origin.node !== undefined) return waysFrom(step, origin);
   const nodes = [...around.cluster.nodes.keys()].slice(0, MOST_NODES);
   if (nodes.length === 0) return [STRAIGHT];
   return nodes.flatMap(node => waysFrom(step, { kind: 'pod', node }).map(way => ({ ...way, onNode: node })));
+}
+
+/** N75: what a node sends to a pod of another node arrives from its tunnel, if it has one. */
+function wayToPod(around: Surroundings, from: ResolvedEndpoint, target: Target, flow: Flow): Way {
+  const origin = originOf(around, from, flow);
+  const host = podOf(target.endpoint)?.hostNetwork ? undefined : nodeOfTarget(target);
+  if (origin.kind !== 'node' || !isElsewhere(origin.node, host)) return STRAIGHT;
+  const tunnel = tunnelOf(around, around.cluster.nodes.get(origin.node!), familyOf(flow.to));
+  return tunnel === undefined || tunnel === flow.from ? STRAIGHT : { clients: [tunnel] };
 }
 
 /** Nodes are alike to most policies. */
@@ -124,7 +133,8 @@ function distinct(ways: readonly Way[]): Way[] {
 
 /** From the node that translated to the endpoint: a pod of this node sees the client, pods elsewhere see this node. */
 function behind({ around, host, family }: Step, node: string, near: Way): Way[] {
-  const address = addressOf(around.cluster.nodes.get(node), family);
+  const sender = around.cluster.nodes.get(node);
+  const address = tunnelOf(around, sender, family) ?? addressOf(sender, family);
   const far: Way = { ...near, clients: address === undefined ? near.clients : [address] };
   if (host === undefined) return [near, far];
   return [host === node ? near : far];
@@ -168,6 +178,17 @@ function waysByLoadBalancer(
   const others = [...around.cluster.nodes.values()].filter(({ name }) => name !== host);
   const nodes = others.flatMap(node => addressOf(node, family) ?? []);
   return { dialled: { address, port }, clients: [undefined, address, ...nodes.slice(0, MOST_NODES)] };
+}
+
+/** The address from which a node sends to pods of other nodes, if that is none of its status. */
+function tunnelOf(
+  { tunnelNodeAt }: Surroundings,
+  node: Node | undefined,
+  family: Family,
+): Address | undefined {
+  return node?.tunnelAddresses?.find(
+    address => familyOf(address) === family && tunnelNodeAt(address) === node,
+  );
 }
 
 function addressOf(node: Node | undefined, family: Family): Address | undefined {

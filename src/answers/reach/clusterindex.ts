@@ -109,7 +109,6 @@ export function clusterIndexOf(
   const nodes = nodeEnds(cluster, owners, vocabulary);
   const { nodeDenyingUnknownPod, nodeOfUnknownPod } = unknownPodFinders(cluster, owners, unknownPods);
   const tunnels = tunnelFinders(cluster);
-  const [nodeWith, tunnelNodeAt] = [nodeFinder(cluster), tunnelNodeFinder(cluster, owners)];
   const words = { vocabulary, names: nameClassesOf(all), templates, selected };
   return {
     cluster,
@@ -123,8 +122,8 @@ export function clusterIndexOf(
     nodes,
     nodeDenyingUnknownPod,
     nodeOfUnknownPod,
-    nodeWith: address => nodeWith(address) ?? tunnelNodeAt(address),
-    tunnelNodeAt,
+    nodeWith: nodeFinder(cluster, owners),
+    tunnelNodeAt: tunnelNodeFinder(cluster, owners),
     tunnels,
     tunnelLinks: tunnels.linksOf(undefined),
   };

@@ -8,7 +8,6 @@ import { podCidrsOf, type UnknownPods } from '../../model/podcidrs.ts';
 import type { Direction } from '../../model/policy.ts';
 import type { FlowVerdict } from '../../semantics/evaluate.ts';
 import { endName } from '../../semantics/flowtext.ts';
-import { tunnelNodeFinder } from '../../semantics/tunnelends.ts';
 import { unknownPodFinders, unknownPodNodeFinder } from '../../semantics/unknownpods.ts';
 import { nodeFinder } from '../../semantics/view.ts';
 import type { Hook } from './kernelwalk.ts';
@@ -30,15 +29,14 @@ export function enforcementPoints(
   unknownPods: UnknownPods = 'allow',
 ): EnforcementPoint[] {
   const owners = addressOwners(cluster);
-  const [nodeWith, tunnelNodeAt] = [nodeFinder(cluster), tunnelNodeFinder(cluster, owners)];
+  const nodeWith = nodeFinder(cluster, owners);
   const { nodeDenyingUnknownPod, nodeOfUnknownPod } = unknownPodFinders(cluster, owners, unknownPods);
   const pointAt = (address: Address, direction: Direction): EnforcementPoint[] => {
     const word = verdict[direction].verdict;
     // The rules of the node deny an unknown pod, whatever other rules say about its address.
     const unknown = word === 'deny' ? nodeOfUnknownPod(address) : nodeDenyingUnknownPod(address);
     // A node that denies connections to itself is an enforcement point, too (N72).
-    const isToNode = word === 'deny' && direction === 'ingress';
-    const itself = isToNode ? (nodeWith(address) ?? tunnelNodeAt(address)) : undefined;
+    const itself = word === 'deny' && direction === 'ingress' ? nodeWith(address) : undefined;
     const node = owners.get(address)?.node ?? (itself ?? unknown)?.name ?? '';
     return node === '' ? [] : [{ node, direction, verdict: word }];
   };

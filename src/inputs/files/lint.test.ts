@@ -60,6 +60,21 @@ describe('checkManifests() warns of', () => {
     ],
     ['no namespace of a folder that has none', [policy('shpo', '{}')], []],
     [
+      'a block of the address from which a node sends into its tunnel',
+      [
+        SHOP,
+        WEB,
+        "{ apiVersion: v1, kind: Node, metadata: { name: n2, annotations: { projectcalico.org/IPv4VXLANTunnelAddr: 10.244.2.0 } }, spec: { podCIDRs: [10.244.2.0/24] }, status: { addresses: [{ type: InternalIP, address: 172.18.0.2 }, { type: InternalIP, address: 'fd18::2' }] } }",
+        policy(
+          'shop',
+          '{ podSelector: {}, ingress: [{ from: [{ ipBlock: { cidr: 172.18.0.2/32 } }, { ipBlock: { cidr: 10.244.2.0/24 } }] }, { from: [{ ipBlock: { cidr: 10.244.2.0/32 } }] }] }',
+        ),
+      ],
+      [
+        'a.yaml:4: NetworkPolicy shop/p: spec.ingress[1].from has 10.244.2.0/32, from which node n2 sends into its tunnel; a network with 172.18.0.2 means that too, and stays right when the node gets another pod network',
+      ],
+    ],
+    [
       'a policy that selects none of the workloads',
       [SHOP, deployment('web'), policy('shop', '{ podSelector: { matchLabels: { app: wbe } } }')],
       [

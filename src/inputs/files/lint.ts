@@ -1,9 +1,17 @@
 /** Warnings about a cluster as a whole, although each of its objects can be read. */
 import { firstOf } from '../../lib/text/firstof.ts';
-import { type Cidr, cidrContains, cidrText } from '../../model/address.ts';
-import { type Cluster, isSelectable, type Pod } from '../../model/cluster.ts';
+import {
+  type Address,
+  addressBits,
+  type Cidr,
+  cidrContains,
+  cidrText,
+  familyOf,
+} from '../../model/address.ts';
+import { type Cluster, internalIpsOf, isSelectable, type Node, type Pod } from '../../model/cluster.ts';
 import {
   comparePolicies,
+  DIRECTIONS,
   type Direction,
   namespaceOfPolicy,
   type Policy,
@@ -12,6 +20,7 @@ import {
 import type { NamedPort } from '../../model/ports.ts';
 import type { Problem, WarningCode } from '../../model/problem.ts';
 import type { PodSelector } from '../../model/selector.ts';
+import { tunnelNodes } from '../../model/tunneladdresses.ts';
 import { makerText, type PodMaker, type Workload } from '../../model/workload.ts';
 import { SubjectIndex } from './subjects.ts';
 
@@ -23,6 +32,7 @@ export function lintCluster(
 ): readonly Problem[] {
   const policies = [...cluster.policies.values()].toSorted(comparePolicies);
   const subjects = new SubjectIndex(cluster, workloads, makers);
+  const tunnels = tunnelNodes(cluster.nodes.values());
   return [
     ...[...cluster.pods.values()].flatMap(podWithoutAddress),
     ...policies.flatMap(policy => [
@@ -31,6 +41,7 @@ export function lintCluster(
       ...onlyNodes(policy, subjects),
       ...unknownPortNames(policy, subjects),
       ...serviceAddresses(policy, services),
+      ...tunnelBlocks(policy, tunnels),
     ]),
     ...equalPriorities(policies),
   ];
@@ -148,6 +159,24 @@ function serviceAddress(policy: Policy, rule: Rule, network: Cidr, service: Cidr
   const message = `has the network ${cidrText(network)}, which covers the Service addresses ${cidrText(service)}`;
   const effect = 'it matches no traffic to a Service: policy sees the address of the pod behind it';
   return warning('service-address', policy.id, `spec.${rule.path}.to`, message, effect);
+}
+
+/** N75: written by hand for what a node sends to pods of other nodes, before its own address meant that. */
+function tunnelBlocks(policy: Policy, tunnels: ReadonlyMap<Address, Node>): readonly Problem[] {
+  const found: Problem[] = [];
+  for (const direction of tunnels.size === 0 ? [] : DIRECTIONS)
+    for (const rule of policy[direction] ?? [])
+      for (const { base, prefix, family } of networksOf(rule)) {
+        const node = prefix === addressBits(family) ? tunnels.get(base) : undefined;
+        const own = node && internalIpsOf(node).find(address => familyOf(address) === family);
+        if (own === undefined) continue;
+        if (found.length === MOST_OF_POLICY) return found;
+        const field = `spec.${rule.path}.${direction === 'ingress' ? 'from' : 'to'}`;
+        const message = `has ${base}/${prefix}, from which node ${node!.name} sends into its tunnel`;
+        const effect = `a network with ${own} means that too, and stays right when the node gets another pod network`;
+        found.push(warning('tunnel-address', policy.id, field, message, effect));
+      }
+  return found;
 }
 
 /** C12, 4.19. */

@@ -144,7 +144,7 @@ export class ModelView implements View {
   #findNodes(): NodeFinders {
     const model = this.#model;
     return {
-      nodeWith: nodeFinder(model),
+      nodeWith: nodeFinder(model, this.owners),
       tunnels: tunnelFinders(model),
       tunnelNodeAt: tunnelNodeFinder(model, this.owners),
       nodesAt: nodesFinder(model, this.owners),

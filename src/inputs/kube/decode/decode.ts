@@ -200,14 +200,14 @@ function decodeNode(object: Field): ClusterEvent | undefined {
   const addresses = distinct(listed);
   const internal = distinct(listed.filter(({ isInternal }) => isInternal));
   const externalIps = addresses.filter(address => !internal.includes(address));
-  const tunnelAddresses = readTunnelAddresses(object, podCidrs);
+  const tunnels = readTunnelAddresses(object, podCidrs);
   const value: Node = {
     name,
     labels,
     addresses,
     ...(externalIps.length > 0 && { externalIps }),
     podCidrs,
-    ...(tunnelAddresses.length > 0 && { tunnelAddresses }),
+    ...(tunnels.size > 0 && { tunnelAddresses: [...tunnels.keys()], tunnelDevices: [...tunnels.values()] }),
     ...(hasFlannel(object) && { hasFlannel: true as const }),
   };
   return { type: 'node', key: name, value };

@@ -31,6 +31,28 @@ test('Flannel gives a node the first address of its pod network, in each family 
   expect(tunnelOf(both, [])).toBeUndefined();
 });
 
+test('the interfaces have the names that the tool gives them', () => {
+  const { event } = decodeObject({
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: {
+      name: 'n1',
+      annotations: {
+        [`${FLANNEL}/backend-type`]: 'vxlan',
+        [`${FLANNEL}/backend-data`]: '{"VNI":4096,"VtepMAC":"02:00:00:00:00:01"}',
+        [`${FLANNEL}/public-ip`]: '192.0.2.1',
+        [`${FLANNEL}/public-ipv6`]: '2001:db8::1',
+        'projectcalico.org/IPv4IPIPTunnelAddr': '10.1.0.9',
+      },
+    },
+    spec: { podCIDRs: ['10.1.0.0/24', 'fd01::/64'] },
+  });
+  expect(event!.value).toMatchObject({
+    tunnelAddresses: ['10.1.0.9', '10.1.0.0', 'fd01::'],
+    tunnelDevices: ['tunl0', 'flannel.4096', 'flannel-v6.1'],
+  });
+});
+
 test.each([
   ['host-gw', { [`${FLANNEL}/backend-type`]: 'host-gw', [`${FLANNEL}/public-ip`]: '192.0.2.1' }],
   ['no back end', { [`${FLANNEL}/public-ip`]: '192.0.2.1' }],

@@ -1,0 +1,52 @@
+/** N75: what a node sends to a pod of another node is judged by the address with which it arrives. */
+import { expect, test } from 'vitest';
+import { clusterView } from '../../../test/support/questions/clusterview.ts';
+import { answer } from './answer.ts';
+import { fixOf } from './explanation.ts';
+
+const node = (n: number, annotations = '') =>
+  `{ apiVersion: v1, kind: Node, metadata: { name: node${n}, annotations: { ${annotations} } }, spec: { podCIDRs: [10.244.${n}.0/24, 'fd24:${n}::/64'] }, status: { addresses: [{ type: InternalIP, address: 172.18.0.${n} }, { type: InternalIP, address: 'fd18::${n}' }] } }`;
+const flannel = (n: number) =>
+  node(
+    n,
+    `flannel.alpha.coreos.com/backend-type: vxlan, flannel.alpha.coreos.com/backend-data: '{"VNI":1}', flannel.alpha.coreos.com/public-ip: 172.18.0.${n}`,
+  );
+const POD =
+  "{ apiVersion: v1, kind: Pod, metadata: { name: web, namespace: shop, labels: { app: web } }, spec: { nodeName: node1, containers: [{ name: c }] }, status: { podIPs: [{ ip: 10.244.1.5 }, { ip: 'fd24:1::5' }] } }";
+const lettingIn = (cidr: string) =>
+  `{ apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: { name: hook, namespace: shop }, spec: { podSelector: {}, policyTypes: [Ingress], ingress: [{ from: [{ ipBlock: { cidr: ${cidr} } }] }] } }`;
+
+const view = (...objects: string[]) => clusterView([POD, ...objects].join('\n---\n'));
+const NOTE = 'node node2 (172.18.0.2), which arrives as 10.244.2.0 over flannel.1 at pods of other nodes';
+
+test.each([
+  ['the address of the node', '172.18.0.2/32', 'allow'],
+  ['that of its tunnel', '10.244.2.0/32', 'allow'],
+  ['another', '172.18.0.3/32', 'deny'],
+] as const)('a node with a tunnel where a block has %s', (_, cidr, verdict) => {
+  const known = view(flannel(1), flannel(2), lettingIn(cidr));
+  const found = answer(known, { from: 'node/node2', to: 'shop/web@4:8443' });
+  expect([found.verdict, found.notes]).toEqual([verdict, [NOTE]]);
+  expect(found.cases.map(({ flow, viaNode }) => [flow.from, viaNode])).toEqual([
+    ['172.18.0.2', '10.244.2.0'],
+  ]);
+  expect(answer(known, { from: '10.244.2.0', to: 'shop/web:8443' }).verdict).toBe(verdict);
+});
+
+test('a denial names the node, and the fix has its own address', () => {
+  const known = view(flannel(1), flannel(2), lettingIn('172.18.0.3/32'));
+  const found = answer(known, { from: 'node/node2', to: 'shop/web@4:8443' });
+  expect(found.reason).toContain('allows ingress from node node2 (10.244.2.0) on TCP 8443');
+  expect(JSON.stringify(fixOf(found, 'allow'))).toContain('172.18.0.2/32');
+});
+
+test('its own pods, other families, and nodes without a tunnel see the address of the status', () => {
+  const known = view(flannel(1), flannel(2), node(3), lettingIn('192.0.2.0/24'));
+  const arrives = (from: string, to: string) => {
+    const { cases, notes } = answer(known, { from, to });
+    return [...cases.map(({ viaNode }) => viaNode), ...notes];
+  };
+  expect(arrives('node/node1', 'shop/web@4:8443')).toEqual([undefined]);
+  expect(arrives('node/node2', 'shop/web@6:8443')).toEqual([undefined]);
+  expect(arrives('node/node3', 'shop/web@4:8443')).toEqual([undefined]);
+});
