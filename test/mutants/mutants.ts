@@ -839,6 +839,12 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'files/lint.test.ts',
   },
   {
+    name: 'tunnels: what networks of nodes need counts for nothing where there is no room',
+    find: 'rules.flatMap(networksOfNodes).length * podIndex.tunnels.nodes.size',
+    replace: '0 * rules.flatMap(networksOfNodes).length',
+    test: 'localmoves.test.ts',
+  },
+  {
     name: 'heartbeats: all of a node is hashed each time',
     find: "hash('sha1', readPart(object, this.#resource.kind), 'base64')",
     replace: "hash('sha1', JSON.stringify(object), 'base64')",

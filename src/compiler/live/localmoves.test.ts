@@ -9,8 +9,9 @@ import {
   tenantPod,
 } from '../../../test/support/agent/tenants.ts';
 import { assertExactly, clusterOf } from '../../../test/support/oracle/inforce.ts';
+import { parseAddress, parseCidr } from '../../model/address.ts';
 import type { ClusterEvent } from '../../model/cluster.ts';
-import { type Policy, withoutRules } from '../../model/policy.ts';
+import { type Policy, type Rule, withoutRules } from '../../model/policy.ts';
 import type { PodSelector } from '../../model/selector.ts';
 import type { SetQuota } from './groups/setquota.ts';
 import { Incremental } from './incremental.ts';
@@ -124,6 +125,27 @@ describe('a namespace whose policies mean more than there is room for', () => {
     const combined = few.flatMap((a, i) => few.slice(i + 1).map((b, j) => [a, b, few[(i + j) % 6]!, 'x']));
     const { refused, members } = played(ROOM, [...pods, policyEvent(allowing('tenant/few', combined))]);
     expect(refused).toEqual([['tenant/few']]);
+    expect(members).toBe(0);
+  });
+
+  test('is so by networks that contain many nodes with tunnels, each of which is a set (N75)', () => {
+    const nodes = Array.from({ length: CROWD }, (_, n): ClusterEvent => {
+      const [address, podNetwork] = [`172.16.0.${n}`, `10.200.${n}.0`].map(text => parseAddress(text)!);
+      const tunnelAddresses = [podNetwork!];
+      const podCidrs = [`${podNetwork}/24`];
+      const value = { name: `t${n}`, labels: {}, addresses: [address!], podCidrs, tunnelAddresses };
+      return { type: 'node', key: value.name, value };
+    });
+    const rules = Array.from({ length: 6 }, (_, n): Rule => {
+      const peers = [{ kind: 'network', cidr: parseCidr(`172.16.0.0/${12 + n}`)!, except: [] }] as const;
+      return { ...allowPods(n, []), peers };
+    });
+    const { refused, members } = played(
+      ROOM,
+      [...pods, policyEvent(ingressPolicy('tenant/wide', rules))],
+      nodes,
+    );
+    expect(refused).toEqual([[], ['tenant/wide']]);
     expect(members).toBe(0);
   });
 

@@ -3,7 +3,14 @@
 import { getOrMake } from '../../lib/collections/getormake.ts';
 import type { Pieces } from '../../lib/collections/pieces.ts';
 import type { PodKey } from '../../model/cluster.ts';
-import { type Policy, type PolicyId, type Rule, rulesOf, withoutRules } from '../../model/policy.ts';
+import {
+  type Peer,
+  type Policy,
+  type PolicyId,
+  type Rule,
+  rulesOf,
+  withoutRules,
+} from '../../model/policy.ts';
 import { type PodSelector, podSelectorText } from '../../model/selector.ts';
 import { EVERY_POD } from '../group.ts';
 import type { LiveParts } from './liveparts.ts';
@@ -104,13 +111,13 @@ const AT_A_TIME = 1 / 4;
 
 interface Sized {
   readonly policy: Policy;
-  /** How many pods its selectors look at: an estimate of how many members it needs. */
+  /** How many pods its selectors look at, and nodes its networks: an estimate of how many members it needs. */
   readonly lookedAt: number;
 }
 
 /**
  * The policies of a namespace to refuse where the quota has no room for all: the largest of those that have changed, or
- * the largest of all if none has changed. Only policies with pod selectors count. Empty if there are none.
+ * the largest of all if none has changed. Only policies that need members count. Empty if there are none.
  */
 function largestOf(
   policies: readonly Policy[],
@@ -138,9 +145,16 @@ function sized(policies: readonly Policy[], podIndex: PodIndex): Sized[] {
       podIndex.countLookedAt(selector, Number.POSITIVE_INFINITY),
     );
   return policies.map(policy => {
-    const selectors = rulesOf(policy).flatMap(selectorsOf);
-    return { policy, lookedAt: selectors.reduce((sum, selector) => sum + lookedAtBy(selector), 0) };
+    const rules = rulesOf(policy);
+    const selectors = rules.flatMap(selectorsOf);
+    const ofNodes = rules.flatMap(networksOfNodes).length * podIndex.tunnels.nodes.size;
+    return { policy, lookedAt: selectors.reduce((sum, selector) => sum + lookedAtBy(selector), ofNodes) };
   });
+}
+
+/** N75: each needs a set of the tunnel addresses of nodes. */
+function networksOfNodes({ peers }: Rule): readonly Peer[] {
+  return peers === 'any' ? [] : peers.filter(peer => peer.kind === 'network' && peer.nodes !== undefined);
 }
 
 /** A rule with named ports needs a set of all pods that have such ports, unless its peers are pods. */
