@@ -2,13 +2,11 @@
 
 import { getOrMake } from '../../lib/collections/getormake.ts';
 import { contentText } from '../../lib/text/contenttext.ts';
-import { type Address, cidrContains, type Family, familyOf } from '../../model/address.ts';
+import type { Address } from '../../model/address.ts';
 import { addressOwners } from '../../model/addressowners.ts';
 import {
   type Cluster,
   type ContainerPort,
-  internalIpsOf,
-  isNodeItself,
   type Namespace,
   type Node,
   namespaceOf,
@@ -20,15 +18,12 @@ import type { UnknownPods } from '../../model/podcidrs.ts';
 import { comparePolicies, type NetworkPeer, type Policy, type Rule, rulesOf } from '../../model/policy.ts';
 import {
   type Match,
-  matchesLabels,
   matchLabels,
   matchNamespace,
   type NamespaceSelector,
   type PodSelector,
 } from '../../model/selector.ts';
-import { tunnelNodes, unlistedAddresses } from '../../model/tunneladdresses.ts';
 import {
-  nodesFinder,
   type TunnelFinders,
   type TunnelLinks,
   tunnelFinders,
@@ -37,6 +32,7 @@ import {
 import { unknownPodFinders } from '../../semantics/unknownpods.ts';
 import { nodeFinder } from '../../semantics/view.ts';
 import { Bits } from './bits.ts';
+import { type NodeSelection, nodeEnds } from './nodeends.ts';
 
 /** A pod that does not exist: of a workload without pods, or one that may be created. */
 export interface ImaginedPod extends PodLike {
@@ -72,22 +68,6 @@ export interface ClusterIndex {
   readonly tunnels: TunnelFinders;
   /** The links of tunnels, taken to be the same on every node, as an overlay is. */
   readonly tunnelLinks: TunnelLinks;
-}
-
-/** What means an address because it is a node's, by the index in the vocabulary. */
-export interface NodeMeaning {
-  readonly nodeSelectors: readonly number[];
-  /** Networks that do not contain the address, but an InternalIP of the node. */
-  readonly networks: readonly number[];
-}
-
-interface NodeSelection {
-  /** In rules that accept: where the node says that it is (C31, N75). */
-  readonly accepted: NodeMeaning;
-  /** In rules that deny or pass: at every address of the node (C59). */
-  readonly denied: NodeMeaning;
-  /** No node says that it has the address, which may be nobody's. */
-  readonly isGuess: boolean;
 }
 
 export function clusterIndexOf(
@@ -127,66 +107,6 @@ export function clusterIndexOf(
     tunnels,
     tunnelLinks: tunnels.linksOf(undefined),
   };
-}
-
-/** Nodes by address; if several nodes have one address, the selectors of all of them match it. */
-function nodeEnds(
-  cluster: Cluster,
-  owners: ReadonlyMap<Address, Pod>,
-  vocabulary: Vocabulary,
-): Map<Address, NodeSelection> {
-  const [nodesAt, tunnelNodeAt] = [nodesFinder(cluster, owners), tunnelNodeFinder(cluster, owners)];
-  const wordsOf = new Map([...cluster.nodes.values()].map(node => [node, new NodeWords(node, vocabulary)]));
-  const meaningOf = (nodes: readonly Node[], entered: readonly Node[], address: Address): NodeMeaning => ({
-    nodeSelectors: union(nodes.map(node => wordsOf.get(node)!.selectors)),
-    networks: union(entered.map(node => wordsOf.get(node)!.networks[familyOf(address)])),
-  });
-  const found = new Map<Address, NodeSelection>();
-  for (const address of nodeAddresses(cluster)) {
-    const [all, tunnel] = [nodesAt(address), tunnelNodeAt(address)];
-    const listed = all.filter(node => node.addresses.includes(address) || node === tunnel);
-    found.set(address, {
-      accepted: meaningOf(listed, tunnel === undefined ? [] : [tunnel], address),
-      denied: meaningOf(all, all, address),
-      isGuess: listed.length === 0 && !all.some(node => isNodeItself(node, address)),
-    });
-  }
-  return found;
-}
-
-function nodeAddresses({ nodes }: Cluster): Set<Address> {
-  const all = [...nodes.values()];
-  return new Set([
-    ...all.flatMap(node => [...node.addresses, ...unlistedAddresses(node)]),
-    ...tunnelNodes(all).keys(),
-  ]);
-}
-
-function union(lists: readonly (readonly number[])[]): readonly number[] {
-  const [first, ...others] = lists;
-  return others.length === 0 ? (first ?? []) : [...new Set(lists.flat())].sort();
-}
-
-/** The words of policies that mean a node, by their index. */
-class NodeWords {
-  readonly selectors: readonly number[];
-  /** Of each family the networks that contain an InternalIP of the node. */
-  readonly networks: Readonly<Record<Family, readonly number[]>>;
-
-  constructor(node: Node, { nodes, networks }: Vocabulary) {
-    this.selectors = [...nodes.values()].flatMap((selector, i) =>
-      matchesLabels(selector, node.labels) ? [i] : [],
-    );
-    const within = (family: Family) => {
-      const internalIps = internalIpsOf(node).filter(ip => familyOf(ip) === family);
-      return [...networks.values()].flatMap(({ cidr, except }, i) => {
-        const contains = (ip: Address) =>
-          cidrContains(cidr, ip) && !except.some(hole => cidrContains(hole, ip));
-        return internalIps.some(contains) ? [i] : [];
-      });
-    };
-    this.networks = { ip: within('ip'), ip6: within('ip6') };
-  }
 }
 
 // Which templates a selector selects. Each selector is evaluated once, however many policies contain it.

@@ -8,7 +8,8 @@ import { podCidrsOf } from '../../model/podcidrs.ts';
 import type { NetworkPeer, Peer, Rule } from '../../model/policy.ts';
 import type { PodSelector } from '../../model/selector.ts';
 import { Bits } from './bits.ts';
-import type { ClusterIndex, NodeMeaning, Selected } from './clusterindex.ts';
+import type { ClusterIndex, Selected } from './clusterindex.ts';
+import type { NodeMeaning } from './nodeends.ts';
 import { networkAddresses, type Regions, regionsOf } from './regions.ts';
 
 export interface FamilyEnds {
