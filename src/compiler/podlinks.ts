@@ -16,7 +16,7 @@ import { podCidrsOf } from '../model/podcidrs.ts';
 import { LINK_GROUP, type PodLinks } from '../model/podlinks.ts';
 import { addressInNetwork, hopsLeft, icmpTypeIs, neighbourDiscovery, verdict } from '../nft/match.ts';
 import { interfaceGroupIs, noRouteBack } from '../nft/matchinterface.ts';
-import type { Chain, Expr, NftRule, Ruleset } from '../nft/ruleset.ts';
+import type { Chain, Expr, NftRule, NftSet, Ruleset } from '../nft/ruleset.ts';
 import type { TablePart } from './attachedpods.ts';
 import { exempt, LINK_LOCAL, MULTICAST, UNSPECIFIED } from './beforepolicy.ts';
 import { isToBroadcastAddress, OF_BRIDGE } from './broadcasts.ts';
@@ -114,9 +114,17 @@ function forEverybody(family: Family, { podCidrs, links }: NodeNetwork): NftRule
   ];
 }
 
-/** The chains and sets of these rules that depend on other nodes; `node` is the node whose rules they are. */
-export function linkPart(family: Family, nodes: ReadonlyMap<string, Node>, node: string): TablePart {
-  const { chains, sets } = tunnelPart(family, [...nodes.values()], nodes.get(node)?.links);
+/**
+ * The chains and sets of these rules that depend on other nodes; `node` is the node whose rules they are. The sets of
+ * addresses are made, unless the caller has them.
+ */
+export function linkPart(
+  family: Family,
+  nodes: ReadonlyMap<string, Node>,
+  node: string,
+  ofAddresses?: readonly NftSet[],
+): TablePart {
+  const { chains, sets } = tunnelPart(family, [...nodes.values()], nodes.get(node)?.links, ofAddresses);
   return { chains, sets: [...sets, errorSenders(family)] };
 }
 

@@ -19,7 +19,7 @@
  * node; so the sender's node has to deny them. Packets between pods' addresses pass: a set of all pods' addresses,
  * which would tell them from nodes at once, would cost every node a commit for every pod of the cluster.
  */
-import { type Family, familyOf } from '../model/address.ts';
+import { type Address, type Family, familyOf } from '../model/address.ts';
 import type { Node, NodeLinks } from '../model/cluster.ts';
 import { PROTOCOL_NUMBER } from '../model/ipprotocol.ts';
 import { TUNNEL_PORTS, TUNNEL_PROTOCOLS, tunnelEnds } from '../model/tunnels.ts';
@@ -33,7 +33,15 @@ import {
   verdict,
 } from '../nft/match.ts';
 import { notFromLoopback } from '../nft/matchinterface.ts';
-import { type Chain, type Elements, type Expr, MEMBER, type NftRule, type NftSet } from '../nft/ruleset.ts';
+import {
+  type Chain,
+  type Elements,
+  type Expr,
+  MEMBER,
+  type NftRule,
+  type NftSet,
+  type SetSpec,
+} from '../nft/ruleset.ts';
 import type { TablePart } from './attachedpods.ts';
 import { deny } from './denied.ts';
 import { podNetworks } from './podnetworks.ts';
@@ -73,8 +81,35 @@ function intoTunnels(family: Family): Expr[][] {
 const INTO_TUNNEL = 'from a pod into a tunnel of nodes';
 const BY_SERVICE = 'by a Service into a tunnel of nodes';
 
-/** The chains, and the sets that they look up; `links` are those of the node whose rules these are. */
-export function tunnelPart(family: Family, nodes: readonly Node[], links: Links = {}): TablePart {
+/** The sets of addresses of nodes. */
+export const ADDRESS_SETS: Readonly<Record<string, (node: Node) => readonly Address[]>> = {
+  [NODE_ADDRESSES]: ({ addresses, lastKnownNodeAddresses = [] }) => [...addresses, ...lastKnownNodeAddresses],
+  [TUNNEL_SETS.ends]: node => [...tunnelEnds(node), ...(node.lastKnownTunnelEnds ?? [])],
+};
+
+export function addressSetSpec(name: string, family: Family): SetSpec {
+  return { name, key: [addressType(family)], verdicts: false, interval: false };
+}
+
+/** Those sets of one family. */
+function addressSets(family: Family, nodes: readonly Node[]): NftSet[] {
+  return Object.entries(ADDRESS_SETS).map(([name, addressesOf]) => {
+    const addresses = nodes.flatMap(addressesOf).filter(address => familyOf(address) === family);
+    const elements: Elements = new Map(addresses.map(address => [address, MEMBER]));
+    return { ...addressSetSpec(name, family), elements };
+  });
+}
+
+/**
+ * The chains, and the sets that they look up, of which the caller makes those of addresses; `links` are those of the node
+ * whose rules these are.
+ */
+export function tunnelPart(
+  family: Family,
+  nodes: readonly Node[],
+  links: Links = {},
+  ofAddresses: readonly NftSet[] = addressSets(family, nodes),
+): TablePart {
   const networks = podNetworks(family, nodes);
   const { ports = [], protocols = [] } = links.tunnels ?? {};
   return {
@@ -82,14 +117,7 @@ export function tunnelPart(family: Family, nodes: readonly Node[], links: Links 
     sets: [
       setOf(TUNNEL_SETS.ports, 'inet_service', [...new Set([...TUNNEL_PORTS, ...ports])]),
       setOf(TUNNEL_SETS.ownPorts, 'inet_service', ports),
-      addressSet(NODE_ADDRESSES, family, nodes, ({ addresses, lastKnownNodeAddresses = [] }) => [
-        ...addresses,
-        ...lastKnownNodeAddresses,
-      ]),
-      addressSet(TUNNEL_SETS.ends, family, nodes, node => [
-        ...tunnelEnds(node),
-        ...(node.lastKnownTunnelEnds ?? []),
-      ]),
+      ...ofAddresses,
       ...(networks === undefined ? [] : [networks]),
     ],
   };
@@ -127,16 +155,6 @@ function tunnelChains(family: Family, networks: NftSet | undefined, protocols: r
       rules: ofPods.map(exprs => denied([...exprs, ...fromNetworks, ...fromNoNode], INTO_TUNNEL)),
     },
   ];
-}
-
-function addressSet(
-  name: string,
-  family: Family,
-  nodes: readonly Node[],
-  addressesOf: (node: Node) => readonly string[],
-): NftSet {
-  const addresses = nodes.flatMap(addressesOf).filter(address => familyOf(address as never) === family);
-  return setOf(name, addressType(family), addresses);
 }
 
 function setOf(name: string, key: NftSet['key'][number], members: readonly (string | number)[]): NftSet {

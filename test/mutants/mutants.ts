@@ -845,6 +845,12 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'localmoves.test.ts',
   },
   {
+    name: 'own node: the addresses of nodes that are gone stay',
+    find: 'sets[familyOf(address)].delete(address);',
+    replace: ';',
+    test: 'property/incremental.test.ts',
+  },
+  {
     name: 'heartbeats: all of a node is hashed each time',
     find: "hash('sha1', readPart(object, this.#resource.kind), 'base64')",
     replace: "hash('sha1', JSON.stringify(object), 'base64')",
@@ -2199,8 +2205,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'own node: until it is read the others have no addresses',
-    find: '...(node.lastKnownTunnelEnds ?? []),',
-    replace: '',
+    find: '[...tunnelEnds(node), ...(node.lastKnownTunnelEnds ?? [])]',
+    replace: 'tunnelEnds(node)',
     test: 'unreadableatstart.test.ts',
   },
   {

@@ -2,10 +2,11 @@
  * The chains and sets that every node has, whatever its policies are, updated event by event. They stay the same
  * objects until they change.
  */
-import { type Cidr, FAMILIES, type Family } from '../../model/address.ts';
-import type { Cluster } from '../../model/cluster.ts';
+import { type Cidr, FAMILIES, type Family, familyOf } from '../../model/address.ts';
+import type { Cluster, Node } from '../../model/cluster.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { PodLinks } from '../../model/podlinks.ts';
+import { LiveSet } from '../../nft/plan/history.ts';
 import type { Chain, NftSet } from '../../nft/ruleset.ts';
 import { attachChains, leavingPart, type TablePart } from '../attachedpods.ts';
 import { basesOf } from '../base.ts';
@@ -13,6 +14,7 @@ import type { DenialLimits } from '../denied.ts';
 import { hostPortSets } from '../hostports.ts';
 import type { AnswersOfBase } from '../namespeers.ts';
 import { linkPart, type NodeNetwork, nodeNetworkOf } from '../podlinks.ts';
+import { ADDRESS_SETS, addressSetSpec } from '../tunnels.ts';
 import { deniedNetworks } from '../unknownpods.ts';
 import type { LiveTables } from './livetables.ts';
 import { TextByName } from './textbyname.ts';
@@ -78,7 +80,8 @@ export class LiveLinkPart {
   readonly #cluster: Cluster;
   readonly #node: string;
   readonly #texts = new TextByName();
-  #parts: Readonly<Record<Family, TablePart>>;
+  readonly #addresses = new NodeAddressSets();
+  #parts: ByFamily<TablePart>;
 
   constructor(cluster: Cluster, node: string) {
     this.#cluster = cluster;
@@ -88,7 +91,11 @@ export class LiveLinkPart {
 
   refreshNodes(names: Iterable<string>): void {
     let changed = false;
-    for (const name of names) changed = this.#texts.note(name, this.#textOf(name)) || changed;
+    for (const name of names) {
+      if (!this.#texts.note(name, this.#textOf(name))) continue;
+      changed = true;
+      this.#addresses.put(name, this.#cluster.nodes.get(name));
+    }
     if (changed) this.#parts = this.#make();
   }
 
@@ -112,13 +119,39 @@ export class LiveLinkPart {
     ]);
   }
 
-  #make(): Readonly<Record<Family, TablePart>> {
-    const part = (family: Family) => linkPart(family, this.#cluster.nodes, this.#node);
-    return { ip: part('ip'), ip6: part('ip6') };
+  #make(): ByFamily<TablePart> {
+    return byFamily(family => linkPart(family, this.#cluster.nodes, this.#node, this.#addresses.now(family)));
   }
 }
 
 type ByFamily<T> = Readonly<Record<Family, T>>;
+
+/** The sets of addresses of nodes. A node that comes costs the addresses that it has, not those of all. */
+class NodeAddressSets {
+  readonly #sets = new Map(
+    Object.keys(ADDRESS_SETS).map(name => [
+      name,
+      byFamily(family => new LiveSet(addressSetSpec(name, family))),
+    ]),
+  );
+  readonly #nodes = new Map<string, Node>();
+
+  put(name: string, node: Node | undefined): void {
+    const before = this.#nodes.get(name);
+    for (const [set, addressesOf] of Object.entries(ADDRESS_SETS)) {
+      const sets = this.#sets.get(set)!;
+      for (const address of node === undefined ? [] : addressesOf(node)) sets[familyOf(address)].add(address);
+      for (const address of before === undefined ? [] : addressesOf(before))
+        sets[familyOf(address)].delete(address);
+    }
+    if (node === undefined) this.#nodes.delete(name);
+    else this.#nodes.set(name, node);
+  }
+
+  now(family: Family): NftSet[] {
+    return [...this.#sets.values()].map(sets => sets[family].now());
+  }
+}
 
 /** The chains and sets that pods need which this agent attaches. */
 export class LiveAttachedPods {

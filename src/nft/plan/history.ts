@@ -5,7 +5,14 @@
  *
  *     older ──its different values──▶ old ──its different values──▶ newest, which reads the shared map
  */
-import { type ElementKey, type Elements, type ElementValue, MEMBER } from '../ruleset.ts';
+import {
+  type ElementKey,
+  type Elements,
+  type ElementValue,
+  MEMBER,
+  type NftSet,
+  type SetSpec,
+} from '../ruleset.ts';
 
 /** A set of plain members that changes, with the versions that were read from it. */
 export class MemberHistory {
@@ -55,6 +62,45 @@ export class MemberHistory {
       this.#isAsked = false;
     }
     this.#before?.remember(key, before);
+  }
+}
+
+/** A set of one family as its members come and go, which several may have in common. */
+export class LiveSet {
+  readonly #members = new MemberHistory();
+  /** How many further members add the same key; nearly all keys have none. */
+  readonly #others = new Map<ElementKey, number>();
+  #set: NftSet;
+
+  constructor(spec: SetSpec) {
+    this.#set = { ...spec, elements: this.#members.now() };
+  }
+
+  /** Returns whether the set has not had the key. */
+  add(key: ElementKey): boolean {
+    const isNew = this.#members.add(key);
+    if (!isNew) this.#others.set(key, (this.#others.get(key) ?? 0) + 1);
+    return isNew;
+  }
+
+  /** Returns whether the set has the key no longer. */
+  delete(key: ElementKey): boolean {
+    const others = this.#others.get(key) ?? 0;
+    if (others === 0) this.#members.delete(key);
+    else if (others === 1) this.#others.delete(key);
+    else this.#others.set(key, others - 1);
+    return others === 0;
+  }
+
+  get size(): number {
+    return this.#members.size;
+  }
+
+  /** The set with its current members; the same object until a member changes. */
+  now(): NftSet {
+    const elements = this.#members.now();
+    if (elements !== this.#set.elements) this.#set = { ...this.#set, elements };
+    return this.#set;
   }
 }
 

@@ -4,8 +4,8 @@ import { getOrMake } from '../../../lib/collections/getormake.ts';
 import type { Pieces } from '../../../lib/collections/pieces.ts';
 import { type Address, FAMILIES, type Family, familyOf } from '../../../model/address.ts';
 import { type Cluster, type ContainerPort, internalIpsOf, type PodKey } from '../../../model/cluster.ts';
-import { MemberHistory } from '../../../nft/plan/history.ts';
-import type { ElementKey, NftSet, SetSpec } from '../../../nft/ruleset.ts';
+import { LiveSet } from '../../../nft/plan/history.ts';
+import type { ElementKey } from '../../../nft/ruleset.ts';
 import {
   type Group,
   groupSet,
@@ -307,43 +307,4 @@ function equalPorts(a: ContainerPort, b: ContainerPort): boolean {
 
 function equalLists<T>(a: readonly T[], b: readonly T[], equal: (a: T, b: T) => boolean): boolean {
   return a === b || (a.length === b.length && a.every((one, i) => equal(one, b[i]!)));
-}
-
-/** A group's set of one family as its members come and go. A key begins with an address, which gives its family. */
-class LiveSet {
-  readonly #members = new MemberHistory();
-  /** How many further members add the same key; nearly all keys have none. */
-  readonly #others = new Map<ElementKey, number>();
-  #set: NftSet;
-
-  constructor(spec: SetSpec) {
-    this.#set = { ...spec, elements: this.#members.now() };
-  }
-
-  /** Returns whether the set has not had the key. */
-  add(key: ElementKey): boolean {
-    const isNew = this.#members.add(key);
-    if (!isNew) this.#others.set(key, (this.#others.get(key) ?? 0) + 1);
-    return isNew;
-  }
-
-  /** Returns whether the set has the key no longer. */
-  delete(key: ElementKey): boolean {
-    const others = this.#others.get(key) ?? 0;
-    if (others === 0) this.#members.delete(key);
-    else if (others === 1) this.#others.delete(key);
-    else this.#others.set(key, others - 1);
-    return others === 0;
-  }
-
-  get size(): number {
-    return this.#members.size;
-  }
-
-  /** The set with its current members; the same object until a member changes. */
-  now(): NftSet {
-    const elements = this.#members.now();
-    if (elements !== this.#set.elements) this.#set = { ...this.#set, elements };
-    return this.#set;
-  }
 }
