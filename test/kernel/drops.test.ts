@@ -29,6 +29,7 @@ import { ModelView } from '../../src/observe/denials/modelview.ts';
 import { evaluate, type FlowVerdict } from '../../src/semantics/evaluate.ts';
 import { openKernels } from '../support/agent/enforce.ts';
 import { eventsOf } from '../support/arbitrary/events.ts';
+import { nodeAt } from '../support/oracle/bruteforce.ts';
 import { withOwnLinks } from '../support/packets/ownlinks.ts';
 import { hairpinOf, probeOf, roundsOf } from '../support/packets/probes.ts';
 import { scenarioTopology } from '../support/packets/scenariosite.ts';
@@ -133,9 +134,9 @@ function expectedLine(
 }
 
 /** Who has the address by the manifests. */
-function nameOf({ pods, nodes }: Cluster, address: Address): string | undefined {
-  const pod = [...pods.values()].find(each => isSelectable(each) && each.addresses.includes(address));
-  return pod?.key ?? [...nodes.values()].find(({ addresses }) => addresses.includes(address))?.name;
+function nameOf(cluster: Cluster, address: Address): string | undefined {
+  const pod = [...cluster.pods.values()].find(each => isSelectable(each) && each.addresses.includes(address));
+  return pod?.key ?? nodeAt(cluster, address)?.name;
 }
 
 /** Each once, however often the scenario has it. */
