@@ -15,7 +15,7 @@ import {
   rulesOf,
 } from '../model/policy.ts';
 import { matchesLabels } from '../model/selector.ts';
-import { credibleTunnelAddresses, unlistedAddresses } from '../model/tunneladdresses.ts';
+import { credibleTunnelAddresses, gatewaysOf } from '../model/tunneladdresses.ts';
 import { containsAny, Entrances, entrancesOf, type Network, type Numbers, rangesOf } from './entrances.ts';
 
 interface TunnelNode {
@@ -94,11 +94,14 @@ export class TunnelNodes {
     return this.of(name).filter(address => familyOf(address) === network.cidr.family);
   }
 
-  /** C59: all addresses of a node that are known, without those of pods that are in no status. */
+  /**
+   * C59: all addresses of a node that other nodes know, without those of pods that are in no status. Rules on the node
+   * itself ask by which interface a packet leaves, and so need no addresses of its interfaces.
+   */
   everywhere(node: Node): readonly Address[] {
-    const unlisted = unlistedAddresses(node);
-    this.#watch(node.name, unlisted);
-    const free = unlisted.filter(address => !this.#isHeldByPod(address));
+    const gateways = gatewaysOf(node);
+    this.#watch(node.name, gateways);
+    const free = gateways.filter(address => !this.#isHeldByPod(address));
     return [...new Set([...node.addresses, ...this.of(node.name), ...free])];
   }
 

@@ -36,15 +36,26 @@ export function tunnelDeviceAt(node: Node, address: Address): string | undefined
   return node.tunnelDevices?.[index];
 }
 
+/** The first two addresses of its pod networks, at which a node may answer (C59), without those of its status. */
+export function gatewaysOf(node: Node): readonly Address[] {
+  return getOrMake(GATEWAYS, node, () =>
+    tunnelEnds(node).filter(
+      (address, at, all) => !node.addresses.includes(address) && all.indexOf(address) === at,
+    ),
+  );
+}
+
+const GATEWAYS = new WeakMap<Node, readonly Address[]>();
+
 /**
- * Addresses at which a node may answer although its status does not have them (C59), as far as they are known: the first
- * two of its pod networks, and those of its interfaces. A pod may have one of them instead.
+ * Addresses at which a node may answer although its status does not have them (C59), as far as they are known: these, and
+ * those of its interfaces. A pod may have one of them instead.
  */
 export function unlistedAddresses(node: Node): readonly Address[] {
   return getOrMake(UNLISTED, node, () => {
     const { addresses, interfaceAddresses = [] } = node;
-    const found = new Set([...tunnelEnds(node), ...interfaceAddresses]);
-    return [...found].filter(address => !addresses.includes(address));
+    const ofInterfaces = interfaceAddresses.filter(address => !addresses.includes(address));
+    return [...new Set([...gatewaysOf(node), ...ofInterfaces])];
   });
 }
 

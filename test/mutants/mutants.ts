@@ -798,8 +798,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'denied nodes: at an address that a pod has',
-    find: 'const free = unlisted.filter(address => !this.#isHeldByPod(address));',
-    replace: 'const free = unlisted;',
+    find: 'const free = gateways.filter(address => !this.#isHeldByPod(address));',
+    replace: 'const free = gateways;',
     test: 'scenario-trace.test.ts',
   },
   {
