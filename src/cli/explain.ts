@@ -39,7 +39,7 @@ export async function explain(
   if (isData(options.output))
     await writeData(
       options.output,
-      asked.map(each => answerObject(each, world.unknownPods, lacksOf(state), options.fix)),
+      asked.map(each => answerObject(each, world, lacksOf(state), options.fix)),
     );
   else
     writeLines(
@@ -48,7 +48,7 @@ export async function explain(
         : answerLines(only.answer, world.unknownPods, options.output === 'wide'),
     );
   if (options.fix && !isData(options.output))
-    for (const { answer } of answered(asked)) writeLines(fixLines(fixOf(answer, world.unknownPods)));
+    for (const { answer } of answered(asked)) writeLines(fixLines(fixOf(answer, world)));
   return exitCodeOf(asked);
 }
 

@@ -23,11 +23,13 @@ const REFUSED = {
   keepsLastVersion: true,
 } as const;
 
-function asked(...statuses: readonly PolicyStatus[]) {
+function viewWith(...statuses: readonly PolicyStatus[]) {
   const yaml = [pod('web', '10.0.0.1'), pod('db', '10.0.0.2'), DENY].join('\n---\n');
-  const view = clusterView(yaml, { statuses: statuses.map(statusText) });
-  return answer(view, { from: 'shop/web', to: 'shop/db:5432' });
+  return clusterView(yaml, { statuses: statuses.map(statusText) });
 }
+
+const asked = (...statuses: readonly PolicyStatus[]) =>
+  answer(viewWith(...statuses), { from: 'shop/web', to: 'shop/db:5432' });
 
 const linesOf = (...statuses: readonly PolicyStatus[]) =>
   answerLines(asked(...statuses), 'allow').map(line => wrapped(stripVTControlCharacters(line), undefined));
@@ -43,7 +45,7 @@ test('explain says below a policy that an edit of it waits, and that its last go
 });
 
 test('explain -o json has them at the policy, as the schema has it', () => {
-  const object = JSON.parse(JSON.stringify(answerObject({ answer: asked(REFUSED, EDIT) }, 'allow', [])));
+  const object = JSON.parse(JSON.stringify(answerObject({ answer: asked(REFUSED, EDIT) }, viewWith(), [])));
   expect(object.ingress.stops[0]).toMatchObject({
     policy: ID,
     statuses: [statusText(REFUSED), statusText(EDIT)],

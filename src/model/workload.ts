@@ -1,6 +1,6 @@
 /** Controllers of pods: policy never sees them, but people name their programs by them. Pure data, as in cluster.ts. */
 import type { ContainerPort, PodKey } from './cluster.ts';
-import type { Labelled } from './selector.ts';
+import type { Labelled, LabelSelector } from './selector.ts';
 
 export const WORKLOAD_KINDS = [
   'Deployment',
@@ -30,6 +30,8 @@ export interface Workload extends Labelled {
   readonly kind: WorkloadKind;
   readonly namespace: string;
   readonly name: string;
+  /** By which its controller finds its pods; absent where it needs none, or it could not be read. */
+  readonly selector?: LabelSelector;
   /** Named ports of its containers and restartable init containers (4.14). */
   readonly ports: readonly ContainerPort[];
   readonly hostNetwork: boolean;

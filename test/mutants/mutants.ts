@@ -3503,6 +3503,48 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'labelsets.test.ts',
   },
   {
+    name: 'fix: a workload is selected by its own selector, also where others have such labels',
+    find: 'requirements.length > 0 && !others.some(labels => matchesLabels({ requirements }, labels))',
+    replace: 'requirements.length > 0',
+    test: 'fix/fix.test.ts',
+  },
+  {
+    name: 'fix: a workload is selected by the labels of its pods, not by its selector',
+    find: '(workload?.selector?.requirements ?? [])',
+    replace: '(workload?.selector?.requirements.slice(99) ?? [])',
+    test: 'fix/fix.test.ts',
+  },
+  {
+    name: 'fix: the labels of one pod of a workload are in its selector',
+    find: 'own.map(({ labels }) => stableLabels(labels)),',
+    replace: 'own.map(({ labels }) => labels),',
+    test: 'fix/fix.test.ts',
+  },
+  {
+    name: 'fix: labels that others of the workload have not are in its selector',
+    find: 'others.every(other => other[key] === value)',
+    replace: 'others.length >= 0 && first[key] === value',
+    test: 'fix/fix.test.ts',
+  },
+  {
+    name: 'fix: a Service is selected by the label of one pod',
+    find: 'labels.length > 0 && labels.every(([key]) => isStableLabel(key))',
+    replace: 'labels.length > 0',
+    test: 'fix/fix.test.ts',
+  },
+  {
+    name: 'fix: workloads that have no pod yet are nobody whom a selector could mean',
+    find: '[...there.filter(other => !isOwn(other)), ...templates]',
+    replace: '[...there.filter(other => !isOwn(other)), ...templates.slice(99)]',
+    test: 'fix/fix.test.ts',
+  },
+  {
+    name: 'fix: pods with addresses of the internet are a part of it',
+    find: 'const except = [...within, ...ofPods]',
+    replace: 'const except = [...within, ...ofPods.slice(99)]',
+    test: 'fix/fix.test.ts',
+  },
+  {
     name: 'suggest: an end gets its rule only where its own node recorded the connection',
     find: 'if (own.pod?.namespace !== namespace || isDenied(flow, direction)) return;',
     replace: 'if (own.pod?.namespace !== namespace || flow[direction] === 0) return;',

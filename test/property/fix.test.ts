@@ -7,6 +7,7 @@ import { type Address, familyOf } from '../../src/model/address.ts';
 import { addressOwners } from '../../src/model/addressowners.ts';
 import { addressesOfNode, type Cluster } from '../../src/model/cluster.ts';
 import type { Flow } from '../../src/model/flow.ts';
+import { NO_INVENTORY } from '../../src/model/inventory.ts';
 import type { UnknownPods } from '../../src/model/podcidrs.ts';
 import type { Policy, PolicyId } from '../../src/model/policy.ts';
 import { evaluator } from '../../src/semantics/evaluate.ts';
@@ -63,7 +64,13 @@ const COUNTS = { allow: 0, deny: 0, none: 0 };
 
 function check(cluster: Cluster, asked: Flow, unknownPods: UnknownPods): void {
   const wanted = evaluator(cluster, unknownPods)(asked).verdict === 'deny' ? 'allow' : 'deny';
-  const fix = proposeFix({ cluster, unknownPods, flows: [asked] }, decode);
+  const meaning = {
+    known: cluster,
+    inventory: NO_INVENTORY,
+    domains: new Map(),
+    internet: new Set<Address>(),
+  };
+  const fix = proposeFix({ cluster, unknownPods, flows: [asked], meaning }, decode);
   if (typeof fix === 'string') {
     COUNTS.none++;
     return;

@@ -8,10 +8,10 @@ import { answer, groupsOf } from './answer.ts';
 import { fixOf, nearMissesOf } from './explanation.ts';
 
 const shop = clusterView(`
-{ apiVersion: v1, kind: Pod, metadata: { name: web, namespace: shop }, spec: { nodeName: n1 },
+{ apiVersion: v1, kind: Pod, metadata: { name: web, namespace: shop, labels: { app: web } }, spec: { nodeName: n1 },
   status: { podIPs: [{ ip: 10.1.0.1 }, { ip: 'fd00::1' }] } }
 ---
-{ apiVersion: v1, kind: Pod, metadata: { name: db, namespace: shop }, spec: { nodeName: n1 },
+{ apiVersion: v1, kind: Pod, metadata: { name: db, namespace: shop, labels: { app: web } }, spec: { nodeName: n1 },
   status: { podIPs: [{ ip: 10.1.0.2 }] } }
 ---
 apiVersion: policy.networking.k8s.io/v1alpha2
@@ -177,7 +177,7 @@ describe('with what an agent knows', () => {
 });
 
 test('what would allow a name is a rule by it, before whatever denies an address of it', () => {
-  const fix = fixOf(answer(shop, { from: 'shop/web', to: 'other.example.org:443' }), 'allow');
+  const fix = fixOf(answer(shop, { from: 'shop/web', to: 'other.example.org:443' }), shop);
   expect(fix).toMatchObject({
     verdict: 'allow',
     objects: [
@@ -191,7 +191,7 @@ test('what would allow a name is a rule by it, before whatever denies an address
 });
 
 test('nothing denies a name', () => {
-  const fix = fixOf(answer(shop, { from: 'shop/web', to: 'logs.example.org@6:443' }), 'allow');
+  const fix = fixOf(answer(shop, { from: 'shop/web', to: 'logs.example.org@6:443' }), shop);
   expect(fix).toBe('no policy denies by a name: only an edit of what allows it can');
 });
 

@@ -11,13 +11,15 @@ import { type Answer, endHost, groupsOf } from './answer.ts';
 import type { QuestionResult } from './ask.ts';
 import { type Fix, proposeFix } from './fix/fix.ts';
 import type { PolicyObject } from './fix/proposal.ts';
+import type { Meaning, PodGroup } from './fix/sides.ts';
 import { flowSeenBy, isSeenOtherwise, type JudgedFlow, walkSeen, withNames } from './judge.ts';
 import { type NearMiss, nearMisses } from './nearmiss.ts';
+import type { ClusterView, ResolvedEndpoint, Target } from './place.ts';
 import type { StatusesByPolicy } from './statuses.ts';
 
 export function answerObject(
   asked: QuestionResult,
-  unknownPods: UnknownPods,
+  view: ClusterView,
   notes: readonly string[],
   withFix = false,
 ): object {
@@ -28,6 +30,7 @@ export function answerObject(
   }
   const { question, verdict, reason, families, differsBy, cases, decisive, cluster, resolved } = asked.answer;
   const { statuses } = asked.answer;
+  const { unknownPods } = view;
   const way = decisive && walkSeen(cluster, decisive, unknownPods);
   return versioned('Explanation', {
     from: endHost(question.from),
@@ -52,7 +55,7 @@ export function answerObject(
     nearly: (['egress', 'ingress'] as const).flatMap(direction =>
       nearMissesOf(asked.answer, direction, unknownPods).map(miss => missObject(direction, miss, decisive!)),
     ),
-    ...(withFix && { fix: fixObject(fixOf(asked.answer, unknownPods)) }),
+    ...(withFix && { fix: fixObject(fixOf(asked.answer, view)) }),
     notes: [...notes, ...asked.answer.notes],
     ...(resolved.length > 0 && { told: resolved.map(recordObject) }),
   });
@@ -106,35 +109,47 @@ export function nearMissesOf({ decisive, cluster }: Answer, direction: Direction
 const isOfDns = (need: string) => need.includes(' had received a DNS answer that ');
 
 /** The other verdict for everything that the question means. */
-export function fixOf({ cases, cluster, verdict }: Answer, unknownPods: UnknownPods): Fix | string {
+export function fixOf(
+  { cases, cluster, verdict }: Answer,
+  { cluster: known, inventory, unknownPods }: ClusterView,
+): Fix | string {
   if (verdict === 'undecided') return 'there is no verdict to turn';
   if (cases.some(each => isSeenOtherwise(each) && each.to.translation !== undefined))
     return 'a node port is fixed by the pod behind it: ask for that';
-  if (cases.some(({ fromRange, toRange }) => fromRange ?? toRange))
-    return fixOfPlaced(cases, cluster, unknownPods);
-  return proposeFix({ cluster, unknownPods, flows: cases.map(({ flow }) => flow) }, decode);
+  const ends = cases.flatMap(({ from, fromRange, to: { endpoint }, toRange }) => [
+    ...(fromRange ? [from] : []),
+    ...(toRange ? [endpoint] : []),
+  ]);
+  const isMeant = ({ unassigned, domain, isInternet }: ResolvedEndpoint) =>
+    unassigned?.pod !== undefined || domain !== undefined || isInternet;
+  if (!ends.every(isMeant)) return 'an end that is many addresses has no smallest change: name one address';
+  const meaning = { known, inventory, ...meaningOf(cases) };
+  return proposeFix({ cluster, unknownPods, flows: cases.map(({ flow }) => flow), meaning }, decode);
 }
 
-/** A pod that does not exist yet has labels to select; outside addresses would need a rule each. */
-function fixOfPlaced(
-  cases: Answer['cases'],
-  cluster: Answer['cluster'],
-  unknownPods: UnknownPods,
-): Fix | string {
-  const isPlace = cases.every(
-    ({ from, to, fromRange, toRange }) =>
-      (fromRange === undefined || from.unassigned?.pod !== undefined) &&
-      (toRange === undefined ||
-        to.endpoint.unassigned?.pod !== undefined ||
-        to.endpoint.domain !== undefined),
-  );
-  if (!isPlace) return 'an end that is many addresses has no smallest change: name one address';
-  const names = new Map(
-    cases.flatMap(({ flow, to: { endpoint } }) =>
-      endpoint.domain === undefined ? [] : [[flow.to, endpoint.domain] as const],
+/** What the addresses of the flows mean. */
+function meaningOf(cases: Answer['cases']): Omit<Meaning, 'known' | 'inventory'> {
+  const [from, to] = [cases[0] && groupOf(cases[0].from), cases[0] && targetGroup(cases[0].to)];
+  const ends = cases.flatMap(({ flow, from, to: { endpoint } }) => [
+    [flow.from, from] as const,
+    [flow.to, endpoint] as const,
+  ]);
+  return {
+    ...(from && { from }),
+    ...(to && { to }),
+    domains: new Map(
+      ends.flatMap(([at, { domain }]) => (domain === undefined ? [] : [[at, domain] as const])),
     ),
-  );
-  return proposeFix({ cluster, unknownPods, flows: cases.map(({ flow }) => flow), names }, decode);
+    internet: new Set(ends.flatMap(([at, { isInternet }]) => (isInternet ? [at] : []))),
+  };
+}
+
+function groupOf({ workload: id }: ResolvedEndpoint): PodGroup | undefined {
+  return id && { kind: 'workload', id };
+}
+
+function targetGroup({ endpoint, service, isOneEndpoint }: Target): PodGroup | undefined {
+  return service === undefined || isOneEndpoint ? groupOf(endpoint) : { kind: 'service', service };
 }
 
 function decode(object: PolicyObject): Policy | undefined {

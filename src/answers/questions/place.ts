@@ -7,6 +7,7 @@ import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { Protocol } from '../../model/policy.ts';
 import type { StatusText } from '../../model/policystatus.ts';
 import type { Service } from '../../model/service.ts';
+import type { WorkloadId } from '../../model/workload.ts';
 import type { DnsSnapshot } from '../../names/dnscache.ts';
 import type { PolicyIndex } from '../../semantics/policyindex.ts';
 
@@ -42,6 +43,10 @@ export interface ResolvedEndpoint {
   /** The pod that has them, if one does. */
   readonly pod?: Pod;
   readonly unassigned?: UnassignedAddress;
+  /** The workload that the question names, and whose pod this is. */
+  readonly workload?: WorkloadId;
+  /** All addresses on the internet. */
+  readonly isInternet?: true;
   /** A pod on the network of its node: policy sees the node (N45, N46). */
   readonly isOnNode?: boolean;
   /** The DNS name by which the destination was given. */
@@ -61,6 +66,8 @@ export interface Target {
   readonly protocol: FlowProtocol;
   readonly port?: number;
   readonly service?: Service;
+  /** The question names one of the endpoints of the Service. */
+  readonly isOneEndpoint?: true;
   /** How the connection is translated on its way; absent if the source dials the endpoint itself. */
   readonly translation?: Translation;
   /** The node that runs what answers, where no pod says so. */

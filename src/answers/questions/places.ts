@@ -37,7 +37,9 @@ export function placesOf(
     case 'address':
       return [addressEndpoint(cluster, name.address)];
     case 'internet':
-      return [{ name: 'internet', addresses: [], unassigned: { within: internetOf(cluster) } }];
+      return [
+        { name: 'internet', isInternet: true, addresses: [], unassigned: { within: internetOf(cluster) } },
+      ];
     case 'domain':
       return [
         {
@@ -172,10 +174,12 @@ function workloadPlaces(
       !pod.finished &&
       (workloadOf(inventory, pod).id === id || isOwnedBy(view, pod, kind, name)),
   );
-  if (pods.length > 0) return pods.flatMap(pod => podEndpoints(view, pod));
+  const ofWorkload = (places: readonly ResolvedEndpoint[]) =>
+    places.map(place => ({ ...place, workload: id }));
+  if (pods.length > 0) return ofWorkload(pods.flatMap(pod => podEndpoints(view, pod)));
   const workload = inventory.workloads.get(id);
   if (workload === undefined) throw new FlowTextError(noWorkload(view, kind, namespace, name));
-  return templateEndpoints(view, workload);
+  return ofWorkload(templateEndpoints(view, workload));
 }
 
 /** Whether a workload owns the pod, directly or through a ReplicaSet or a Job. */

@@ -99,9 +99,9 @@ function wordFor({ ports }: Service, number: number, protocol: FlowProtocol): Se
 /** Keeps the one endpoint of a Service that a name such as `db-0.db.shop.svc` means. */
 export function atEndpoint(found: Targets, { namespace }: Service, endpoint: string, text: string): Targets {
   const template = `${namespace}/sts/${endpoint.replace(/-\d+$/, '')}`;
-  const targets = found.targets.filter(({ endpoint: { name } }) =>
-    [`${namespace}/${endpoint}`, template].includes(name),
-  );
+  const targets = found.targets
+    .filter(({ endpoint: { name } }) => [`${namespace}/${endpoint}`, template].includes(name))
+    .map((target): Target => ({ ...target, isOneEndpoint: true }));
   if (targets.length > 0 || found.targets.length === 0) return { ...found, targets };
   const others = [...new Set(found.targets.map(({ endpoint }) => endpoint.name))].slice(0, 3).join(', ');
   throw new FlowTextError(`"${text}": no pod behind the Service is called ${endpoint} (${others})`);

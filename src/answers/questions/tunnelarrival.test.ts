@@ -37,7 +37,7 @@ test('a denial names the node, and the fix has its own address', () => {
   const known = view(flannel(1), flannel(2), lettingIn('172.18.0.3/32'));
   const found = answer(known, { from: 'node/node2', to: 'shop/web@4:8443' });
   expect(found.reason).toContain('allows ingress from node node2 (10.244.2.0) on TCP 8443');
-  expect(JSON.stringify(fixOf(found, 'allow'))).toContain('172.18.0.2/32');
+  expect(JSON.stringify(fixOf(found, known))).toContain('172.18.0.2/32');
 });
 
 test('its own pods, other families, and nodes without a tunnel see the address of the status', () => {

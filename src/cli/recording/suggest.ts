@@ -109,9 +109,7 @@ function unselectableLines(pods: readonly Pod[]): string[] {
   const names = [...new Set(pods.map(pod => workloadByLabels(pod) ?? `Pod ${pod.key}`))].sort();
   const more = names.length - MOST_NAMED;
   const list = `${names.slice(0, MOST_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
-  return [
-    `No selector means the pods of ${list} alone: give the template a label of its own, and record again.`,
-  ];
+  return [`No selector means ${list}: give the template (or manifest) a label of its own, and record again.`];
 }
 
 /** Why the suggested policies would still deny these connections. */

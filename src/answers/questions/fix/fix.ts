@@ -13,8 +13,9 @@ import {
   clusterPolicy,
   type PolicyObject,
   proposedNetworkPolicy,
-  selectorAmong,
+  withJoinedPeers,
 } from './proposal.ts';
+import { type Meaning, type Sides, sidesOf } from './sides.ts';
 
 export interface Fix {
   readonly verdict: 'allow' | 'deny';
@@ -34,15 +35,12 @@ export interface FixQuestion {
   readonly unknownPods: UnknownPods;
   /** The flows of the question: the verdict of all of them is to change. */
   readonly flows: readonly Flow[];
-  /** Destinations that represent a domain name. */
-  readonly names?: Names;
+  readonly meaning: Meaning;
 }
-
-type Names = ReadonlyMap<Address, string>;
 
 /** The other verdict for all of the flows; a sentence where there is no policy that gives just it. */
 export function proposeFix(asked: FixQuestion, decode: Decode): Fix | string {
-  const { cluster, unknownPods, flows, names = NO_NAMES } = asked;
+  const { cluster, unknownPods, flows, meaning } = asked;
   const view = viewOf(cluster, unknownPods);
   const evaluate = evaluatorOf(view);
   const before = flows.map(flow => ({ flow, verdict: evaluate(flow) }));
@@ -50,16 +48,14 @@ export function proposeFix(asked: FixQuestion, decode: Decode): Fix | string {
   const turning = before.filter(({ verdict }) => verdict.verdict !== wanted);
   const changes = new Map<string, Change>();
   for (const { flow, verdict } of turning)
-    for (const change of changesFor(view, names, flow, verdict, wanted)) {
+    for (const change of changesFor(view, meaning, flow, verdict, wanted)) {
       if (typeof change === 'string') return change;
       const key = textOf(change);
       const known = changes.get(key);
       if (known === undefined || isBefore(change, known)) changes.set(key, change);
     }
-  return judged(asked, view, wanted, namedApart([...changes.values()], cluster), decode);
+  return judged(asked, view, wanted, namedApart(withJoinedPeers([...changes.values()]), cluster), decode);
 }
-
-const NO_NAMES: Names = new Map();
 
 type Change = PolicyObject & { readonly spec: { readonly priority?: number } };
 
@@ -72,24 +68,25 @@ function isBefore({ spec: { priority = 0 } }: Change, other: Change): boolean {
   return priority < (other.spec.priority ?? 0);
 }
 
-/** Gives a number to objects whose name another proposed or existing policy has. */
+/** Gives a number to objects whose name another proposed or existing policy of the namespace has. */
 function namedApart(
   objects: readonly PolicyObject[],
   { policies, audited = new Map() }: Cluster,
 ): PolicyObject[] {
   const all: readonly Policy[] = [...policies.values(), ...audited.values()];
-  const taken = new Set(all.map(({ name }) => name.slice(name.indexOf('/') + 1)));
+  const taken = new Set(all.map(({ name }) => name));
   return objects.map(object => {
-    const { name, ...metadata } = object.metadata as { readonly name: string };
+    const { name, namespace } = object.metadata as { readonly name: string; readonly namespace?: string };
+    const keyOf = (each: string) => (namespace === undefined ? each : `${namespace}/${each}`);
     let free = name;
-    for (let n = 2; taken.has(free); n++) free = `${name}-${n}`;
-    taken.add(free);
-    return { ...object, metadata: { name: free, ...metadata } };
+    for (let n = 2; taken.has(keyOf(free)); n++) free = `${name}-${n}`;
+    taken.add(keyOf(free));
+    return { ...object, metadata: { name: free, ...(namespace !== undefined && { namespace }) } };
   });
 }
 
 function judged(
-  { cluster, unknownPods, flows, names = NO_NAMES }: FixQuestion,
+  { cluster, unknownPods, flows, meaning }: FixQuestion,
   before: View,
   verdict: 'allow' | 'deny',
   objects: readonly PolicyObject[],
@@ -107,13 +104,9 @@ function judged(
   return {
     verdict,
     objects,
-    flips: flipsOf(before, after, flows, names),
+    flips: flipsOf(before, after, flows, representedBy(meaning)),
     allPorts: flows[0]!.port === undefined,
   };
-}
-
-function selectorsIn({ cluster }: View) {
-  return selectorAmong([...cluster.pods.values()].filter(isSelectable));
 }
 
 /** A pod that no policy isolated before: a policy that allows it one thing would deny all else. */
@@ -133,22 +126,20 @@ const NONE = 'no policy of one rule turns this verdict';
 
 function changesFor(
   view: View,
-  names: Names,
+  meaning: Meaning,
   flow: Flow,
   verdict: FlowVerdict,
   wanted: 'allow' | 'deny',
 ): readonly (Change | string)[] {
-  if (wanted === 'deny') return [names.has(flow.to) ? NEVER_BY_NAME : denial(view, flow)];
+  if (wanted === 'deny') return [denial(view, meaning, flow)];
   const denying = (['egress', 'ingress'] as const).filter(direction => verdict[direction].verdict === 'deny');
-  return denying.map(direction => allowance(view, names, direction, flow, verdict));
+  return denying.map(direction => allowance(view, meaning, direction, flow, verdict));
 }
-
-const NEVER_BY_NAME = 'no policy denies by a name: only an edit of what allows it can';
 
 /** A pod that is isolated gets one more allow rule; a deny of a cluster policy gets an Allow before it. */
 function allowance(
   view: View,
-  names: Names,
+  meaning: Meaning,
   direction: Direction,
   flow: Flow,
   verdict: FlowVerdict,
@@ -157,31 +148,36 @@ function allowance(
   const { tier, policy } = verdict[direction];
   if (typeof packet === 'string' || tier === 'default')
     return `no policy decides this: ${verdict[direction].reason}`;
-  const domain = direction === 'egress' ? names.get(flow.to) : undefined;
+  const sides = sidesOf(meaning, packet);
+  if (typeof sides === 'string') return sides;
   // A NetworkPolicy cannot express domain names.
-  if (domain !== undefined) return byClusterPolicy(view, packet, 'Allow', policy, domain);
-  if (tier === 'networkpolicy')
-    return proposedNetworkPolicy(packet, nameFor('allow', packet), selectorsIn(view));
-  return byClusterPolicy(view, packet, 'Allow', policy);
+  if (tier !== 'networkpolicy' || sides.peer.kind === 'domain')
+    return byClusterPolicy(view, packet, sides, 'Allow', policy);
+  return proposedNetworkPolicy(packet, nameFor('allow', packet, sides), sides);
 }
 
 /** The denial is made for a pod that labels can select: the destination, else the source. */
-function denial(view: View, flow: Flow): Change | string {
+function denial(view: View, meaning: Meaning, flow: Flow): Change | string {
+  if (meaning.domains.has(flow.to)) return 'no policy denies by a name: only an edit of what allows it can';
+  let why = 'no policy can deny just this: none has a word for such ends, or an earlier one already decides';
   for (const direction of ['ingress', 'egress'] as const) {
     const packet = packetOf(view, direction, flow);
     if (typeof packet === 'string') continue;
-    const object = byClusterPolicy(view, packet, 'Deny', undefined);
+    const sides = sidesOf(meaning, packet);
+    const object =
+      typeof sides === 'string' ? sides : byClusterPolicy(view, packet, sides, 'Deny', undefined);
     if (typeof object !== 'string') return object;
+    if (typeof sides === 'string') why = sides;
   }
-  return 'no policy can deny just this: none has a word for such ends, or an earlier one already decides';
+  return why;
 }
 
 function byClusterPolicy(
   view: View,
   packet: Packet,
+  sides: Sides,
   action: ClusterChoice['action'],
   decidedBy: PolicyId | undefined,
-  domain?: string,
 ): Change | string {
   const first = firstMatch(view, 'admin', packet);
   const priority = first === undefined ? LAST : first.policy.order - 1;
@@ -189,21 +185,20 @@ function byClusterPolicy(
     return `${first!.policy.id} has priority 0: only an edit of it can change what it decides (${first!.rule.path})`;
   const isOld = /^(Baseline)?AdminNetworkPolicy /.test(decidedBy ?? first?.policy.id ?? '');
   const kind = isOld ? 'AdminNetworkPolicy' : 'ClusterNetworkPolicy';
-  const name = nameFor(action.toLowerCase(), packet, domain);
+  const name = nameFor(action.toLowerCase(), packet, sides);
   return (
-    clusterPolicy(packet, name, { kind, action, priority }, selectorsIn(view), domain) ??
-    `a ${kind} has no word for an end outside the cluster as a source: only an edit of ${decidedBy ?? 'what decides'} can`
+    clusterPolicy(packet, name, { kind, action, priority }, sides) ??
+    `a ${kind} has no word for ${sides.peer.name === 'internet' ? 'the internet without the networks of the cluster' : 'an end outside the cluster as a source'}: only an edit of ${decidedBy ?? 'what decides'} can`
   );
 }
 
 const LAST = 1000;
 
 /** `allow-visitor-to-db-5432`, at most 63 characters. */
-function nameFor(verb: string, { subject, peerPod, peer, direction, flow }: Packet, domain?: string): string {
-  const other = domain ?? peerPod?.name ?? peer;
-  const [from, to] = direction === 'ingress' ? [other, subject.name] : [subject.name, other];
+function nameFor(verb: string, { direction, flow }: Packet, { subject, peer }: Sides): string {
+  const [from, to] = direction === 'ingress' ? [peer, subject] : [subject, peer];
   const port = flow.port === undefined ? '' : `-${flow.port}`;
-  const text = `${verb}-${shortened(from)}-to-${shortened(to)}`.slice(0, 56);
+  const text = `${verb}-${shortened(from.name)}-to-${shortened(to.name)}`.slice(0, 56);
   return `${text}${port}`.replace(/-+/g, '-').replace(/-$/, '');
 }
 
@@ -224,6 +219,13 @@ export interface Flip {
   readonly verdict: 'allow' | 'deny';
 }
 
+/** What addresses represent that are nobody's. */
+type Represented = ReadonlyMap<Address, string>;
+
+function representedBy({ domains, internet }: Meaning): Represented {
+  return new Map([...domains, ...[...internet].map(address => [address, 'internet'] as const)]);
+}
+
 /**
  * Every other connection between pods, nodes and the addresses of the question whose verdict the fix would change; on
  * the ports of the question, because the new rules have no others.
@@ -232,12 +234,13 @@ function flipsOf(
   before: View,
   after: View,
   asked: readonly Flow[],
-  names: ReadonlyMap<Address, string>,
+  represented: Represented,
 ): readonly Flip[] {
   const [was, is] = [evaluatorOf(before), evaluatorOf(after)];
-  const nameOf = (address: Address) => after.owners.get(address)?.key ?? names.get(address) ?? address;
+  const nameOf = (address: Address) => after.owners.get(address)?.key ?? represented.get(address) ?? address;
   // Flows of the same names count once, although several addresses represent a name.
-  const keyOf = ({ from, to, protocol, port }: Flow) => `${from} ${names.get(to) ?? to} ${protocol} ${port}`;
+  const endOf = (address: Address) => represented.get(address) ?? address;
+  const keyOf = ({ from, to, protocol, port }: Flow) => `${endOf(from)} ${endOf(to)} ${protocol} ${port}`;
   const found = new Map<string, Flip>();
   for (const flow of candidates(before, after, asked)) {
     const { verdict } = is(flow);

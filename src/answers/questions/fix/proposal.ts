@@ -1,58 +1,21 @@
 /** The smallest policies that allow or deny one connection, as the objects that people apply. */
-import { addressBits, familyOf } from '../../../model/address.ts';
-import { NAMESPACE_NAME_LABEL, type Pod } from '../../../model/cluster.ts';
-import type { Labels } from '../../../model/labels.ts';
+import { NAMESPACE_NAME_LABEL } from '../../../model/cluster.ts';
+import type { Direction } from '../../../model/policy.ts';
 import type { Packet } from '../../../semantics/match.ts';
+import type { PodsSide, Side, Sides } from './sides.ts';
 
 /** A Kubernetes object. */
 export type PolicyObject = Readonly<Record<string, unknown>>;
-
-/** Labels that one pod or one revision has alone: no policy should select by them. */
-const OF_THE_MOMENT = [
-  'pod-template-hash',
-  'controller-revision-hash',
-  'pod-template-generation',
-  'controller-uid',
-  'batch.kubernetes.io/controller-uid',
-];
-
-function lastingLabels({ labels }: Pod): Labels {
-  return Object.fromEntries(Object.entries(labels).filter(([key]) => !OF_THE_MOMENT.includes(key)));
-}
-
-/** Writes a selector of one pod that selects as few others as labels allow. */
-export type SelectorOf = (pod: Pod) => PolicyObject;
-
-/** A selector for one pod among all pods of its namespace: it excludes pods that have the same labels and more. */
-export function selectorAmong(pods: Iterable<Pod>): SelectorOf {
-  const all = [...pods];
-  return pod => {
-    const labels = lastingLabels(pod);
-    const others = all.filter(other => other.namespace === pod.namespace && hasAll(other, labels));
-    const extra = new Set(others.flatMap(other => Object.keys(lastingLabels(other))));
-    for (const key of Object.keys(labels)) extra.delete(key);
-    const matchExpressions = [...extra].sort().map(key => ({ key, operator: 'DoesNotExist' }));
-    return {
-      ...(Object.keys(labels).length > 0 && { matchLabels: labels }),
-      ...(matchExpressions.length > 0 && { matchExpressions }),
-    };
-  };
-}
-
-function hasAll({ labels }: Pod, wanted: Labels): boolean {
-  return Object.entries(wanted).every(([key, value]) => Object.hasOwn(labels, key) && labels[key] === value);
-}
 
 /** One more rule for pods that are isolated already: it opens, and closes nothing. */
 export function proposedNetworkPolicy(
   packet: Packet,
   name: string,
-  selectorOf: SelectorOf,
+  { subject, peer }: Sides,
 ): PolicyObject & { readonly spec: object } {
-  const { subject, direction } = packet;
-  const isIngress = direction === 'ingress';
+  const isIngress = packet.direction === 'ingress';
   const rule = {
-    [isIngress ? 'from' : 'to']: [peerOf(packet, selectorOf)],
+    [isIngress ? 'from' : 'to']: peersOf(peer, subject.namespace),
     ...(portOf(packet) && { ports: [portOf(packet)] }),
   };
   return {
@@ -60,18 +23,55 @@ export function proposedNetworkPolicy(
     kind: 'NetworkPolicy',
     metadata: { name, namespace: subject.namespace },
     spec: {
-      podSelector: selectorOf(subject),
+      podSelector: subject.selector,
       policyTypes: [isIngress ? 'Ingress' : 'Egress'],
-      [direction]: [rule],
+      [packet.direction]: [rule],
     },
   };
 }
 
-function peerOf({ subject, peerPod, peer }: Packet, selectorOf: SelectorOf): PolicyObject {
-  if (peerPod === undefined) return { ipBlock: { cidr: `${peer}/${addressBits(familyOf(peer))}` } };
-  const podSelector = selectorOf(peerPod);
-  if (peerPod.namespace === subject.namespace) return { podSelector };
-  return { namespaceSelector: namespaceNamed(peerPod.namespace), podSelector };
+/** NetworkPolicies of one name whose rules differ in their peers alone, as of a Service that leads to several addresses, are one. */
+export function withJoinedPeers<T extends PolicyObject>(objects: readonly T[]): T[] {
+  const found = new Map<string, T>();
+  for (const object of objects) {
+    const text = JSON.stringify(withPeers(object, []));
+    const known = found.get(text);
+    found.set(text, known === undefined ? object : withPeers(known, [...peersIn(known), ...peersIn(object)]));
+  }
+  return [...found.values()];
+}
+
+type Peers = readonly PolicyObject[];
+type Rules = readonly [{ readonly from?: Peers; readonly to?: Peers }];
+
+function rulesIn({ kind, spec }: PolicyObject): readonly [Direction, Rules] | undefined {
+  const { ingress, egress } = spec as { readonly ingress?: Rules; readonly egress?: Rules };
+  if (kind !== 'NetworkPolicy') return undefined;
+  return ingress === undefined ? ['egress', egress!] : ['ingress', ingress];
+}
+
+function peersIn(object: PolicyObject): Peers {
+  const [rule] = rulesIn(object)?.[1] ?? [{}];
+  return rule.from ?? rule.to ?? [];
+}
+
+/** A cluster policy stays as it is. */
+function withPeers<T extends PolicyObject>(object: T, peers: Peers): T {
+  const found = rulesIn(object);
+  if (found === undefined) return object;
+  const [direction, [rule]] = found;
+  const rules = [{ ...rule, [direction === 'ingress' ? 'from' : 'to']: peers }];
+  return { ...object, spec: { ...(object.spec as object), [direction]: rules } };
+}
+
+/** None for a domain name, which a NetworkPolicy cannot express. */
+function peersOf(peer: Side, own: string): readonly PolicyObject[] {
+  if (peer.kind === 'domain') return [];
+  if (peer.kind === 'networks') return peer.blocks.map(ipBlock => ({ ipBlock }));
+  const { namespace, selector: podSelector } = peer;
+  return [
+    namespace === own ? { podSelector } : { namespaceSelector: namespaceNamed(namespace), podSelector },
+  ];
 }
 
 function namespaceNamed(name: string): PolicyObject {
@@ -89,29 +89,22 @@ export interface ClusterChoice {
   readonly priority: number;
 }
 
-/** Undefined if the kind cannot express such a peer: outside addresses as a source, a protocol without ports. */
+/** Undefined if the kind cannot express such a peer: outside addresses as a source, networks without a part of them. */
 export function clusterPolicy(
   packet: Packet,
   name: string,
-  choice: ClusterChoice,
-  selectorOf: SelectorOf,
-  domain?: string,
+  { kind, action, priority }: ClusterChoice,
+  { subject, peer }: Sides,
 ): (PolicyObject & { readonly spec: PolicyObject & { readonly priority: number } }) | undefined {
-  const { direction, subject, peerPod, peer, flow } = packet;
-  const { kind, action, priority } = choice;
-  if (peerPod === undefined && direction === 'ingress') return undefined;
+  const { direction, flow } = packet;
+  const other = clusterPeer(peer, direction);
+  if (other === undefined) return undefined;
   const isNew = kind === 'ClusterNetworkPolicy';
-  const to =
-    domain !== undefined
-      ? { domainNames: [domain] }
-      : peerPod === undefined
-        ? { networks: [`${peer}/${addressBits(familyOf(peer))}`] }
-        : { pods: podsOf(peerPod, selectorOf) };
   const ports = isNew ? { protocols: [protocolOf(packet)] } : { ports: [oldPort(packet)] };
   const rule = {
     name: `${action.toLowerCase()}-one`,
     action: isNew && action === 'Allow' ? 'Accept' : action,
-    [direction === 'ingress' ? 'from' : 'to']: [to],
+    [direction === 'ingress' ? 'from' : 'to']: [other],
     ...(flow.port !== undefined && ports),
   };
   return {
@@ -121,14 +114,21 @@ export function clusterPolicy(
     spec: {
       ...(isNew && { tier: 'Admin' }),
       priority,
-      subject: { pods: podsOf(subject, selectorOf) },
+      subject: { pods: podsOf(subject) },
       [direction]: [rule],
     },
   };
 }
 
-function podsOf(pod: Pod, selectorOf: SelectorOf): PolicyObject {
-  return { namespaceSelector: namespaceNamed(pod.namespace), podSelector: selectorOf(pod) };
+function clusterPeer(peer: Side, direction: Direction): PolicyObject | undefined {
+  if (peer.kind === 'pods') return { pods: podsOf(peer) };
+  if (peer.kind === 'domain') return { domainNames: [peer.name] };
+  const isWhole = peer.blocks.every(({ except }) => except === undefined);
+  return direction === 'egress' && isWhole ? { networks: peer.blocks.map(({ cidr }) => cidr) } : undefined;
+}
+
+function podsOf({ namespace, selector }: PodsSide): PolicyObject {
+  return { namespaceSelector: namespaceNamed(namespace), podSelector: selector };
 }
 
 function protocolOf({ flow: { protocol, port } }: Packet): PolicyObject {

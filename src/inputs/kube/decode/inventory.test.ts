@@ -27,6 +27,25 @@ test.each([
   expect(problems).toEqual([]);
 });
 
+test.each([
+  [{ matchLabels: { app: 'web' } }, [{ key: 'app', operator: 'In', values: ['web'] }]],
+  [
+    { matchExpressions: [{ key: 'tier', operator: 'Exists' }] },
+    [{ key: 'tier', operator: 'Exists', values: [] }],
+  ],
+  // Of a ReplicationController or a DeploymentConfig.
+  [{ app: 'web' }, [{ key: 'app', operator: 'In', values: ['web'] }]],
+  [{ matchExpressions: [{ key: 'tier', operator: 'Never' }] }, undefined],
+  [{ matchLabels: { app: 1 } }, undefined],
+  [undefined, undefined],
+])('decodeInventory() reads the selector %j of a workload, or leaves it out', (selector, requirements) => {
+  const spec = { template, ...(selector && { selector }) };
+  const { item, problems } = decodeInventory({ apiVersion: 'apps/v1', kind: 'DaemonSet', metadata, spec });
+  expect(item).toMatchObject({ value: common });
+  expect((item as { value: { selector?: object } }).value.selector).toEqual(requirements && { requirements });
+  expect(problems).toEqual([]);
+});
+
 test('decodeInventory() gives the pods of a Job the labels that every Job gives them', () => {
   const { item } = decodeInventory({ apiVersion: 'batch/v1', kind: 'Job', metadata, spec: { template } });
   expect(item).toMatchObject({

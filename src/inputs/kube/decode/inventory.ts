@@ -1,7 +1,7 @@
 /** Objects that policy does not use, for questions that name them. */
 import { FAMILIES, familyOf, parseAddress } from '../../../model/address.ts';
 import type { InventoryItem, PodHostPort } from '../../../model/inventory.ts';
-import type { Labelled } from '../../../model/labels.ts';
+import type { Labelled, LabelSelector, Operator, Requirement } from '../../../model/labels.ts';
 import { PROTOCOLS, type Protocol } from '../../../model/policy.ts';
 import type { Problem } from '../../../model/problem.ts';
 import type { Endpoint, EndpointSlice } from '../../../model/service.ts';
@@ -34,12 +34,14 @@ function decodeWorkload(object: Field, kind: WorkloadKind): Workload | undefined
   const spec = template.get('spec');
   const replicas = replicasOf(object, kind);
   const owner = controllerOf(object.value);
+  const selector = workloadSelector(asMap(asMap(object.value).spec).selector);
   return {
     id: workloadId(kind, namespace, name),
     kind,
     namespace,
     name,
     ...withAdded(readLabelled(template), object, kind, name),
+    ...(selector !== undefined && { selector }),
     ports: readPorts(spec),
     hostNetwork: spec.get('hostNetwork').boolean() ?? false,
     ...(replicas !== undefined && { replicas }),
@@ -62,6 +64,33 @@ function replicasOf(object: Field, kind: WorkloadKind): number | undefined {
     .get('replicas')
     .integer(0, 2 ** 31 - 1);
   return written ?? (isWorkloadKind(kind) ? 1 : undefined);
+}
+
+/** A label selector, or labels alone, as a ReplicationController has. No verdict depends on it, so it is taken without a check. */
+function workloadSelector(selector: unknown): LabelSelector | undefined {
+  const given = asMap(selector);
+  const isPlain = given.matchLabels === undefined && given.matchExpressions === undefined;
+  const labels = Object.entries(isPlain ? given : asMap(given.matchLabels));
+  const { matchExpressions = [] } = given;
+  if (!Array.isArray(matchExpressions) || labels.some(([, value]) => typeof value !== 'string'))
+    return undefined;
+  const requirements = [
+    ...labels.map(([key, value]): Requirement => ({ key, operator: 'In', values: [value as string] })),
+    ...matchExpressions.map(asMap).map(requirementOf),
+  ];
+  return requirements.length > 0 && !requirements.includes(undefined)
+    ? { requirements: requirements as readonly Requirement[] }
+    : undefined;
+}
+
+const OPERATORS: readonly Operator[] = ['In', 'NotIn', 'Exists', 'DoesNotExist'];
+
+function requirementOf({ key, operator, values = [] }: Record<string, unknown>): Requirement | undefined {
+  const known = OPERATORS.find(each => each === operator);
+  const isList = Array.isArray(values) && values.every(value => typeof value === 'string');
+  return typeof key === 'string' && known !== undefined && isList
+    ? { key, operator: known, values }
+    : undefined;
 }
 
 /** A Job labels its pods with its own name; the values of other workloads' labels are known only to the cluster. */
