@@ -3971,4 +3971,16 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'clusters = namespaces.map(namespace => withNamespace(cluster, namespace));',
     test: 'property/completions.test.ts',
   },
+  {
+    name: 'matrix: of namespaces that are not known only some pairs of labels are judged',
+    find: 'if (product <= Math.min(MOST_WORLDS, (p ?? 0) ** 2)) return products(lists);',
+    replace: 'if (product > 1) return products(lists).slice(0, 2);',
+    test: 'property/completions.test.ts',
+  },
+  {
+    name: 'matrix: what some labels allow is listed as denied',
+    find: 'if (all !== any) undecided[family] = pool.minus(any, all);',
+    replace: '',
+    test: 'property/completions.test.ts',
+  },
 ];

@@ -11,25 +11,17 @@ import {
   familyOf,
 } from '../../src/model/address.ts';
 import { addressOwners, takenAddresses } from '../../src/model/addressowners.ts';
-import { type Cluster, NAMESPACE_NAME_LABEL, type Pod } from '../../src/model/cluster.ts';
+import type { Cluster, Pod } from '../../src/model/cluster.ts';
 import type { Flow } from '../../src/model/flow.ts';
 import { NO_INVENTORY } from '../../src/model/inventory.ts';
 import type { Labels } from '../../src/model/labels.ts';
 import type { UnknownPods } from '../../src/model/podcidrs.ts';
 import type { Service, ServiceKey } from '../../src/model/service.ts';
 import { evaluator } from '../../src/semantics/evaluate.ts';
-import { podLabels, unresolvedClusterArbitrary } from '../support/arbitrary/cluster.ts';
+import { knownClusterArbitrary, podLabels } from '../support/arbitrary/cluster.ts';
 import { runs } from '../support/seed.ts';
 
 const RUNS = runs(500);
-
-/** What is answered where labels are not known is proven in completions.test.ts. */
-const knownClusterArbitrary = unresolvedClusterArbitrary.map((cluster): Cluster => {
-  const namespaces = new Map(cluster.namespaces);
-  for (const name of ['a', 'b', 'c'])
-    if (!namespaces.has(name)) namespaces.set(name, { name, labels: { [NAMESPACE_NAME_LABEL]: name } });
-  return { ...cluster, namespaces };
-});
 const QUESTIONS = 10;
 
 const protocol = fc.constantFrom('TCP', 'UDP', 'SCTP');

@@ -6,13 +6,18 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { answer, verdictOfCase } from '../../src/answers/questions/answer.ts';
 import { evaluateAll } from '../../src/answers/questions/completions.ts';
+import { matrixObject, rowsOf } from '../../src/answers/reach/rows.ts';
+import { matrixViewOf } from '../../src/answers/reach/view.ts';
 import { type Address, parseAddress } from '../../src/model/address.ts';
 import { type Cluster, NAMESPACE_NAME_LABEL, type Pod } from '../../src/model/cluster.ts';
 import type { Flow } from '../../src/model/flow.ts';
 import { NO_INVENTORY } from '../../src/model/inventory.ts';
 import { evaluate } from '../../src/semantics/evaluate.ts';
 import { unresolvedClusterArbitrary } from '../support/arbitrary/cluster.ts';
+import { withoutNetworks } from '../support/arbitrary/newpods.ts';
 import { pointsOf } from '../support/oracle/bruteforce.ts';
+import type { PrintedMatrix } from '../support/oracle/printedmatrix.ts';
+import { includes } from '../support/oracle/printedmatrix.ts';
 import { runs } from '../support/seed.ts';
 
 const CLUSTERS = runs(400);
@@ -105,6 +110,50 @@ test('explain says allow or deny only of what all completions of a repository ag
     expect(count).toBeGreaterThan(tally.cases / 20);
   expect(tally.whole).toBeGreaterThan(CLUSTERS / 2);
 }, 900_000);
+
+test('matrix lists as allowed, as undecided and as denied what completions of a repository agree on or not', () => {
+  const tally = { asked: 0, undecided: 0, allow: 0, deny: 0 };
+  const check = (whole: Cluster, seed: number) => {
+    const cluster = withoutNetworks(whole);
+    const view = matrixViewOf({ cluster, inventory: NO_INVENTORY }, 'allow');
+    const rows = rowsOf(view, () => true);
+    const printed = JSON.parse(JSON.stringify(matrixObject(view, rows, []))) as PrintedMatrix;
+    const pods = [...cluster.pods.values()];
+    const points = pointsOf(cluster);
+    for (let i = 0; i < 20 && pods.length > 1; i++) {
+      const from = pods[(seed + i) % pods.length]!;
+      const to = pods[(seed + i * 3 + 1) % pods.length]!;
+      if (from === to) continue;
+      const flow: Flow = {
+        from: ADDRESSES[0]!,
+        to: ADDRESSES[1]!,
+        ...points[(seed * 7 + i) % points.length]!,
+      };
+      const verdicts = verdictsOf(cluster, from, to, flow);
+      const expected = verdicts.size > 1 ? 'undecided' : [...verdicts][0]!;
+      tally.asked++;
+      tally[expected]++;
+      expect(printedVerdict(printed, from, to, flow), JSON.stringify([from.key, to.key, flow])).toBe(
+        expected,
+      );
+    }
+  };
+  fc.assert(fc.property(repositoryArbitrary, fc.nat(1_000), check), {
+    numRuns: CLUSTERS,
+    endOnFailure: true,
+  });
+  process.stdout.write(`    ${JSON.stringify(tally)}\n`);
+  for (const count of [tally.undecided, tally.allow, tally.deny])
+    expect(count).toBeGreaterThan(tally.asked / 20);
+}, 900_000);
+
+function printedVerdict({ ends, connections }: PrintedMatrix, from: Pod, to: Pod, flow: Flow) {
+  const indexOf = ({ key }: Pod) => ends.findIndex(({ members }) => members.includes(`Pod ${key}`));
+  const row = connections.find(each => each.from === indexOf(from) && each.to === indexOf(to));
+  if (row === undefined) return 'deny';
+  if (includes(row.ipv4, flow)) return 'allow';
+  return includes(row.undecided?.ipv4 ?? null, flow) ? 'undecided' : 'deny';
+}
 
 function verdictsOf(cluster: Cluster, from: Pod, to: Pod, flow: Flow): ReadonlySet<'allow' | 'deny'> {
   const all = [...completionsOf(cluster, from, to, [flow.from, flow.to])].map(

@@ -10,7 +10,7 @@ import type { Flow } from '../../src/model/flow.ts';
 import { NO_INVENTORY } from '../../src/model/inventory.ts';
 import { podCidrsOf, type UnknownPods } from '../../src/model/podcidrs.ts';
 import { evaluator } from '../../src/semantics/evaluate.ts';
-import { unresolvedClusterArbitrary } from '../support/arbitrary/cluster.ts';
+import { knownClusterArbitrary } from '../support/arbitrary/cluster.ts';
 import { addressesOf, isByLink, nodeAt, pointsOf } from '../support/oracle/bruteforce.ts';
 import { allowedByMatrix, type PrintedMatrix } from '../support/oracle/printedmatrix.ts';
 import { runs } from '../support/seed.ts';
@@ -21,7 +21,7 @@ const POINTS = 3;
 test('matrix -o json has each connection that evaluate allows, and no other', () => {
   const tally = { asked: 0, allowed: 0 };
   fc.assert(
-    fc.property(unresolvedClusterArbitrary, fc.constantFrom('allow', 'deny'), (cluster, unknownPods) => {
+    fc.property(knownClusterArbitrary, fc.constantFrom('allow', 'deny'), (cluster, unknownPods) => {
       const view = matrixViewOf({ cluster, inventory: NO_INVENTORY }, unknownPods);
       const rows = rowsOf(view, () => true);
       const printed = JSON.parse(JSON.stringify(matrixObject(view, rows, []))) as PrintedMatrix;

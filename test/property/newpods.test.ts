@@ -9,7 +9,7 @@ import type { Cluster, Pod } from '../../src/model/cluster.ts';
 import type { Flow } from '../../src/model/flow.ts';
 import { NO_INVENTORY } from '../../src/model/inventory.ts';
 import { evaluator } from '../../src/semantics/evaluate.ts';
-import { unresolvedClusterArbitrary } from '../support/arbitrary/cluster.ts';
+import { knownClusterArbitrary } from '../support/arbitrary/cluster.ts';
 import {
   labelsOfNew,
   NAMED,
@@ -73,7 +73,7 @@ test('the list of pods that are not there yet is what evaluate says of each new 
   };
   fc.assert(
     fc.property(
-      unresolvedClusterArbitrary,
+      knownClusterArbitrary,
       fc.array(newPodArbitrary, { minLength: 3, maxLength: 3 }),
       fc.constantFrom('allow', 'deny'),
       check,

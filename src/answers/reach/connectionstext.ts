@@ -1,4 +1,5 @@
 /** Sets of connections in words: `TCP 80,443; UDP 53`, `all but TCP 22`. */
+import type { Family } from '../../model/address.ts';
 import { PROTOCOLS } from '../../model/policy.ts';
 import { type ConnectionPool, type Connections, ICMP } from './connections.ts';
 import type { Cell } from './places.ts';
@@ -110,9 +111,18 @@ function pairOf({ first, last }: { readonly first: number; readonly last: number
 }
 
 /** One text for both families if they are the same. */
-export function cellText(pool: ConnectionPool, { ip, ip6 }: Cell): string {
-  const only = ip ?? ip6;
+export function cellText(pool: ConnectionPool, cell: Cell): string {
+  const [v4, v6] = [familyText(pool, cell, 'ip'), familyText(pool, cell, 'ip6')];
+  const only = v4 ?? v6;
   if (only === undefined) return 'none';
-  if (ip === undefined || ip6 === undefined || ip === ip6) return connectionsText(pool, only);
-  return `IPv4 ${connectionsText(pool, ip)} | IPv6 ${connectionsText(pool, ip6)}`;
+  return v4 === undefined || v6 === undefined || v4 === v6 ? only : `IPv4 ${v4} | IPv6 ${v6}`;
+}
+
+/** `TCP 80; undecided UDP 53`; undefined if the two have no address of the family in common. */
+export function familyText(pool: ConnectionPool, cell: Cell, family: Family): string | undefined {
+  const [connections, undecided] = [cell[family], cell.undecided?.[family]];
+  if (connections === undefined) return undefined;
+  if (undecided === undefined) return connectionsText(pool, connections);
+  const perhaps = `undecided ${connectionsText(pool, undecided)}`;
+  return connections === pool.none ? perhaps : `${connectionsText(pool, connections)}; ${perhaps}`;
 }

@@ -1,14 +1,14 @@
 /** A matrix as a document of a format: CSV, a graph for Graphviz, Markdown, HTML. */
 import { getOrMake } from '../../lib/collections/getormake.ts';
-import { cellText, connectionsText } from './connectionstext.ts';
+import { FAMILIES } from '../../model/address.ts';
+import { cellText, familyText } from './connectionstext.ts';
 import { endText, exposureTexts, isJudged, legendOf, listed, memberText, type Row } from './rows.ts';
 import { type EndView, type MatrixView, memberName } from './view.ts';
 
 /** A matrix as comma-separated values (RFC 4180): a line for each pair of members, for a spreadsheet to sort. */
 export function* csvLines(view: MatrixView, rows: readonly Row[]): Generator<string> {
   yield 'from,to,ipv4,ipv6';
-  const text = ({ ip, ip6 }: Row['cell']) =>
-    [ip, ip6].map(connections => (connections === undefined ? '' : connectionsText(view.pool, connections)));
+  const text = (cell: Row['cell']) => FAMILIES.map(family => familyText(view.pool, cell, family) ?? '');
   for (const { from, to, cell } of rows)
     for (const source of membersOf(from))
       for (const destination of membersOf(to)) yield lineOf([source, destination, ...text(cell)]);

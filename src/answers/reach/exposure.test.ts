@@ -1,6 +1,8 @@
 /** Which pods that are not there yet a matrix lists; that each is as `evaluate` says is proven in test/property/newpods.test.ts. */
 import { expect, test } from 'vitest';
 import { clusterView } from '../../../test/support/questions/clusterview.ts';
+import { wrongWith } from '../../../test/support/questions/schema.ts';
+import { cellText } from './connectionstext.ts';
 import { exposureTexts, matrixObject, rowsOf } from './rows.ts';
 import { matrixViewOf, memberName } from './view.ts';
 
@@ -90,4 +92,23 @@ test('ports of new pods are listed by the names that rules have', () => {
     expect.objectContaining({ tcp: [[90, 90]], named: ['TCP http'] }),
   );
   expect(JSON.stringify(rowsOf(view, () => true).map(({ cell }) => cell))).not.toContain('65537');
+});
+
+test('what depends on labels of a namespace that is not known is undecided, and a note names it', () => {
+  const job =
+    '{ apiVersion: v1, kind: Pod, metadata: { name: job, namespace: night, labels: { app: job } }, spec: { containers: [{ name: c }] } }';
+  const open = ledgerFrom('{ namespaceSelector: { matchLabels: { team: a } } }');
+  const view = viewOf(LEDGER, job, open);
+  const rows = rowsOf(view, () => true);
+  const toLedger = rows.find(
+    ({ from, to }) => from.members[0] === 'Pod night/job' && to.members[0] === 'Pod bank/ledger',
+  );
+  expect(cellText(view.pool, toLedger!.cell)).toBe('undecided all');
+  expect(view.notes).toEqual([
+    'the labels of namespaces bank, night are not known, as there is no Namespace object: what depends on them is listed as undecided',
+  ]);
+  expect(wrongWith(matrixObject(view, rows, []) as { kind: string })).toEqual([]);
+  const known = viewOf(LEDGER, job, open, namespace('bank', 'b'), namespace('night', 'a'));
+  expect(known.notes).toEqual([]);
+  expect(rowsOf(known, () => true).every(({ cell }) => cell.undecided === undefined)).toBe(true);
 });

@@ -7,6 +7,7 @@ import type { PodSelector } from '../../model/selector.ts';
 import type { NewPodKind } from './newpods.ts';
 import { type Cell, type Ends, MOST_SETS, type ReachPlace } from './places.ts';
 import type { Reach } from './reach.ts';
+import { endsIn, type World } from './worlds.ts';
 
 /**
  * What workloads and new pods may do. It holds for all pods that the selector matches, except for those that a narrower
@@ -23,24 +24,25 @@ export interface Exposure {
   readonly cell: Cell;
 }
 
-/** `others` are places of one new pod of each kind. */
 export function exposuresOf(
-  reach: Reach,
+  worlds: readonly World[],
   places: readonly ReachPlace[],
   kinds: readonly NewPodKind[],
-  others: readonly ReachPlace[],
 ): Exposure[] {
+  const { reach } = worlds[0]!;
   const found: (Exposure & { places: number[] })[] = [];
-  const endsOf = endsByFamily(others);
+  const others = worlds.map(world => endsByFamily(world.others));
   for (const direction of ['ingress', 'egress'] as const) {
     /** By the kind, and by the cell. */
-    const known = kinds.map(() => new Map<number, Exposure & { places: number[] }>());
-    for (const [place, { ends }] of places.entries()) {
-      const cells = cellsOf(reach, direction, ends, endsOf);
+    const known = kinds.map(() => new Map<number | string, Exposure & { places: number[] }>());
+    for (const [place, { members }] of places.entries()) {
+      const inEach = worlds.map((world, w) =>
+        cellsOf(world.reach, direction, endsIn(world, members), others[w]!),
+      );
+      const cells = inEach.length === 1 ? inEach[0]! : allAndAny(worlds, inEach);
       for (const i of linesOf(reach, kinds, cells)) {
-        const key = cells.reduce((sum, { family, ids }) => sum + (ids[i]! + 1) * PLACES[family], 0);
-        const line = getOrMake(known[i]!, key, () => {
-          const cell = Object.fromEntries(cells.map(({ family, ids }) => [family, reach.pool.byId(ids[i]!)]));
+        const line = getOrMake(known[i]!, keyOf(cells, i), () => {
+          const cell = cellOfKind(reach, cells, i);
           found.push({ direction, places: [], whom: kinds[i]!.selector, cell });
           return found.at(-1)!;
         });
@@ -51,13 +53,50 @@ export function exposuresOf(
   return found;
 }
 
-/** Where the id of a family is in a key of both. */
-const PLACES = { ip: MOST_SETS, ip6: 1 } as const;
-
 /** What may pass over a family, as ids of sets of connections by the index of the kind. */
 interface FamilyCells {
   readonly family: Family;
   readonly ids: Uint32Array;
+  /** What is allowed in some worlds, not in all. */
+  readonly isAny?: true;
+}
+
+function keyOf(cells: readonly FamilyCells[], i: number): number | string {
+  if (cells.some(({ isAny }) => isAny)) return String(cells.map(({ ids }) => ids[i]));
+  return cells.reduce((sum, { family, ids }) => sum + (ids[i]! + 1) * PLACES[family], 0);
+}
+
+/** Where the id of a family is in a key of both. */
+const PLACES = { ip: MOST_SETS, ip6: 1 } as const;
+
+function cellOfKind({ pool }: Reach, cells: readonly FamilyCells[], i: number): Cell {
+  const of = (isAny: boolean) =>
+    cells.flatMap(each =>
+      (each.isAny ?? false) === isAny ? [[each.family, pool.byId(each.ids[i]!)] as const] : [],
+    );
+  const cell: Cell = Object.fromEntries(of(false));
+  const undecided = of(true).flatMap(([family, any]) =>
+    any === cell[family] ? [] : [[family, pool.minus(any, cell[family]!)] as const],
+  );
+  return undecided.length === 0 ? cell : { ...cell, undecided: Object.fromEntries(undecided) };
+}
+
+/** For each family what is allowed in all worlds in which there can be such pods, and in some of them. */
+function allAndAny(worlds: readonly World[], inEach: readonly (readonly FamilyCells[])[]): FamilyCells[] {
+  const { pool } = worlds[0]!.reach;
+  return inEach[0]!.flatMap(({ family, ids: { length } }, at): FamilyCells[] => {
+    const [all, any] = [new Uint32Array(length), new Uint32Array(length)];
+    for (let i = 0; i < length; i++) {
+      const possible = inEach.filter((_, w) => worlds[w]!.possible.has(i));
+      const sets = (possible.length === 0 ? inEach : possible).map(cells => pool.byId(cells[at]!.ids[i]!));
+      all[i] = sets.reduce((sum, each) => pool.and(sum, each)).id;
+      any[i] = sets.reduce((sum, each) => pool.or(sum, each)).id;
+    }
+    return [
+      { family, ids: all },
+      { family, ids: any, isAny: true },
+    ];
+  });
 }
 
 function endsByFamily(places: readonly ReachPlace[]): ReadonlyMap<Family, readonly number[]> {

@@ -73,7 +73,7 @@ export function possibleNamespaces(
   return { namespaces: states.map(state => podOf(words, state).namespaces[0]!), isCut };
 }
 
-function selectorsOf(policy: Policy): PodSelector[] {
+export function selectorsOf(policy: Policy): PodSelector[] {
   return [policy.subject, ...peerSelectors(policy)];
 }
 

@@ -59,7 +59,7 @@ function byPairs(addresses: readonly Address[]): Address[][] {
   );
 }
 
-function endsOf({ families }: Reach, addresses: readonly Address[]): Ends {
+export function endsOf({ families }: Reach, addresses: readonly Address[]): Ends {
   return Object.fromEntries(
     addresses.map(address => [familyOf(address), families[familyOf(address)].ends.at(address)]),
   );
@@ -152,10 +152,13 @@ export function nodesOfSeveral(
 // What may pass between two places, over each family that both have.
 
 /** Absent where one of the two has no address of the family. */
-export type Cell = Partial<Record<Family, Connections>>;
+export type Cell = Partial<Record<Family, Connections>> & {
+  /** What is allowed or not by labels that are not known. */
+  readonly undecided?: Partial<Record<Family, Connections>>;
+};
 
 export function cellOf(reach: Reach, from: Ends, to: Ends): Cell {
-  const cell: Cell = {};
+  const cell: Partial<Record<Family, Connections>> = {};
   for (const family of FAMILIES) {
     const [source, destination] = [from[family], to[family]];
     if (source !== undefined && destination !== undefined)

@@ -66,7 +66,7 @@ interface ExposureText {
 }
 
 function isNone({ pool }: MatrixView, cell: Cell): boolean {
-  return FAMILIES.every(family => (cell[family] ?? pool.none) === pool.none);
+  return cell.undecided === undefined && FAMILIES.every(family => (cell[family] ?? pool.none) === pool.none);
 }
 
 /** `shop/web, shop/api (1 of 2 pods)`, as far as `most` members go. */
@@ -127,8 +127,9 @@ export function matrixObject(view: MatrixView, rows: readonly Row[], notes: read
   });
 }
 
-function cellObject(pool: ConnectionPool, { ip, ip6 }: Cell, objectOf = connectionsObject) {
+function cellObject(pool: ConnectionPool, { ip, ip6, undecided }: Cell, objectOf = connectionsObject) {
   const of = (connections: Cell['ip']): ConnectionsObject | null =>
     connections === undefined ? null : objectOf(pool, connections);
-  return { ipv4: of(ip), ipv6: of(ip6) };
+  const perhaps = undecided && { undecided: { ipv4: of(undecided.ip), ipv6: of(undecided.ip6) } };
+  return { ipv4: of(ip), ipv6: of(ip6), ...perhaps };
 }

@@ -9,20 +9,16 @@ import type { Labels } from '../../model/labels.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { Direction } from '../../model/policy.ts';
 import { cidrsOf } from '../../model/ranges.ts';
-import { textOfWords } from './bits.ts';
-import { type ImaginedPod, portNamesOf } from './clusterindex.ts';
-import { ConnectionPool } from './connections.ts';
-import { domainPlaces, regionsOfNames } from './domains.ts';
+import type { ConnectionPool } from './connections.ts';
+import { regionsOfNames } from './domains.ts';
 import { type Exposure, exposuresOf } from './exposure.ts';
-import { imaginedOf, newPodsOf, newPodText } from './newpods.ts';
+import { type Matrix, type MatrixLine, matrixOf } from './matrixlines.ts';
+import { newPodsOf, newPodText } from './newpods.ts';
 import {
   type Cell,
-  cellKeys,
-  cellOf,
   type DomainMember,
   type Ends,
   familiesOf,
-  imaginedPlaces,
   joined,
   type Member,
   nodesOfSeveral,
@@ -32,8 +28,9 @@ import {
   workloadOfMember,
   workloadsIn,
 } from './places.ts';
-import { type Reach, reachOf } from './reach.ts';
+import type { Reach } from './reach.ts';
 import { type Counts, networksBesideInternet, unknownAddressNotes } from './unknown.ts';
+import { labelNotes, type UnknownLabels, type World, worldsOf } from './worlds.ts';
 
 export interface EndView {
   readonly kind: 'workload' | 'node' | 'network' | 'domain';
@@ -76,8 +73,8 @@ export function matrixViewOf(
   unknownPods: UnknownPods,
 ): MatrixView {
   const workloads = workloadsIn(cluster, inventory);
-  const report = reachReportOf(cluster, workloads.imagined, unknownPods);
-  const { reach, matrix, exposures, pods, isCut } = report;
+  const report = reachReportOf(cluster, workloads, unknownPods);
+  const { reach, matrix, exposures, pods, isCut, labels } = report;
   const sizes = podsOfWorkloads(report, workloads);
   const several = nodesOfSeveral(matrix.lines);
   const membersOf = workloadNamesOf(workloads, pods);
@@ -96,7 +93,11 @@ export function matrixViewOf(
     })),
     counts: { workloads: sizes.size, policies: cluster.policies.size },
     networks: networksBesideInternet(reach),
-    notes: [...unknownAddressNotes(reach, addresslessText([workloads])), ...(isCut ? [CUT] : [])],
+    notes: [
+      ...labelNotes(labels),
+      ...unknownAddressNotes(reach, addresslessText([workloads])),
+      ...(isCut ? [CUT] : []),
+    ],
   };
 }
 
@@ -119,8 +120,8 @@ function workloadNamesOf(workloads: Workloads, pods: readonly ReachPlace[]) {
 }
 
 /** Addresses of pod networks that no known pod has are always denied, so they need no line. */
-function isShown({ families }: Reach, { ends }: MatrixLine): boolean {
-  return (Object.entries(ends) as [Family, number][]).every(
+function isShown({ families }: Reach, { ends: [ends] }: MatrixLine): boolean {
+  return (Object.entries(ends!) as [Family, number][]).every(
     ([family, end]) => !families[family].ends.all[families[family].ends.bare(end)]!.isUnknownPod,
   );
 }
@@ -212,23 +213,16 @@ interface ReachReport {
   readonly exposures: readonly Exposure[];
   /** Whether some kinds of pods that are not there yet were not judged. */
   readonly isCut: boolean;
+  readonly labels: UnknownLabels;
 }
 
-/** `templates` are those of workloads that have no pods: they are judged as if they had some. */
-function reachReportOf(
-  cluster: Cluster,
-  templates: readonly ImaginedPod[],
-  unknownPods: UnknownPods,
-): ReachReport {
-  const pool = new ConnectionPool(portNamesOf([cluster]));
+function reachReportOf(cluster: Cluster, workloads: Workloads, unknownPods: UnknownPods): ReachReport {
   const newPods = newPodsOf([cluster]);
-  const others = imaginedOf(newPods, 0, pool.namedPorts());
-  const reach = reachOf(cluster, { unknownPods, imagined: [...templates, ...others], pool });
-  const places = imaginedPlaces(reach);
-  const absent = places.slice(0, templates.length);
-  const pods = joined([...reachPlaces(reach), ...absent]).filter(isOfPods);
-  const exposures = exposuresOf(reach, pods, newPods.kinds, places.slice(templates.length));
-  return { reach, matrix: matrixOf(reach, absent), pods, exposures, isCut: newPods.isCut };
+  const { worlds, ...labels } = worldsOf(cluster, workloads, newPods, unknownPods);
+  const [{ reach, templates }] = worlds as [World];
+  const pods = joined([...reachPlaces(reach), ...templates]).filter(isOfPods);
+  const exposures = exposuresOf(worlds, pods, newPods.kinds);
+  return { reach, matrix: matrixOf(worlds), pods, exposures, isCut: newPods.isCut, labels };
 }
 
 function isOfPods({ members }: ReachPlace): boolean {
@@ -292,104 +286,4 @@ export function networkText({ families }: Reach, regions: Ends): string[] {
       : all[region]!.addresses.flatMap(range => cidrsOf({ family, ...range }).map(cidrText));
   });
   return [...new Set(names)];
-}
-
-// Who reaches whom: places of equal rows and equal columns are one line of the matrix.
-
-interface MatrixLine {
-  /** Any of its places represents all of them. */
-  readonly ends: Ends;
-  readonly members: readonly Member[];
-}
-
-export interface Matrix {
-  readonly lines: readonly MatrixLine[];
-  cell(from: MatrixLine, to: MatrixLine): Cell;
-}
-
-/** `extra` are places of pods that are not there. */
-export function matrixOf(reach: Reach, extra: readonly ReachPlace[] = []): Matrix {
-  const own = [...reachPlaces(reach), ...extra];
-  const places = joined([...own, ...domainPlaces(reach, own)]);
-  const texts = vectorTexts(reach, places);
-  const lines = new Map<string, { ends: Ends; members: Member[] }>();
-  for (const [i, { ends, members }] of places.entries())
-    getOrMake(lines, `${kindOf(members)}${texts[i]}`, () => ({ ends, members: [] })).members.push(...members);
-  return {
-    lines: pairedNetworks(reach, [...lines.values()]),
-    cell: (from, to) => cellOf(reach, from.ends, to.ends),
-  };
-}
-
-/** Pods, nodes, networks and names stay apart even where policy treats them alike. */
-function kindOf([member]: readonly Member[]): Member['kind'] {
-  return member!.kind === 'imagined' ? 'pod' : member!.kind;
-}
-
-/** A key of the row and the column of each place; equal keys mean equal places. */
-function vectorTexts(reach: Reach, places: readonly ReachPlace[]): string[] {
-  const known = new Map<number, number>();
-  const ends = places.map(place => place.ends);
-  const columns = ends.map(() => new Uint32Array(ends.length));
-  const rows = ends.map((from, i) => {
-    const row = new Uint32Array(ends.length);
-    for (const [j, key] of cellKeys(reach, from, ends).entries())
-      row[j] = columns[j]![i] = getOrMake(known, key, () => known.size);
-    return textOfWords(row);
-  });
-  return rows.map((row, i) => `${row}/${textOfWords(columns[i]!)}`);
-}
-
-/**
- * What is left of the addresses of each family is the internet, as one line; so are a network of IPv4 and one of IPv6
- * that dual-stack pods cannot tell apart, and names at two such networks.
- */
-function pairedNetworks(reach: Reach, lines: readonly MatrixLine[]): MatrixLine[] {
-  const dual = lines.filter(
-    ({ ends, members }) => ends.ip !== undefined && ends.ip6 !== undefined && members[0]!.kind !== 'domain',
-  );
-  const keyOf = (line: MatrixLine, family: Family) =>
-    isInternet(reach, line, family) ? 'internet' : networkKey(reach, line, family, dual);
-  const v6 = new Map(lines.filter(isNetworkOf('ip6')).map(line => [keyOf(line, 'ip6'), line]));
-  const used = new Set<MatrixLine>();
-  const paired = lines.map(line => {
-    const other = isNetworkOf('ip')(line) ? v6.get(keyOf(line, 'ip')) : undefined;
-    if (other === undefined || used.has(other)) return line;
-    used.add(other);
-    return { ends: { ...line.ends, ...other.ends }, members: [...line.members, ...other.members] };
-  });
-  return paired.filter(line => !used.has(line));
-}
-
-const DIRECTIONS: readonly Direction[] = ['egress', 'ingress'];
-
-const OUTSIDE: ReadonlySet<Member['kind']> = new Set(['network', 'domain']);
-
-function isNetworkOf(family: Family) {
-  const other = family === 'ip' ? 'ip6' : 'ip';
-  return ({ ends, members }: MatrixLine) =>
-    ends[family] !== undefined && ends[other] === undefined && OUTSIDE.has(members[0]!.kind);
-}
-
-/** Whether the line contains the addresses of a family that are in no network of a policy. */
-function isInternet({ families }: Reach, { members }: MatrixLine, family: Family): boolean {
-  const { largest } = families[family].ends.regions;
-  return members.some(member => member.kind === 'network' && member.regions[family] === largest);
-}
-
-/** Without dual-stack pods there are no rows by which networks of both families could be compared. */
-function networkKey(
-  reach: Reach,
-  { ends, members }: MatrixLine,
-  family: Family,
-  dual: readonly MatrixLine[],
-): string {
-  const { kind } = members[0]!;
-  const end = ends[family]!;
-  const others = dual.map(line => line.ends[family]!);
-  const ids =
-    kind === 'domain'
-      ? others.map(other => cellOf(reach, { [family]: other }, { [family]: end })[family]!.id)
-      : DIRECTIONS.map(direction => reach.families[family].connectionsOf(direction, end, others));
-  return `${kind} ${dual.length === 0 ? family : ids}`;
 }

@@ -436,6 +436,14 @@ export const unresolvedClusterArbitrary: fc.Arbitrary<Cluster> = clusterArbitrar
   ({ resolved: _, ...cluster }) => cluster,
 );
 
+/** The same where each namespace is known. What is answered where labels are not is proven in completions.test.ts. */
+export const knownClusterArbitrary: fc.Arbitrary<Cluster> = unresolvedClusterArbitrary.map(cluster => {
+  const namespaces = new Map(cluster.namespaces);
+  for (const name of NAMESPACES)
+    if (!namespaces.has(name)) namespaces.set(name, { name, labels: { [NAMESPACE_NAME_LABEL]: name } });
+  return { ...cluster, namespaces };
+});
+
 /** As agents know it, whose nodes have bridges too, some of which have an address of others. */
 export const bridgedClusterArbitrary: fc.Arbitrary<Cluster> = fc
   .tuple(clusterArbitrary, ...NODES.map(name => fc.subarray([...INTERFACES[name]!])))

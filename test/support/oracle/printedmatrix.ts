@@ -14,11 +14,14 @@ export interface PrintedMatrix {
     /** For a node that is split into several ends, the addresses of each. */
     readonly parts: Readonly<Record<string, string>>;
   }[];
-  readonly connections: readonly ({ readonly from: number; readonly to: number } & Record<
-    'ipv4' | 'ipv6',
-    PrintedConnections | null
-  >)[];
+  readonly connections: readonly ({
+    readonly from: number;
+    readonly to: number;
+    readonly undecided?: PrintedCell;
+  } & PrintedCell)[];
 }
+
+type PrintedCell = Readonly<Record<'ipv4' | 'ipv6', PrintedConnections | null>>;
 
 type Ranges = readonly (readonly [number, number])[];
 
