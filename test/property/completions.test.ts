@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { answer, verdictOfCase } from '../../src/answers/questions/answer.ts';
 import { evaluateAll } from '../../src/answers/questions/completions.ts';
+import { diffOf } from '../../src/answers/reach/diff/diffview.ts';
 import { matrixObject, rowsOf } from '../../src/answers/reach/rows.ts';
 import { matrixViewOf } from '../../src/answers/reach/view.ts';
 import { type Address, parseAddress } from '../../src/model/address.ts';
@@ -16,6 +17,7 @@ import { evaluate } from '../../src/semantics/evaluate.ts';
 import { unresolvedClusterArbitrary } from '../support/arbitrary/cluster.ts';
 import { withoutNetworks } from '../support/arbitrary/newpods.ts';
 import { pointsOf } from '../support/oracle/bruteforce.ts';
+import { includesFlow } from '../support/oracle/connectionsets.ts';
 import type { PrintedMatrix } from '../support/oracle/printedmatrix.ts';
 import { includes } from '../support/oracle/printedmatrix.ts';
 import { runs } from '../support/seed.ts';
@@ -146,6 +148,61 @@ test('matrix lists as allowed, as undecided and as denied what completions of a 
   for (const count of [tally.undecided, tally.allow, tally.deny])
     expect(count).toBeGreaterThan(tally.asked / 20);
 }, 900_000);
+
+test('diff is empty exactly where no completion of two repositories differs, and is sure only of what all agree on', () => {
+  const tally = { empty: 0, opens: 0, closes: 0, undecided: 0 };
+  const check = (old: Cluster, other: Cluster, seed: number) => {
+    const before = withoutNetworks(old);
+    const [dropped] = [...before.policies.keys()].slice(seed % before.policies.size);
+    const policies = new Map([...before.policies].filter(([id]) => id !== dropped || seed % 3 === 0));
+    const [added] = [...withoutNetworks(other).policies];
+    const after = { ...before, policies: seed % 3 === 1 ? policies : new Map([...policies, added!]) };
+    const compared = (cluster: Cluster) => ({ cluster, inventory: NO_INVENTORY });
+    const { changes } = diffOf(compared(before), compared(after), 'allow');
+    if (changes.length === 0) tally.empty++;
+    const pods = [...before.pods.values()];
+    for (let i = 0; i < 12 && pods.length > 1; i++) {
+      const [from, to] = [pods[(seed + i) % pods.length]!, pods[(seed + i * 3 + 1) % pods.length]!];
+      if (from === to) continue;
+      const points = [...pointsOf(before), ...pointsOf(after)];
+      const flow: Flow = {
+        from: ADDRESSES[0]!,
+        to: ADDRESSES[1]!,
+        ...points[(seed * 7 + i) % points.length]!,
+      };
+      const expected = new Set(
+        differencesIn(before, after, from, to, flow).map(([was, is]) =>
+          was === is ? 'same' : is === 'allow' ? 'opens' : 'closes',
+        ),
+      );
+      const found = changes.filter(
+        each =>
+          each.from.includes(`Pod ${from.key}`) &&
+          each.to.includes(`Pod ${to.key}`) &&
+          includesFlow(each.connections, flow),
+      );
+      for (const kind of ['opens', 'closes'] as const) {
+        const some = found.filter(each => each.kind === kind);
+        expect(some.length > 0, JSON.stringify([from.key, to.key, flow, kind])).toBe(expected.has(kind));
+        if (some.length > 0) tally[kind]++;
+        if (some.some(each => each.undecided)) tally.undecided++;
+        else if (some.length > 0) expect([...expected]).toEqual([kind]);
+      }
+    }
+  };
+  fc.assert(fc.property(repositoryArbitrary, repositoryArbitrary, fc.nat(1_000), check), {
+    numRuns: CLUSTERS,
+    endOnFailure: true,
+  });
+  process.stdout.write(`    ${JSON.stringify(tally)}\n`);
+  for (const count of Object.values(tally)) expect(count).toBeGreaterThan(0);
+}, 900_000);
+
+function differencesIn(before: Cluster, after: Cluster, from: Pod, to: Pod, flow: Flow) {
+  const ends = [flow.from, flow.to] as const;
+  const [old, now] = [before, after].map(cluster => [...completionsOf(cluster, from, to, ends)]);
+  return old!.map((each, i) => [evaluate(each, flow).verdict, evaluate(now![i]!, flow).verdict] as const);
+}
 
 function printedVerdict({ ends, connections }: PrintedMatrix, from: Pod, to: Pod, flow: Flow) {
   const indexOf = ({ key }: Pod) => ends.findIndex(({ members }) => members.includes(`Pod ${key}`));

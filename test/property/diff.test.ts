@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type Change, changesOf } from '../../src/answers/reach/diff/changes.ts';
-import { type Side, sidesOf, type Unit } from '../../src/answers/reach/diff/units.ts';
+import { pairOf, type Side, sidesOf, type Unit } from '../../src/answers/reach/diff/units.ts';
 import { type Address, familyOf } from '../../src/model/address.ts';
 import { addressOwners } from '../../src/model/addressowners.ts';
 import type { Cluster } from '../../src/model/cluster.ts';
@@ -48,7 +48,7 @@ test('changesOf() names each connection that opens or closes, with a policy that
   fc.assert(
     fc.property(pairArbitrary, ({ old, kept, added, labelled, unknownPods }) => {
       const now = { ...old, ...labelledAs(old, labelled), policies: new Map([...kept, ...added]) };
-      const [before, after] = sidesOf(compared(old), compared(now), unknownPods);
+      const [before, after] = sidesOf(pairOf(compared(old), compared(now), unknownPods));
       const changes = changesOf(before, after);
       const judges = [evaluator(old, unknownPods), evaluator(now, unknownPods)] as const;
       const points = [...pointsOf(old), ...pointsOf(now)];

@@ -6,7 +6,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type Change, changesOf } from '../../src/answers/reach/diff/changes.ts';
-import { type Side, sidesOf, type Unit } from '../../src/answers/reach/diff/units.ts';
+import { pairOf, type Side, sidesOf, type Unit } from '../../src/answers/reach/diff/units.ts';
 import { type Matrix, matrixOf } from '../../src/answers/reach/matrixlines.ts';
 import { type Reach, reachOf } from '../../src/answers/reach/reach.ts';
 import { domainTexts, networkText } from '../../src/answers/reach/view.ts';
@@ -101,7 +101,7 @@ test('diff says of a name what opens and closes to an address told under it, and
     unknown: UnknownPods;
   }) => {
     const now: Cluster = { ...old, policies: new Map([...kept, ...added]) };
-    const [before, after] = sidesOf(compared(old), compared(now), unknown);
+    const [before, after] = sidesOf(pairOf(compared(old), compared(now), unknown));
     const changes = changesOf(before, after);
     const points = [...pointsOf(old), ...pointsOf(now)];
     for (const resolved of resolutions(old, after.reach)) {

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Connections } from '../../src/answers/reach/connections.ts';
 import { type Change, changesOf } from '../../src/answers/reach/diff/changes.ts';
-import { type Side, sidesOf, type Unit } from '../../src/answers/reach/diff/units.ts';
+import { pairOf, type Side, sidesOf, type Unit } from '../../src/answers/reach/diff/units.ts';
 import { type Address, type Family, familyOf, parseAddress } from '../../src/model/address.ts';
 import { addressOwners } from '../../src/model/addressowners.ts';
 import { type Cluster, NAMESPACE_NAME_LABEL, type Pod } from '../../src/model/cluster.ts';
@@ -47,7 +47,7 @@ test('a comparison is empty exactly where no connection of a pod to come differs
       const old = withoutNetworks({ ...whole, pods: new Map(pods) });
       const kept = [...old.policies].filter(([id]) => !dropped.includes(id));
       const now = withoutNetworks({ ...old, policies: new Map([...kept, ...added]) });
-      const sides = sidesOf(compared(old), compared(now), unknownPods);
+      const sides = sidesOf(pairOf(compared(old), compared(now), unknownPods));
       const changes = changesOf(...sides);
       tally[changes.length === 0 ? 'empty' : 'full']++;
       const found = differingFlow(old, now, news, unknownPods);

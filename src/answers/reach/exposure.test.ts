@@ -3,6 +3,8 @@ import { expect, test } from 'vitest';
 import { clusterView } from '../../../test/support/questions/clusterview.ts';
 import { wrongWith } from '../../../test/support/questions/schema.ts';
 import { cellText } from './connectionstext.ts';
+import { diffObject, kindText } from './diff/difftext.ts';
+import { diffOf } from './diff/diffview.ts';
 import { exposureTexts, matrixObject, rowsOf } from './rows.ts';
 import { matrixViewOf, memberName } from './view.ts';
 
@@ -111,4 +113,17 @@ test('what depends on labels of a namespace that is not known is undecided, and 
   const known = viewOf(LEDGER, job, open, namespace('bank', 'b'), namespace('night', 'a'));
   expect(known.notes).toEqual([]);
   expect(rowsOf(known, () => true).every(({ cell }) => cell.undecided === undefined)).toBe(true);
+});
+
+test('what may open or close by labels that are not known is said so in a comparison', () => {
+  const world = (...objects: string[]) => clusterView([LEDGER, TELLER, ...objects].join('\n---\n'));
+  const diff = diffOf(
+    world(ledgerFrom('{ podSelector: {} }')),
+    world(ledgerFrom('{ namespaceSelector: { matchLabels: { team: a } } }')),
+    'allow',
+  );
+  const texts = diff.changes.map(change => `${kindText(change)} ${change.from} -> ${change.to}`);
+  expect(texts).toContain('may close Pod bank/ledger,Pod bank/teller -> Pod bank/ledger');
+  expect(texts).toContain('opens all pods in namespaces team=a -> Pod bank/ledger');
+  expect(wrongWith(diffObject(diff, undefined, diff.notes) as { kind: string })).toEqual([]);
 });

@@ -37,14 +37,14 @@ export interface UnknownLabels {
   readonly isCutShort: boolean;
 }
 
-export function labelNotes({ unknown, isCutShort }: UnknownLabels): string[] {
+export function labelNotes({ unknown, isCutShort }: UnknownLabels, listed = 'as undecided'): string[] {
   if (unknown.length === 0) return [];
   const whose = `namespace${unknown.length === 1 ? '' : 's'} ${unknown.join(', ')}`;
   const are = `the labels of ${whose} are not known, as there is no Namespace object`;
   return [
     isCutShort
       ? `${are}, and there are too many possible ones: what they may deny is listed as denied`
-      : `${are}: what depends on them is listed as undecided`,
+      : `${are}: what depends on them is listed ${listed}`,
   ];
 }
 
@@ -59,9 +59,9 @@ export function worldsOf(
   unknownPods: UnknownPods,
 ): UnknownLabels & { readonly worlds: readonly World[] } {
   const pool = new ConnectionPool(portNamesOf([cluster]));
-  const { namespaces, unknown, isCutShort } = completedNamespaces(cluster, workloads);
+  const { namespaces, unknown, isCutShort } = completedNamespaces([cluster], namespaceNames(workloads));
   const worlds = namespaces.map((each): World => {
-    const known = each.length === 0 ? cluster : withNamespaces(cluster, each);
+    const known = withNamespaces(cluster, each);
     const own = workloads.imagined.map(pod => ({
       ...pod,
       namespace: namespaceOf(known, pod.namespace.name),
@@ -69,9 +69,7 @@ export function worldsOf(
     const imagined = [...own, ...imaginedOf(newPods, 0, pool.namedPorts())];
     const reach = reachOf(known, { unknownPods, imagined, pool });
     const places = imaginedPlaces(reach);
-    const byName = new Map(each.map(namespace => [namespace.name, namespace]));
-    const isPossible = ({ name, labels }: Namespace) =>
-      !byName.has(name) || sameLabels(byName.get(name)!.labels, labels);
+    const isPossible = (namespace: Namespace) => isPossibleWith(each, namespace);
     return {
       reach,
       templates: places.slice(0, own.length),
@@ -87,27 +85,43 @@ function sameLabels(a: Namespace['labels'], b: Namespace['labels']): boolean {
   return text(a) === text(b);
 }
 
-function withNamespaces(cluster: Cluster, all: readonly Namespace[]): Cluster {
+export function withNamespaces(cluster: Cluster, all: readonly Namespace[]): Cluster {
+  if (all.length === 0) return cluster;
   const added = all.map(namespace => [namespace.name, namespace] as const);
   return { ...cluster, namespaces: new Map([...cluster.namespaces, ...added]) };
 }
 
-/** The namespaces of each world that the cluster does not know; one without any where all are known. */
-function completedNamespaces(cluster: Cluster, { imagined, workloadOf }: Workloads) {
-  const names = new Set([
-    ...imagined.map(({ namespace }) => namespace.name),
-    ...[...workloadOf.keys()].map(({ namespace }) => namespace),
-  ]);
-  const selectors = [...cluster.policies.values()].flatMap(selectorsOf);
+/** Whether there can be such a pod in a world with these namespaces. */
+export function isPossibleWith(chosen: readonly Namespace[], { name, labels }: Namespace): boolean {
+  const same = chosen.find(each => each.name === name);
+  return same === undefined || sameLabels(same.labels, labels);
+}
+
+/** The names of the namespaces of pods and workloads. */
+export function namespaceNames({ imagined, workloadOf }: Workloads): string[] {
+  const templates = imagined.map(({ namespace }) => namespace.name);
+  return [...templates, ...[...workloadOf.keys()].map(({ namespace }) => namespace)];
+}
+
+/** The namespaces of each world that no cluster knows; one world without any where all are known. */
+export function completedNamespaces(
+  clusters: readonly Cluster[],
+  names: readonly string[],
+): UnknownLabels & { readonly namespaces: readonly (readonly Namespace[])[] } {
+  const selectors = clusters.flatMap(({ policies }) => [...policies.values()].flatMap(selectorsOf));
   // What an agent does not know it denies, so that is the answer to what it does.
-  const all = [...names]
-    .filter(name => !cluster.namespaces.has(name) && cluster.seenBy === undefined)
+  const isUnknown = (name: string) =>
+    clusters.every(({ namespaces, seenBy }) => !namespaces.has(name) && seenBy === undefined);
+  const all = [...new Set(names)]
+    .filter(isUnknown)
     .map(name => ({ name, ...possibleNamespaces(selectors, name, MOST_LABELS) }));
   const several = all.filter(({ namespaces }) => namespaces.length > 1);
-  const unknown = several.map(({ name }) => name).sort();
-  const choices = all.map(({ namespaces }) => namespaces);
-  const worlds = all.some(({ isCut }) => isCut) ? undefined : pairwise(choices);
-  return { namespaces: worlds ?? [[]], unknown, isCutShort: worlds === undefined };
+  const worlds = all.some(({ isCut }) => isCut) ? undefined : pairwise(all.map(each => each.namespaces));
+  return {
+    namespaces: worlds ?? [[]],
+    unknown: several.map(({ name }) => name).sort(),
+    isCutShort: worlds === undefined,
+  };
 }
 
 /**

@@ -8,6 +8,7 @@ import {
   endsText,
   idleNotes,
   internetText,
+  kindText,
   summary,
   whatText,
 } from '../../answers/reach/diff/difftext.ts';
@@ -185,10 +186,10 @@ export function diffLines(view: DiffView, width: number): string[] {
   return [
     ...changes.flatMap(change => {
       const colour = change.kind === 'opens' ? pc.green : pc.red;
-      const [sign, word] = change.kind === 'opens' ? ['+', 'opens'] : ['-', 'closes'];
+      const sign = change.undecided ? '?' : change.kind === 'opens' ? '+' : '-';
       const ends = `${endsText(change.from)} -> ${endsText(change.to)}: ${whatText(view, change)}`;
       return [
-        ...wrap(`${sign} ${word.padEnd(6)} ${ends}`, width, 9).map(colour),
+        ...wrap(`${sign} ${kindText(change).padEnd(6)} ${ends}`, width, 9).map(colour),
         ...wrap(`    ${beforeText(change)}`, width, 6),
         ...wrap(`    ${afterText(change)}`, width, 6),
       ];

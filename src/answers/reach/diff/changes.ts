@@ -19,6 +19,8 @@ export interface Change {
   /** The policies that decided before and that decide after; empty if none does. */
   readonly before: readonly string[];
   readonly after: readonly string[];
+  /** Whether this depends on labels that are not known. */
+  readonly undecided?: true;
 }
 
 /** The part of a change that is the same for all its pairs of units. */
@@ -30,8 +32,13 @@ export function changesOf(old: Side, now: Side, isAsked: (unit: Unit) => boolean
   const destinations = [...units, ...domainUnits(old, now)];
   const pool = now.reach.pool;
   const found = new Map<string, { what: What; rows: Map<Unit, Unit[]> }>();
+  const canBe = ({ members: [first] }: Unit) => first!.kind !== 'new' || now.possible.has(first!.index);
   const isMeant = (from: Unit, to: Unit) =>
-    isJudged(from, to) && (isAsked(from) || isAsked(to)) && mayResolve(old, now, from, to);
+    isJudged(from, to) &&
+    (isAsked(from) || isAsked(to)) &&
+    mayResolve(old, now, from, to) &&
+    canBe(from) &&
+    canBe(to);
   const differing = differencesOf(old, now, units, destinations, isMeant);
   const isImplied = impliedBy(old, now, units, differing);
   for (const [i, row] of differing.entries())
@@ -43,9 +50,7 @@ export function changesOf(old: Side, now: Side, isAsked: (unit: Unit) => boolean
         getOrMake(rows, from, () => []).push(to);
       }
     }
-  return [...found.values()].flatMap(({ what, rows }) =>
-    rectangles(rows).map(ends => ({ ...what, ...ends })),
-  );
+  return changesIn(found.values());
 }
 
 /**
@@ -95,6 +100,52 @@ function hasRuleByName({ reach }: Side, ends: readonly Ends[], { nameClass }: Do
       each => each[family] !== undefined && reach.families[family].mayResolve(each[family], nameClass),
     ),
   );
+}
+
+/**
+ * The changes of several worlds: those that all of them have, and as undecided the others. Each pair of members is
+ * compared by itself, since worlds may group them otherwise.
+ */
+export function changesInAll(
+  worlds: readonly (readonly Change[])[],
+  sides: readonly (readonly [Side, Side])[],
+): Change[] {
+  if (worlds.length === 1) return [...worlds[0]!];
+  const found = new Map<string, { what: What; from: Unit; to: Unit; count: number }>();
+  const units = new Map<string, Unit>();
+  const unitOf = (member: Unit['members'][number]) =>
+    getOrMake(units, JSON.stringify(member), () => ({ old: [], now: [], members: [member] }));
+  for (const changes of worlds)
+    for (const { from, to, ...what } of changes)
+      for (const source of from.flatMap(({ members }) => members))
+        for (const destination of to.flatMap(({ members }) => members)) {
+          const key = JSON.stringify([textOf(what), source, destination]);
+          const pair = { what, from: unitOf(source), to: unitOf(destination), count: 0 };
+          getOrMake(found, key, () => pair).count++;
+        }
+  const grouped = new Map<string, { what: What; rows: Map<Unit, Unit[]> }>();
+  for (const { what, from, to, count } of found.values()) {
+    const isSure = count === worldsWith(sides, from, to);
+    const whole: What = isSure ? what : { ...what, undecided: true };
+    const { rows } = getOrMake(grouped, `${textOf(what)} ${isSure}`, () => ({
+      what: whole,
+      rows: new Map<Unit, Unit[]>(),
+    }));
+    getOrMake(rows, from, () => []).push(to);
+  }
+  return changesIn(grouped.values());
+}
+
+/** In how many worlds there can be both: pods that are not there yet have the labels of their namespace. */
+function worldsWith(sides: readonly (readonly [Side, Side])[], ...units: readonly Unit[]): number {
+  const members = units.flatMap(unit => unit.members);
+  return sides.filter(([, { possible }]) =>
+    members.every(member => member.kind !== 'new' || possible.has(member.index)),
+  ).length;
+}
+
+function changesIn(found: Iterable<{ what: What; rows: ReadonlyMap<Unit, readonly Unit[]> }>): Change[] {
+  return [...found].flatMap(({ what, rows }) => rectangles(rows).map(ends => ({ ...what, ...ends })));
 }
 
 /** Groups the sources that have the same destinations. */

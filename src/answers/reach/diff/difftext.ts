@@ -21,8 +21,9 @@ export function diffObject(
   notes: readonly string[],
 ): object {
   return versioned('Diff', {
-    changes: changes.map(({ kind, from, to, families, connections, before, after }) => ({
+    changes: changes.map(({ kind, from, to, families, connections, before, after, undecided }) => ({
       kind,
+      ...(undecided && { undecided }),
       from,
       to,
       families: families.map(family => (family === 'ip' ? 'ipv4' : 'ipv6')),
@@ -56,6 +57,11 @@ export function whatText(
   return isWhole ? text : `${text} over ${FAMILY_NAME[families[0]!]}`;
 }
 
+/** `opens`; `may open`, if that depends on labels that are not known. */
+export function kindText({ kind, undecided }: ChangeView): string {
+  return undecided ? `may ${kind === 'opens' ? 'open' : 'close'}` : kind;
+}
+
 export function beforeText({ kind, before }: ChangeView): string {
   return kind === 'opens' ? deniedText(before, 'was') : allowedText(before, 'was');
 }
@@ -76,10 +82,11 @@ function deniedText(by: readonly string[], is: 'is' | 'was'): string {
 /** `3 changes: 2 open, 1 close (compared 12 workloads and 7 policies)`. */
 export function summary({ changes, counts }: DiffView): string {
   const opens = changes.filter(({ kind }) => kind === 'opens').length;
+  const undecided = changes.filter(each => each.undecided).length;
   const found =
     changes.length === 0
       ? 'no connection opens or closes'
-      : `${plural(changes.length, 'change')}: ${opens} open, ${changes.length - opens} close`;
+      : `${plural(changes.length, 'change')}: ${opens} open, ${changes.length - opens} close${undecided > 0 ? `, ${undecided} of them undecided` : ''}`;
   return `${found} (compared ${countsText(counts)})`;
 }
 
@@ -115,7 +122,7 @@ export function diffMarkdown(view: DiffView): string[] {
       .slice(0, MOST_ROWS)
       .map(change =>
         rowOf([
-          change.kind,
+          kindText(change),
           endsText(change.from),
           endsText(change.to),
           whatText(view, change),

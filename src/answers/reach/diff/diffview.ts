@@ -5,12 +5,13 @@ import { FAMILIES, type Family } from '../../../model/address.ts';
 import type { Labels } from '../../../model/labels.ts';
 import type { UnknownPods } from '../../../model/podcidrs.ts';
 import type { ConnectionPool, Connections } from '../connections.ts';
-import { type DomainMember, familiesOf, type Workloads } from '../places.ts';
+import { type DomainMember, familiesOf, type Workloads, workloadsIn } from '../places.ts';
 import type { Reach } from '../reach.ts';
 import { type Counts, networksBesideInternet, unknownAddressNotes } from '../unknown.ts';
 import { addresslessText, CUT, domainTexts, INTERNET_TEXT, networkText } from '../view.ts';
-import { type Change, changesOf } from './changes.ts';
-import { type Compared, type Side, sidesOf, type Unit, type UnitMember } from './units.ts';
+import { completedNamespaces, labelNotes, namespaceNames } from '../worlds.ts';
+import { type Change, changesInAll, changesOf } from './changes.ts';
+import { type Compared, pairOf, type Side, sidesOf, type Unit, type UnitMember } from './units.ts';
 
 export interface ChangeView {
   readonly kind: 'opens' | 'closes';
@@ -21,6 +22,8 @@ export interface ChangeView {
   readonly connections: Connections;
   readonly before: readonly string[];
   readonly after: readonly string[];
+  /** Whether this depends on labels that are not known. */
+  readonly undecided?: true;
 }
 
 export type IsMeant = (pod: { readonly namespace: string; readonly labels: Labels }) => boolean;
@@ -49,7 +52,13 @@ export function diffOf(
   unknownPods: UnknownPods,
   isMeant: IsMeant = () => true,
 ): DiffView {
-  const [before, after] = sidesOf(old, now, unknownPods);
+  const pair = pairOf(old, now, unknownPods);
+  const inhabited = [old, now].flatMap(({ cluster, inventory }) =>
+    namespaceNames(workloadsIn(cluster, inventory)),
+  );
+  const { namespaces, ...labels } = completedNamespaces([old.cluster, now.cluster], inhabited);
+  const worlds = namespaces.map(each => sidesOf(pair, each));
+  const [before, after] = worlds[0]!;
   const meant = new Set([before, after].flatMap(({ workloads }) => [...workloadNames(workloads, isMeant)]));
   const newPods = after.newPods.kinds.map(({ namespaces, labels }) =>
     isMeant({ namespace: namespaces[1]!.name, labels }),
@@ -60,7 +69,11 @@ export function diffOf(
         (member.kind === 'workload' && meant.has(member.name)) ||
         (member.kind === 'new' && newPods[member.index]),
     );
-  const named = changesOf(before, after, isAsked).map(({ from, to, ...what }) => ({
+  const changesOfAll = changesInAll(
+    worlds.map(sides => changesOf(...sides, isAsked)),
+    worlds,
+  );
+  const named = changesOfAll.map(({ from, to, ...what }) => ({
     ...what,
     from: namesOf(after.reach, from),
     to: namesOf(after.reach, to),
@@ -84,7 +97,7 @@ export function diffOf(
       policies: new Set([...old.cluster.policies.keys(), ...now.cluster.policies.keys()]).size,
     },
     networks: [...new Set([before, after].flatMap(({ reach }) => networksBesideInternet(reach)))],
-    notes: notesOf(before, after),
+    notes: [...labelNotes(labels, 'as what may open or close'), ...notesOf(before, after)],
   };
 }
 
@@ -152,8 +165,8 @@ function inBothFamilies(changes: readonly NamedChange[]): NamedChange[] {
 }
 
 /** The key of changes that differ only in families and networks. */
-function textOf({ kind, connections, before, after, from, to }: NamedChange): string {
-  return JSON.stringify([kind, connections.id, before, after, from.others, to.others]);
+function textOf({ kind, connections, before, after, undecided, from, to }: NamedChange): string {
+  return JSON.stringify([kind, connections.id, before, after, undecided, from.others, to.others]);
 }
 
 /** If one family has several changes, it is not clear which of them belongs to which of the other family. */

@@ -5,7 +5,7 @@
 
 import { getOrMake } from '../../../lib/collections/getormake.ts';
 import type { Family } from '../../../model/address.ts';
-import type { Cluster } from '../../../model/cluster.ts';
+import type { Cluster, Namespace } from '../../../model/cluster.ts';
 import type { Inventory } from '../../../model/inventory.ts';
 import type { Labels } from '../../../model/labels.ts';
 import type { UnknownPods } from '../../../model/podcidrs.ts';
@@ -28,6 +28,7 @@ import {
   workloadsIn,
 } from '../places.ts';
 import { type Reach, reachOf } from '../reach.ts';
+import { isPossibleWith, withNamespaces } from '../worlds.ts';
 
 export interface Unit {
   /** Ends in each cluster: none where it has no such workload, several where pods of a workload differ. */
@@ -145,6 +146,8 @@ export interface Side {
   readonly places: readonly ReachPlace[];
   /** The kinds of pods that are not there yet, and the place of each. */
   readonly newPods: NewPods;
+  /** The indexes of those that there can be. */
+  readonly possible: ReadonlySet<number>;
   readonly others: readonly ReachPlace[];
 }
 
@@ -153,18 +156,41 @@ export interface Compared {
   readonly inventory: Inventory;
 }
 
-export function sidesOf(old: Compared, now: Compared, unknownPods: UnknownPods): readonly [Side, Side] {
+/** Two clusters that are compared, with what both have in common. */
+export interface Pair {
+  readonly old: Compared;
+  readonly now: Compared;
+  readonly pool: ConnectionPool;
+  readonly newPods: NewPods;
+  readonly unknownPods: UnknownPods;
+}
+
+export function pairOf(old: Compared, now: Compared, unknownPods: UnknownPods): Pair {
   const alongside = [old.cluster, now.cluster];
   const pool = new ConnectionPool(portNamesOf(alongside));
-  const newPods = newPodsOf(alongside);
-  const side = ({ cluster, inventory }: Compared, index: number): Side => {
+  return { old, now, pool, newPods: newPodsOf(alongside), unknownPods };
+}
+
+/** `namespaces` are some that are in neither cluster. */
+export function sidesOf(
+  { old, now, pool, newPods, unknownPods }: Pair,
+  namespaces: readonly Namespace[] = [],
+): readonly [Side, Side] {
+  const clusters = [old, now].map(({ cluster }) => withNamespaces(cluster, namespaces));
+  const possible = new Set(
+    newPods.kinds.flatMap((kind, i) =>
+      kind.namespaces.every(each => isPossibleWith(namespaces, each)) ? [i] : [],
+    ),
+  );
+  const side = ({ inventory }: Compared, index: number): Side => {
+    const cluster = clusters[index]!;
     const workloads = workloadsIn(cluster, inventory);
     const imagined = [...workloads.imagined, ...imaginedOf(newPods, index, pool.namedPorts())];
-    const reach = reachOf(cluster, { unknownPods, imagined, pool, alongside });
+    const reach = reachOf(cluster, { unknownPods, imagined, pool, alongside: clusters });
     const places = imaginedPlaces(reach);
     const templates = places.slice(0, workloads.imagined.length);
     const others = places.slice(workloads.imagined.length);
-    return { reach, workloads, places: [...reachPlaces(reach), ...templates], newPods, others };
+    return { reach, workloads, places: [...reachPlaces(reach), ...templates], newPods, possible, others };
   };
   return [side(old, 0), side(now, 1)];
 }
@@ -194,10 +220,9 @@ export function twinsOf(
   }
   const { kinds } = now.newPods;
   return new Map(
-    kinds.flatMap(({ selector, labels }, i) => {
-      const { namespaces, pods } = selector;
-      if (namespaces.kind !== 'name' || pods.requirements.length === 0) return [];
-      return [[i, byLabels.get(textOfLabels(namespaces.name, labels)) ?? []]];
+    kinds.flatMap(({ selector, labels, namespaces: [namespace] }, i) => {
+      if (namespace!.name === '' || selector.pods.requirements.length === 0) return [];
+      return [[i, byLabels.get(textOfLabels(namespace!.name, labels)) ?? []]];
     }),
   );
 }
