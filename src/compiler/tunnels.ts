@@ -7,6 +7,8 @@
  *                         to an address of a node; or to a tunnel of this node's own, out of the pod networks: denied
  *     from-pods-to-node   to a tunnel's port or protocol: denied
  *     input    no TCP ──▶ tunnels-here      to a tunnel's port or protocol, from a pod network and no node: denied
+ *                                           by a port of this node or the address of a Service, from any source, to
+ *                                           a tunnel of this node's own: denied
  *     forward  no TCP ──▶ tunnels-through   to a tunnel's port or protocol, from a pod network, to an address of a
  *                                           node: denied
  *                                           by a port of this node or the address of a Service, from any source, to
@@ -152,7 +154,10 @@ function tunnelChains(family: Family, networks: NftSet | undefined, protocols: r
     },
     {
       name: TUNNEL_CHAINS.here,
-      rules: ofPods.map(exprs => denied([...exprs, ...fromNetworks, ...fromNoNode], INTO_TUNNEL)),
+      rules: [
+        ...ofPods.map(exprs => denied([...exprs, ...fromNetworks, ...fromNoNode], INTO_TUNNEL)),
+        denied(byService, BY_SERVICE),
+      ],
     },
   ];
 }

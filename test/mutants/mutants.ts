@@ -3848,6 +3848,12 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'overlay.test.ts',
   },
   {
+    name: 'tunnels: by a port of the node where the tunnel ends a Service leads into it',
+    find: 'denied(byService, BY_SERVICE),',
+    replace: '',
+    test: 'overlay.test.ts',
+  },
+  {
     name: 'tunnels: what nobody translated does not pass through a node between',
     find: 'const byService = [...isUdp, ...isTranslated(), ...toOwnPort];',
     replace: 'const byService = [...isUdp, ...toOwnPort];',

@@ -131,19 +131,19 @@ const MASQUERADE = FAMILIES.map(
 test('nor by a port of another node, to which the pod has the address of its own node', async () => {
   const node2 = endOf(2, 'status');
   for (const node of ['n1', 'n2'] as const) ground.nft(node, MASQUERADE);
-  for (const end of ENDS) {
-    ground.nft('n2', serviceTo(endOf(1, end), node2, 30_000));
-    for (const [nodes, isHeard] of [
+  for (const [node, end] of nodes.flatMap(node => ENDS.map(end => [node, end] as const))) {
+    ground.nft('n2', serviceTo(endOf(node, end), node2, 30_000));
+    for (const [ruled, isHeard] of [
       [[], true],
       [['n2'], false],
       [['n1', 'n2'], false],
     ] as const) {
-      await ground.enforce(nodes);
+      await ground.enforce(ruled);
       for (const family of FAMILIES) {
-        const inner = innerDatagram('near', family);
-        const each: Try = { node: 1, end, outer: family, inner: family };
+        const [victim, inner] = [victimOf(node), innerDatagram(victimOf(node), family)];
+        const each: Try = { node, end, outer: family, inner: family };
         const act = () => ground.sendUdp(node2[family], 30_000, wrapped(each));
-        expect(await ground.hears('near', inner, act), `${end} ${family} ${nodes}`).toBe(isHeard);
+        expect(await ground.hears(victim, inner, act), `${nameOf(each)}, rules of ${ruled}`).toBe(isHeard);
       }
     }
     for (const family of FAMILIES) ground.exec('n2', 'nft', 'delete', 'table', family, 'proxy');
