@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '../..');
-const ALL = 'cnp sonobuoy anp own-1 own-2 netpol netpol-ipv6 removal-attach chart image';
+const ALL = 'cnp sonobuoy anp flannel own-1 own-2 netpol netpol-ipv6 removal-attach chart image';
 
 let tree: string;
 
@@ -52,13 +52,13 @@ describe('scripts/suites', () => {
   const KILL = 'read -r _ _ _ parent _ </proc/$PPID/stat; kill -KILL $parent; exit 1';
 
   test('counts a row for each suite, and for the image where it is named', () => {
-    expect(suites('')).toMatchObject({ status: 0, total: '90 passed, 0 failed' });
+    expect(suites('')).toMatchObject({ status: 0, total: '100 passed, 0 failed' });
     expect(suites('', ALL.split(' '))).toMatchObject({
       status: 0,
       rows: ALL.split(' ')
         .sort()
         .map(name => `${name} 10 passed, 0 failed`),
-      total: '100 passed, 0 failed',
+      total: '110 passed, 0 failed',
     });
     expect(suites('', ['own', 'own-1'])).toMatchObject({
       rows: ['own-1 10 passed, 0 failed', 'own-2 10 passed, 0 failed'],
@@ -73,6 +73,7 @@ describe('scripts/suites', () => {
         'anp 10 passed, 0 failed',
         'chart 10 passed, 0 failed',
         'cnp 0 passed, 1 failed',
+        'flannel 10 passed, 0 failed',
         'netpol 10 passed, 0 failed',
         'netpol-ipv6 10 passed, 0 failed',
         'own-1 10 passed, 0 failed',
@@ -80,7 +81,7 @@ describe('scripts/suites', () => {
         'removal-attach 10 passed, 0 failed',
         'sonobuoy 0 passed, 1 failed',
       ],
-      total: '70 passed, 2 failed',
+      total: '80 passed, 2 failed',
     });
   });
 

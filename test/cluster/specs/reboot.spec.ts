@@ -167,8 +167,16 @@ test('where the runtime requires Sluice, no pod starts at boot before its rules:
 /** Where Sluice is the pod network it has no sandbox either, and kubelet has said so again. */
 async function waitsForSluice(pod: KubeObject, before: number): Promise<true | undefined> {
   if (cni === 'sluice') return (await refusals(pod)) > before ? true : undefined;
-  const { reason, message } = (await read(pod)).status.containerStatuses[0].state.waiting ?? {};
+  // Without Flannel's own pod no other has a network, and it waits likewise.
+  const { status } = cni === 'flannel' ? await flannelOfNode1() : await read(pod);
+  const { reason, message } = status.containerStatuses[0].state.waiting ?? {};
   return reason === 'CreateContainerError' && message.includes('sluice') ? true : undefined;
+}
+
+async function flannelOfNode1(): Promise<KubeObject> {
+  const path = '/api/v1/namespaces/kube-flannel/pods?fieldSelector=spec.nodeName=node1';
+  const { items } = await ask('GET', path);
+  return items[0];
 }
 
 /** How often kubelet said that a pod gets no network from Sluice. */

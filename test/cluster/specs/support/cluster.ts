@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 
 /** What scripts/e2e says of the cluster. */
-export const { bin, state, server, reports, nodes, families, cni, proxy } = environment();
+export const { bin, state, server, reports, nodes, families, cni, backend, proxy } = environment();
 
 export interface Output {
   readonly code: number;
@@ -104,6 +104,8 @@ function environment() {
     /** The first one first. */
     families: of('FAMILIES').split(' ') as readonly ('4' | '6')[],
     cni: of('CNI') as 'ptp' | 'bridge' | 'flannel' | 'sluice' | 'kind',
+    /** Flannel's; `vxlan` where there is another network. */
+    backend: of('BACKEND') as 'vxlan' | 'host-gw' | 'wireguard',
     proxy: of('PROXY') as 'nftables' | 'iptables' | 'none',
   };
 }
