@@ -54,6 +54,13 @@ export class Bits {
     return false;
   }
 
+  /** Writes a value at the place of each member. */
+  fill(values: Uint32Array, value: number): void {
+    for (let i = 0; i < this.words.length; i++)
+      for (let word = this.words[i]!; word !== 0; word &= word - 1)
+        values[(i << 5) + 31 - Math.clz32(word & -word)] = value;
+  }
+
   *[Symbol.iterator](): Generator<number> {
     for (let i = 0; i < this.words.length; i++)
       for (let word = this.words[i]!; word !== 0; word &= word - 1)

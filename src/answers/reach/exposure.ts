@@ -35,9 +35,9 @@ export function exposuresOf(
   for (const direction of ['ingress', 'egress'] as const) {
     /** By the kind, and by the cell. */
     const known = kinds.map(() => new Map<number | string, Exposure & { places: number[] }>());
-    for (const [place, { members }] of places.entries()) {
+    for (const [place, { ends, members }] of places.entries()) {
       const inEach = worlds.map((world, w) =>
-        cellsOf(world.reach, direction, endsIn(world, members), others[w]!),
+        cellsOf(world.reach, direction, w === 0 ? ends : endsIn(world, members), others[w]!),
       );
       const cells = inEach.length === 1 ? inEach[0]! : allAndAny(worlds, inEach);
       for (const i of linesOf(reach, kinds, cells)) {

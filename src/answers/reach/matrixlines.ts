@@ -33,8 +33,8 @@ export interface Matrix {
 export function matrixOf(worlds: readonly World[]): Matrix {
   const [{ reach, templates }] = worlds as [World];
   const own = [...reachPlaces(reach), ...templates];
-  const places = joined([...own, ...domainsOf(worlds, own)]).map(({ members }) => {
-    return { ends: worlds.map(world => endsIn(world, members)), members };
+  const places = joined([...own, ...domainsOf(worlds, own)]).map(({ ends, members }) => {
+    return { ends: worlds.map((world, w) => (w === 0 ? ends : endsIn(world, members))), members };
   });
   const texts = worlds.map((world, w) =>
     vectorTexts(

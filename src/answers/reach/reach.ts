@@ -272,9 +272,6 @@ const NOTHING: ReadonlySet<string> = new Set();
 
 function rowOf(pool: ConnectionPool, groups: readonly JudgedPeers[], size: number): Uint32Array {
   const row = new Uint32Array(size);
-  for (const group of groups) {
-    const { id } = allowedOf(pool, group);
-    for (const peer of group.peers) row[peer] = id;
-  }
+  for (const group of groups) group.peers.fill(row, allowedOf(pool, group).id);
   return row;
 }
