@@ -806,7 +806,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'denied nodes: a pod that takes or gives up an address of one is not noticed',
     find: '...(this.#watched.get(address) ?? []),',
     replace: '',
-    test: 'property/incremental.test.ts',
+    test: 'tunnelnodes.test.ts',
   },
   {
     name: 'denied nodes: a node that comes or changes is not in the networks that are denied',
@@ -3963,7 +3963,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'diff: pods whose policies were edited under their names are taken for what they were',
     find: 'return before.text === after.text && !after.policies.some(id => changed.has(id));',
     replace: 'return before.text === after.text;',
-    test: 'property/diff.test.ts',
+    test: 'diffview.test.ts',
   },
   {
     name: 'explain: labels of namespaces that are not known are taken to be none',
