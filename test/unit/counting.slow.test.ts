@@ -106,8 +106,8 @@ describe('scripts/suites', () => {
     suites(e2e);
     const focused = readFileSync(focus, 'utf8').trim().split('\n').sort();
     expect(focused).toEqual([
-      expect.stringMatching(/^netpol .*\bNetpol\.\*\(default-deny\|CIDR/),
-      expect.stringMatching(/^sonobuoy .*\bNetpol\.\*\(default-deny\|API/),
+      'netpol \\[sig-network\\] Netpol.*(default-deny|CIDR|except|[Ee]gress)',
+      'sonobuoy \\[sig-network\\] Netpol.*(default-deny|API|SCTP)',
     ]);
   });
 
