@@ -310,7 +310,7 @@ test('the removal runs before the release goes, by the image of the agent, and m
     'app.kubernetes.io/name': 'sluice-removal',
   });
   // Another removal deletes it, and makes its own at once.
-  expect(spec).toMatchObject({ restartPolicy: 'Never', terminationGracePeriodSeconds: 0 });
+  expect(spec).toMatchObject({ restartPolicy: 'Never', terminationGracePeriodSeconds: 1 });
   const [container] = spec.containers;
   expect(container.image).toBe('sluice:v2');
   expect(container.args).toContain('--all-nodes');
