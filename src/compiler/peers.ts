@@ -26,7 +26,7 @@ export function peerMatchesOf(
   const field = direction === 'ingress' ? 'saddr' : 'daddr';
   const { members, broad, networks, names, ownNode } = sorted(peerLists, builder);
   return [
-    // C59: whatever the kernel delivers to the node itself, by an address that nobody has told of, too.
+    // C59: packets that the kernel delivers to the node itself, also at addresses that no Node object lists.
     ...(ownNode.length === 0 ? [] : [{ match: interfaceIs('oif', 0), labels: ownNode }]),
     ...asFewGroups(members, peers => builder.group({ kind: 'peers', peers })).map(({ set, labels }) => ({
       match: addressIn(builder.family, field, set),

@@ -240,7 +240,7 @@ export function deniesNodes(policy: Policy): boolean {
   return policy.tier !== 'networkpolicy' && nodePeersOf(policy).some(({ isDenied }) => isDenied);
 }
 
-/** Of a peer: none, tunnels, everywhere, and everywhere with the agent's own node. */
+/** What a peer means of nodes: nothing, tunnels, all addresses, or all addresses with the agent's own node. */
 type Mark = '-' | 't' | 'e' | 'o';
 
 const MARKS: Readonly<Record<Mark, NodeMarks>> = {

@@ -38,8 +38,8 @@ type Operation = 'and' | 'or' | 'minus';
 const KEEPS = { and: INTERSECTION, or: UNION, minus: DIFFERENCE } as const;
 
 /**
- * A pod that is not there yet may give a port any number under the name by which rules mean it, so each name is a port
- * of its own: the one of that name, where no rule means its number.
+ * A pod that is not there yet may give any number to a port that rules select by name. So each port name counts as one
+ * more port: it stands for the port with this name, where no rule selects it by number.
  */
 export class ConnectionPool {
   readonly #portNames: readonly string[];

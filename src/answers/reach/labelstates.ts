@@ -56,7 +56,7 @@ interface Demand {
 export class Words {
   readonly #clusters: readonly Pick<Cluster, 'namespaces'>[];
   readonly #conditions: readonly Condition[];
-  /** Of each key, the values that all selectors treat alike, by each of them. */
+  /** For each key and each of its values, the values that every selector treats like it. */
   readonly #alike: ReadonlyMap<Key, ReadonlyMap<string, readonly string[]>>;
   /** Keys that are asked for with any value. */
   readonly #asked: ReadonlySet<Key>;
@@ -246,7 +246,7 @@ function excludedBy({ key, operator, values }: Demand): Condition[] {
   return operator === 'NotIn' ? [[{ key, operator: 'In', values }]] : [];
 }
 
-/** Of each key the values in groups that are in the same lists; names of namespaces stay apart. */
+/** For each key and value, the values that stand in the same lists of selectors; each name of a namespace stays alone. */
 function alikeValues(conditions: readonly Condition[]): Map<Key, Map<string, string[]>> {
   const lists = new Map<Key, Map<string, number[]>>();
   let number = 0;

@@ -70,7 +70,7 @@ function union(lists: readonly (readonly number[])[]): readonly number[] {
 /** The words of policies that mean a node, by their index. */
 class NodeWords {
   readonly selectors: readonly number[];
-  /** Of each family the networks that contain an InternalIP of the node. */
+  /** By family, the networks that contain an InternalIP of the node. */
   readonly networks: Readonly<Record<Family, readonly number[]>>;
 
   constructor(node: Node, { nodes, networks }: Vocabulary) {

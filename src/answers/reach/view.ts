@@ -107,7 +107,7 @@ export function addresslessText(sides: readonly Workloads[]): string {
   return isSome ? 'pods without an address' : 'pods that are not there yet';
 }
 
-/** Of `isCut`. */
+/** The note where `isCut` is true. */
 export const CUT =
   'policies tell too many kinds of pods apart: not all that are not there yet were judged, and some that are not listed may be allowed';
 

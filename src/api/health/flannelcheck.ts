@@ -2,10 +2,11 @@
 import type { FlannelFacts, Host, Ours } from '../../kernel/host/facts.ts';
 import { getOrMake } from '../../lib/collections/getormake.ts';
 import { firstOf } from '../../lib/text/firstof.ts';
-import { type Cidr, cidrContains, cidrText, FAMILIES } from '../../model/address.ts';
+import { type Cidr, cidrText, FAMILIES } from '../../model/address.ts';
 import type { Cluster } from '../../model/cluster.ts';
 import { podCidrsOf } from '../../model/podcidrs.ts';
 import { type Check, finding } from './check.ts';
+import { isWithin } from './hostchecks.ts';
 
 const MOST_NAMED = 3;
 
@@ -48,7 +49,7 @@ function routesMissing(routes: Host['routes'], { networks }: FlannelFacts): Trou
     ({ cidr }) =>
       'value' in routes[cidr.family] &&
       !exact.has(cidrText(cidr)) &&
-      !listed.some(route => contains(route, cidr)),
+      !listed.some(route => isWithin(cidr, route)),
   );
   if (missing.length === 0) return undefined;
   const text = ({ node, cidr }: (typeof missing)[number]) => `${cidrText(cidr)} of ${node}`;
@@ -57,10 +58,6 @@ function routesMissing(routes: Host['routes'], { networks }: FlannelFacts): Trou
     remedy:
       'flanneld makes it: see whether it runs on this node (kubectl -n kube-flannel get pods -o wide), and what it logs',
   };
-}
-
-function contains(route: Cidr, cidr: Cidr): boolean {
-  return route.family === cidr.family && route.prefix <= cidr.prefix && cidrContains(route, cidr.base);
 }
 
 function largePackets({ podRoutes, flannelTunnels = [] }: Ours): Trouble | undefined {

@@ -165,8 +165,8 @@ function waysOf({ podRoutes }: Ours): readonly PodRoute[] {
   return podRoutes !== undefined && 'value' in podRoutes ? podRoutes.value : [];
 }
 
-function isWithin(route: Cidr, cidr: Cidr): boolean {
-  return route.prefix >= cidr.prefix && cidrContains(cidr, route.base);
+export function isWithin(inner: Cidr, outer: Cidr): boolean {
+  return inner.prefix >= outer.prefix && cidrContains(outer, inner.base);
 }
 
 function names(bridges: readonly Bridge[]): string {

@@ -173,8 +173,8 @@ interface IpBlock {
 
 const EVERYWHERE: Readonly<Record<Family, string>> = { ip: '0.0.0.0/0', ip6: '::/0' };
 
-/** Of private use, and link-local. */
-const WITHIN: readonly string[] = [
+/** Private and link-local networks, which are not the internet. */
+const PRIVATE: readonly string[] = [
   '10.0.0.0/8',
   '100.64.0.0/10',
   '169.254.0.0/16',
@@ -186,7 +186,7 @@ const WITHIN: readonly string[] = [
 
 /** The internet as people write it: everything but private addresses, and those of pods. */
 function internetBlock({ nodes }: Cluster, family: Family): IpBlock {
-  const within = WITHIN.map(text => parseCidr(text)!);
+  const within = PRIVATE.map(text => parseCidr(text)!);
   const ofPods = [...nodes.values()]
     .flatMap(podCidrsOf)
     .filter(pods => !within.some(cidr => cidr.family === pods.family && cidrContains(cidr, pods.base)));

@@ -68,7 +68,7 @@ export class PodIndex {
   readonly #owners = new Map<Address, Pod>();
   readonly #networks = new TextByName();
   readonly #node: string;
-  /** Whoever updates the nodes of the cluster updates these too. */
+  /** The index reads them; a change of a Node has to be put into them as well. */
   readonly tunnels: TunnelNodes;
 
   /** If several pods report an address, `node` decides from whose point of view its owner is found. */
