@@ -89,7 +89,7 @@ interface Cost {
 const REPORT = `data:text/javascript,import{writeSync}from"node:fs";process.on("exit",()=>{const{user,system}=process.cpuUsage();writeSync(3,String((user+system)/1e6))})`;
 
 /** Medians in seconds, once the files are in memory. Throws where there is no answer. */
-function costOf(program: string, words: readonly string[]): Cost {
+export function costOf(program: string, words: readonly string[]): Cost {
   const costs = Array.from({ length: ROUNDS + 1 }, () => run(program, words)).slice(1);
   return { cpu: median(costs.map(({ cpu }) => cpu)), elapsed: median(costs.map(({ elapsed }) => elapsed)) };
 }

@@ -134,6 +134,14 @@ export const SUITES: readonly Suite[] = [
     },
   },
   {
+    name: 'repositories',
+    what: 'reading the root of a repository',
+    load: async () => {
+      const { benchRepositories } = await import('./repositories.ts');
+      return async () => benchRepositories();
+    },
+  },
+  {
     name: 'neighbours',
     needs: ['cc', 'ip', 'nft'],
     what: 'what a tenant can do to its neighbours',

@@ -9,6 +9,7 @@ export type SchemaKind =
   | 'Audit'
   | 'TestResult'
   | 'Problem'
+  | 'Reading'
   | 'Inspection'
   | 'Trace'
   | 'Status'

@@ -1,5 +1,6 @@
 import { lintNames } from '../answers/questions/lintnames.ts';
 import { versioned } from '../answers/schema.ts';
+import { readingObject, readingText, unrenderedNotes } from '../inputs/files/tally.ts';
 import { plural } from '../lib/text/plural.ts';
 import { type Problem, problemText, WARNING_CODES } from '../model/problem.ts';
 import pc from '../terminal/colours.ts';
@@ -25,8 +26,8 @@ export async function checkCommand(paths: readonly string[], options: CheckOptio
   const accepted = (options.accept ?? []).map(parseAccepted);
   for (const path of paths) await requireReadable(path);
   const read = await checkManifests(paths, lintNames, options.namespace);
-  if (holdsNothing(read)) throw new CommandError(nothingIn(paths));
-  const { cluster, inventory, problems: all } = read;
+  if (holdsNothing(read)) throw new CommandError(nothingIn(paths, read));
+  const { cluster, inventory, problems: all, reading } = read;
   const problems = all.filter(problem => !isAccepted(problem, accepted));
   const { namespaces, nodes, pods, policies, audited } = cluster;
   const objects = [
@@ -37,14 +38,23 @@ export async function checkCommand(paths: readonly string[], options: CheckOptio
     plural(policies.size, 'policy'),
     ...(audited.size === 0 ? [] : [`${plural(audited.size, 'policy')} audited and not enforced`]),
   ].join(', ');
+  const notes = unrenderedNotes(reading);
+  const [workloadCount, policyCount] = [inventory.workloads.size, policies.size];
   if (isData(options.output))
-    await writeData(
-      options.output,
-      problems.map(problem => versioned('Problem', problem)),
-    );
+    await writeData(options.output, [
+      ...problems.map(problem => versioned('Problem', problem)),
+      versioned('Reading', {
+        ...readingObject(reading),
+        workloads: workloadCount,
+        policies: policyCount,
+        notes,
+      }),
+    ]);
   else {
     for (const problem of problems) writeLine(problemLine(problem));
+    for (const note of notes) writeLine(`${pc.yellow('note')}: ${HANG}${note}`);
     writeLine(summary(problems, all.length - problems.length, objects));
+    writeLine(readingText(reading, workloadCount, policyCount));
   }
   if (problems.some(({ severity }) => severity === 'error' || options.strict)) process.exitCode = 1;
 }

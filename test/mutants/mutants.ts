@@ -3995,4 +3995,59 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'const isSure = count > 0;',
     test: 'property/completions.test.ts',
   },
+  // Reading repositories
+  {
+    name: 'a document is left out though its map may be indented',
+    find: 'this.#isClear = !isNextIndented(text, start);',
+    replace: 'this.#isClear = true;',
+    test: 'needed.test.ts',
+  },
+  {
+    name: 'a document is left out though its kind goes on in the next line',
+    find: 'const isWhole = word === undefined || !isNextIndented(this.#text, index + line.length);',
+    replace: 'const isWhole = true;',
+    test: 'needed.test.ts',
+  },
+  {
+    name: 'a document is left out by the second of two kinds',
+    find: 'this.#isClear &&= isWhole && !this.#keys.has(key);',
+    replace: 'this.#isClear &&= isWhole;',
+    test: 'needed.test.ts',
+  },
+  {
+    name: 'a document is left out though a key may hide in a form that is not understood',
+    find: 'this.#isClear &&= ITEM.test(line) && this.#keys.size > 0;',
+    replace: '',
+    test: 'needed.test.ts',
+  },
+  {
+    name: 'what is left out of a file moves the lines behind it',
+    find: "return '\\n'.repeat(lines);",
+    replace: "return '';",
+    test: 'needed.test.ts',
+  },
+  {
+    name: 'a template of a policy is left out in silence',
+    find: 'parsed.some(isOfTemplate) && !SAYS_POLICY.test(rest)',
+    replace: 'parsed.some(isOfTemplate)',
+    test: 'needed.test.ts',
+  },
+  {
+    name: 'of two lines of a .gitignore the first decides',
+    find: 'const found = ignores.findLast(',
+    replace: 'const found = ignores.find(',
+    test: 'gitignore.test.ts',
+  },
+  {
+    name: 'a .gitignore further up in the tree goes first',
+    find: 'for (let folder = dirname(path); ; folder = dirname(folder)) {',
+    replace: 'for (let folder = this.#root; ; folder = dirname(folder)) {',
+    test: 'repository.test.ts',
+  },
+  {
+    name: 'a chart that is not rendered is not named',
+    find: 'if (isChart) this.charts.push(folder);',
+    replace: '',
+    test: 'repository.test.ts',
+  },
 ];

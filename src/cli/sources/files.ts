@@ -2,6 +2,7 @@ import type { Stats } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import type { LoadedCluster } from '../../inputs/files/load.ts';
+import { leftOutTexts, unrenderedNotes } from '../../inputs/files/tally.ts';
 import { readFailure } from '../../inputs/folder/folder.ts';
 import { plural } from '../../lib/text/plural.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
@@ -31,9 +32,11 @@ export function holdsNothing({ cluster, inventory, problems }: LoadedCluster): b
   return all.every(each => ('size' in each ? each.size : each.length) === 0);
 }
 
-export function nothingIn(paths: readonly string[]): string {
+export function nothingIn(paths: readonly string[], { reading }: LoadedCluster): string {
   const names = paths.map(path => (path === '-' ? 'standard input' : path));
-  return `${names.join(', ')} holds no object that Sluice reads`;
+  const [leftOut, unrendered] = [leftOutTexts(reading), unrenderedNotes(reading)];
+  const what = leftOut.length === 0 ? '' : ` (left out: ${leftOut.join(', ')})`;
+  return [`${names.join(', ')} holds no object that Sluice reads${what}`, ...unrendered].join('; ');
 }
 
 /** The file or folder at a path; undefined for standard input. Throws CommandError if there is none. */

@@ -72,7 +72,7 @@ describe('loadManifests()', () => {
     await write('a.yaml', namespace('a'));
     expect((await loadManifests(folder)).hidesPolicies).toBe(false);
     for (const text of [
-      'a: [',
+      'apiVersion: v1\nkind: [',
       'apiVersion: networking.k8s.io/v1\nkind: networkpolicy\nmetadata: { name: a }',
     ]) {
       await write('b.yaml', text);

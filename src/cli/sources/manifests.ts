@@ -1,7 +1,8 @@
 /** Reads manifests from files, folders and standard input; src/inputs/files makes a cluster of their texts. */
 import { text } from 'node:stream/consumers';
 import { type LoadedCluster, ManifestCollector, type MoreChecks } from '../../inputs/files/load.ts';
-import { listManifests, readManifestFile } from '../../inputs/folder/folder.ts';
+import { readManifestFile } from '../../inputs/folder/folder.ts';
+import { listRepository } from '../../inputs/folder/repository.ts';
 
 /** Paths of folders and files, `-` for standard input; all of them are one cluster. */
 type Paths = string | readonly string[];
@@ -39,7 +40,7 @@ async function readAll(
 ): Promise<void> {
   const seen = new Set<string>();
   for (const path of [paths].flat())
-    for (const file of path === '-' ? [path] : await listManifests(path)) {
+    for (const file of path === '-' ? [path] : await listed(path, collector)) {
       if (seen.has(file)) continue;
       seen.add(file);
       const { read } = collector;
@@ -47,6 +48,12 @@ async function readAll(
       else collector.put(file, await readManifestFile(file, read, LARGEST_READ_ONCE, file === path));
       progress(seen.size);
     }
+}
+
+async function listed(path: string, collector: ManifestCollector): Promise<readonly string[]> {
+  const { files, tally } = await listRepository(path);
+  collector.leftOut(tally);
+  return files;
 }
 
 const STDIN = 'standard input';

@@ -2,6 +2,7 @@
  * Reads the cluster for a question: from manifests, a dump, a live cluster or the node's agent. A named source is read;
  * otherwise the agent of this node, or on a machine without one the current cluster of kubectl.
  */
+import { unrenderedNotes } from '../../inputs/files/tally.ts';
 import { auditedNote } from '../../model/audited.ts';
 import { NO_INVENTORY } from '../../model/inventory.ts';
 import { problemText } from '../../model/problem.ts';
@@ -37,7 +38,8 @@ async function readSource(options: SourceOptions, wanted: QuestionNeeds): Promis
 /** Reads manifests. Without paths it is an empty cluster, for `test` files that have their own objects. */
 export async function readManifests(options: SourceOptions, paths: readonly string[]): Promise<State> {
   const read = await readFiles(paths, options.namespace);
-  const notes = paths.length > 0 && holdsNothing(read) ? [nothingIn(paths)] : [];
+  const isEmpty = paths.length > 0 && holdsNothing(read);
+  const notes = isEmpty ? [nothingIn(paths, read)] : unrenderedNotes(read.reading);
   return { ...read, notes, knowsInventory: true, source: 'the manifests', scope: scopeOf(options) };
 }
 

@@ -1,7 +1,7 @@
 /** `sluice test FILE…`: whether connections are allowed and denied as the files expect. */
 
 import { versioned } from '../../answers/schema.ts';
-import { listManifests } from '../../inputs/folder/folder.ts';
+import { listRepository } from '../../inputs/folder/repository.ts';
 import { plural } from '../../lib/text/plural.ts';
 import pc from '../../terminal/colours.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
@@ -32,7 +32,8 @@ async function filesOf(paths: readonly string[]): Promise<string[]> {
   const files: string[] = [];
   for (const path of paths) {
     const isFolder = (await requireReadable(path))?.isDirectory() === true;
-    if (isFolder) files.push(...(await listManifests(path)).filter(file => /\.test\.ya?ml$/.test(file)));
+    if (isFolder)
+      files.push(...(await listRepository(path)).files.filter(file => /\.test\.ya?ml$/.test(file)));
     else files.push(path);
   }
   if (files.length === 0)

@@ -10,8 +10,9 @@ import { type Problem, problemText } from '../../model/problem.ts';
 import { topWorkloads } from '../../model/workloadof.ts';
 import type { ObjectType } from '../kube/report/identity.ts';
 import { lintCluster } from './lint.ts';
-import { type FiledObject, isError, type Manifest, readAllDocuments, readManifest } from './manifest.ts';
+import { type FiledObject, isError, type Manifest, readAllDocuments, readNeeded } from './manifest.ts';
 import { ManifestStore } from './store.ts';
+import { type FolderTally, ReadingCounter, type ReadingTally } from './tally.ts';
 
 export interface LoadedCluster {
   readonly cluster: ClusterState;
@@ -19,6 +20,7 @@ export interface LoadedCluster {
   readonly problems: readonly Problem[];
   /** Whether a file or a policy could not be read at all, so that it is missing in the cluster. */
   readonly hidesPolicies: boolean;
+  readonly reading: ReadingTally;
 }
 
 /** Finds problems of a cluster in addition to those that `lintCluster` finds. */
@@ -38,10 +40,11 @@ export class ManifestCollector {
   readonly #store = new ManifestStore();
   readonly #cluster = new ClusterState();
   readonly #objects: FiledObject[] = [];
+  readonly #reading = new ReadingCounter();
   #hidesPolicies = false;
 
   constructor({ namespace, allDocuments = false }: ManifestOptions = {}) {
-    this.#read = allDocuments ? readAllDocuments : readManifest;
+    this.#read = allDocuments ? readAllDocuments : readNeeded;
     this.#namespace = namespace;
   }
 
@@ -51,8 +54,14 @@ export class ManifestCollector {
   /** Adds the contents of a file, or the reason why it could not be read. */
   put(file: string, manifest: Manifest): void {
     this.#store.put(file, manifest);
+    this.#reading.addFile(file, manifest.tally);
     for (const object of manifest.objects ?? []) this.#objects.push(object);
     this.#hidesPolicies ||= manifest.objects?.some(isLostPolicy) ?? true;
+  }
+
+  /** Adds what was left out of a folder by its name. */
+  leftOut(tally: FolderTally): void {
+    this.#reading.addFolder(tally);
   }
 
   loaded(): LoadedCluster {
@@ -65,6 +74,7 @@ export class ManifestCollector {
       inventory: inventoryOf(items.flatMap(({ item }) => item ?? [])),
       problems: problems.map(readOnce),
       hidesPolicies: this.#hidesPolicies,
+      reading: this.#reading.tally(),
     };
   }
 

@@ -7,7 +7,9 @@ import { type DecodedItem, decodeInventory } from '../kube/decode/inventory.ts';
 import { serviceNetworks } from '../kube/decode/service.ts';
 import { asMap, type ObjectType, objectKey, typeOf } from '../kube/report/identity.ts';
 import { flattenLists } from './lists.ts';
-import { parseDocuments, parseManifest } from './parse.ts';
+import { type Documents, neededDocuments } from './needed.ts';
+import { parseDocuments } from './parse.ts';
+import type { FileTally } from './tally.ts';
 import { type ParsedDocument, ParseError } from './yaml.ts';
 
 /** An object, and the place in its file of each field. */
@@ -27,6 +29,8 @@ export interface FiledObject extends Decoded {
 export interface Manifest {
   readonly objects?: readonly FiledObject[];
   readonly problems: readonly Problem[];
+  /** Absent where all documents of a file are wanted. */
+  readonly tally?: FileTally;
 }
 
 /** Whether the file could be read completely. */
@@ -38,9 +42,10 @@ export function isError({ severity }: Problem): boolean {
   return severity === 'error';
 }
 
-/** Reads a file for its author: problems in one document do not hide those in the others. */
+/** Reads a file of a repository for its author: problems in one document do not hide those in the others. */
 export function readAllDocuments(text: string, file: string, namespace?: string): Manifest {
-  const read = parseDocuments(text).map(document => {
+  const { documents, tally } = neededDocuments(text);
+  const read = documents.map(document => {
     try {
       if (document instanceof ParseError) throw document;
       return withProblems(decodeDocument(document, file, namespace));
@@ -52,6 +57,7 @@ export function readAllDocuments(text: string, file: string, namespace?: string)
   return {
     objects: read.flatMap(({ objects }) => objects),
     problems: read.flatMap(({ problems }) => problems),
+    tally,
   };
 }
 
@@ -64,9 +70,25 @@ function withProblems(objects: readonly FiledObject[]) {
  * that of objects that name none.
  */
 export function readManifest(text: string, file: string, namespace?: string): Manifest {
+  return readDocuments({ documents: parseDocuments(text) }, file, namespace);
+}
+
+/** The same of a file of a repository, in which not all is an object that an answer needs. */
+export function readNeeded(text: string, file: string, namespace?: string): Manifest {
+  return readDocuments(neededDocuments(text), file, namespace);
+}
+
+function readDocuments(
+  { documents, tally }: Pick<Documents, 'documents'> & Partial<Documents>,
+  file: string,
+  namespace: string | undefined,
+): Manifest {
   try {
-    const objects = parseManifest(text).flatMap(document => decodeDocument(document, file, namespace));
-    return { objects, problems: objects.flatMap(({ problems }) => problems) };
+    const objects = documents.flatMap(document => {
+      if (document instanceof ParseError) throw document;
+      return decodeDocument(document, file, namespace);
+    });
+    return { objects, problems: objects.flatMap(({ problems }) => problems), ...(tally && { tally }) };
   } catch (error) {
     if (error instanceof ParseError) return { problems: [unreadable(file, error.message, error.line)] };
     throw error;

@@ -1,3 +1,4 @@
+import type { Dirent } from 'node:fs';
 import { lstat, readdir, readFile, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { type Manifest, readManifest, unreadable } from '../files/manifest.ts';
@@ -31,7 +32,7 @@ export async function readManifestFile(
 /** A folder is listed as a file where there were too many before it. */
 function whyUnlisted(error: unknown): string {
   const isFolder = (error as NodeJS.ErrnoException).code === 'EISDIR';
-  return isFolder ? `is a folder beyond the first ${MOST_FOLDERS}` : readFailure(error);
+  return isFolder ? 'is a folder, and more folders than are read come before it' : readFailure(error);
 }
 
 /** Why the file system refused, in words. */
@@ -66,16 +67,25 @@ const MOST_FOLDERS = 4_096;
  * them reports the problem, and the objects that were in them are not taken for deleted. Throws if the path itself
  * cannot be read.
  */
-export async function listManifests(root: string, most = MOST_FOLDERS): Promise<readonly string[]> {
+export async function listManifests(
+  root: string,
+  most = MOST_FOLDERS,
+  rules?: FolderRules,
+): Promise<readonly string[]> {
   const kind = await stat(root);
-  return kind.isDirectory() ? new Listing(most).all(root, identityOf(kind)) : [root];
+  return kind.isDirectory() ? new Listing(most, rules).all(root, identityOf(kind)) : [root];
 }
 
-function isManifest(path: string): boolean {
+/** What else is left out of folders; `names` are all of a folder, also those that begin with a dot. */
+export interface FolderRules {
+  kept(folder: string, entries: readonly Entry[], names: ReadonlySet<string>): Promise<readonly Entry[]>;
+}
+
+export function isManifest(path: string): boolean {
   return /\.(ya?ml|json)$/i.test(path) && !basename(path).startsWith('.');
 }
 
-interface Entry {
+export interface Entry {
   readonly path: string;
   readonly isLink: boolean;
   /** Set only for a folder. */
@@ -86,13 +96,16 @@ interface Entry {
 
 class Listing {
   readonly #most: number;
+  readonly #rules: FolderRules | undefined;
   readonly #seen = new Set<string>();
   readonly #found: string[] = [];
   /** Links to folders. Links to folders that are also in the tree themselves add nothing. */
   readonly #links: Entry[] = [];
+  #isExceeded = false;
 
-  constructor(most: number) {
+  constructor(most: number, rules?: FolderRules) {
     this.#most = most;
+    this.#rules = rules;
   }
 
   async all(root: string, identity: string): Promise<readonly string[]> {
@@ -104,11 +117,14 @@ class Listing {
 
   async #folder(path: string, identity: string): Promise<void> {
     if (this.#seen.has(identity)) return;
-    if (this.#seen.size >= this.#most) return this.#add(path);
+    if (this.#seen.size >= this.#most) return this.#addExcess(path);
     this.#seen.add(identity);
-    const names = (await readdir(path)).filter(name => !name.startsWith('.')).toSorted();
-    const entries = await Promise.all(names.map(name => entryOf(join(path, name))));
-    for (const entry of entries.flat()) await this.#entry(entry);
+    const all = await readdir(path, { withFileTypes: true });
+    const shown = all.filter(({ name }) => !name.startsWith('.')).sort((a, b) => (a.name < b.name ? -1 : 1));
+    const entries = (await Promise.all(shown.map(dirent => entryOf(join(path, dirent.name), dirent)))).flat();
+    const names = new Set(all.map(({ name }) => name));
+    const kept = (await this.#rules?.kept(path, entries, names)) ?? entries;
+    for (const entry of kept) await this.#entry(entry);
   }
 
   async #entry(entry: Entry): Promise<void> {
@@ -117,6 +133,12 @@ class Listing {
       if (isLost || isManifest(path)) this.#add(path);
     } else if (isLink) this.#links.push(entry);
     else await this.#folder(path, identity).catch(() => this.#add(path));
+  }
+
+  /** Of a repository the first one says that there are more. */
+  #addExcess(path: string): void {
+    if (this.#rules === undefined || !this.#isExceeded) this.#add(path);
+    this.#isExceeded = true;
   }
 
   #add(path: string): void {
@@ -129,8 +151,9 @@ function inOrder(path: string): string {
   return path.replaceAll('/', '\0');
 }
 
-/** Reads an entry, which may have vanished since the listing. */
-async function entryOf(path: string): Promise<readonly Entry[]> {
+/** Reads an entry, which may have vanished since the listing. Of a plain file the listing says enough. */
+async function entryOf(path: string, dirent: Dirent): Promise<readonly Entry[]> {
+  if (dirent.isFile()) return [{ path, isLink: false }];
   const own = await lstat(path).catch(() => undefined);
   if (own === undefined) return [];
   const isLink = own.isSymbolicLink();

@@ -24,6 +24,7 @@ import {
   readSlicePort,
   serviceAddresses,
 } from './services.ts';
+import { isUnneeded } from './unneeded.ts';
 
 /** A workload by its template: only the fields that policy would read of its pods. */
 function decodeWorkload(object: Field, kind: WorkloadKind): Workload | undefined {
@@ -130,8 +131,9 @@ const DECODERS: ReadonlyMap<string, Decoder> = new Map<string, Decoder>([
 
 /** Reads any value; objects of other kinds give nothing, and no problem. */
 export function decodeInventory(object: unknown): DecodedItem {
-  const { apiVersion, kind } = typeOf(object);
-  if (kind === undefined) return NOTHING;
+  const type = typeOf(object);
+  const { apiVersion, kind } = type;
+  if (kind === undefined || isUnneeded(type)) return NOTHING;
   const decoder =
     DECODERS.get(`${apiVersion} ${kind}`) ?? (hasPodTemplate(object) ? workload(kind) : undefined);
   if (decoder === undefined) {

@@ -1,0 +1,126 @@
+/** `sluice check .` at the root of a repository, of which only a few files are about policy. */
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+
+let root: string;
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'sluice-root-'));
+});
+
+afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+const WEB =
+  'apiVersion: apps/v1\nkind: Deployment\nmetadata: { name: web }\nspec: { template: { metadata: { labels: { app: web } }, spec: { containers: [{ name: a }] } } }\n';
+const POLICY =
+  'apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: { name: web }\nspec: { podSelector: { matchLabels: { app: web } } }\n';
+const CRD = 'apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: { name: a.b }\n';
+
+const REPOSITORY = {
+  'package.json': '{ "name": "shop" }',
+  'tsconfig.json': '// ours\n{ "compilerOptions": {}, }',
+  'mkdocs.yaml': 'site: !!python/name:a.b.c\n',
+  'docs/_category_.json': '{ "label": "a", "position": 1 }',
+  'cloudbuild.yaml': 'steps: [{ name: a }]\n',
+  '.gitignore': '/dist\n',
+  'dist/web.yaml': POLICY,
+  'node_modules/a/b.yaml': 'a: [',
+  'chart/Chart.yaml': 'apiVersion: v2\nname: shop\n',
+  'chart/values.yaml': 'a: 1\n',
+  'chart/templates/policy.yaml': '{{- if .Values.a }}\nkind: NetworkPolicy\n{{- end }}\n',
+  'base/web.yaml': `${WEB}---\n${POLICY}---\n${CRD}`,
+  'base/kustomization.yaml': 'resources: [web.yaml]\n',
+  'prod/kustomization.yaml': 'resources: [../base]\npatches: [{ path: more.yaml }]\n',
+  'prod/more.yaml': 'apiVersion: apps/v1\nkind: Deployment\nmetadata: { name: web }\nspec: { replicas: 3 }\n',
+  'tests/shop.test.yaml': 'manifests: [../base]\nflows: []\n',
+};
+
+test('check of a whole repository says nothing of what is no manifest, and counts it in its last line', () => {
+  write(REPOSITORY);
+  expect(sluice('check', '.')).toEqual([
+    0,
+    `note: chart chart is not rendered, and not read: \`helm template chart | sluice check -\` reads it
+ok: 0 namespaces, 0 nodes, 0 pods, 1 workload, 1 policy
+read 1 workload and 1 policy in 2 documents of 1 file; left out: 1 CustomResourceDefinition, 10 files without a Kubernetes object, 1 patch of kustomizations, 2 paths that .gitignore names
+`,
+  ]);
+});
+
+test('check -o json ends with what was read', () => {
+  write({ 'a.yaml': `${WEB}---\n${POLICY}`, 'b.json': '{}', 'c/Chart.yaml': '', 'c/templates/d.yaml': '' });
+  const [status, text] = sluice('check', '.', '-o', 'json');
+  expect([status, JSON.parse(text)]).toMatchObject([
+    0,
+    {
+      kind: 'Reading',
+      files: 1,
+      documents: 2,
+      workloads: 1,
+      policies: 1,
+      leftOut: { foreign: 2, charts: ['c'] },
+    },
+  ]);
+});
+
+test('questions are asked of a whole repository too, and say which chart they know nothing of', () => {
+  write(REPOSITORY);
+  const [status, text] = sluice('matrix', '--manifests', '.', '-o', 'json');
+  expect([status, JSON.parse(text).notes]).toEqual([
+    0,
+    [expect.stringMatching(/^chart chart is not rendered/)],
+  ]);
+});
+
+test('a repository in which nothing is read is refused, with what was left out', () => {
+  write({ 'package.json': '{}', 'chart/Chart.yaml': 'name: a', 'chart/templates/a.yaml': '' });
+  const [status, text] = sluice('check', '.');
+  expect(status).toBe(2);
+  expect(text).toMatch(
+    /^sluice: \. holds no object that Sluice reads \(left out: 2 files without .*helm template chart/,
+  );
+});
+
+test('loops of links, names of anybody, files that may not be read and pipes are bounded, and said', () => {
+  write({
+    'a.yaml': WEB,
+    'deep/b.yaml': 'kind: b: c\napiVersion: [',
+    'no.yaml': '',
+    "ev'il\n$(x)/Chart.yaml": '',
+    "ev'il\n$(x)/templates/a.yaml": '',
+  });
+  symlinkSync('..', join(root, 'deep', 'up'));
+  symlinkSync('self', join(root, 'self'));
+  symlinkSync('lost', join(root, 'lost.yaml'));
+  chmodSync(join(root, 'no.yaml'), 0o000);
+  spawnSync('mkfifo', [join(root, 'pipe.yaml')]);
+  const [status, text] = sluice('check', '.');
+  expect(status).toBe(1);
+  const lines = text.trimEnd().split('\n');
+  expect(lines).toContain(
+    String.raw`note: chart ev'il\x0a$(x) is not rendered, and not read: ${'`'}helm template 'ev'\''il\x0a$(x)' | sluice check -${'`'} reads it`,
+  );
+  expect(text).toContain('error: lost.yaml: ');
+  expect(text).toContain('error: pipe.yaml: is neither a file nor a folder');
+  expect(text).toContain('error: deep/b.yaml:1: ');
+  expect(text).toContain('1 link to nowhere');
+});
+
+function write(texts: Record<string, string>): void {
+  for (const [name, text] of Object.entries(texts)) {
+    mkdirSync(dirname(join(root, name)), { recursive: true });
+    writeFileSync(join(root, name), text);
+  }
+}
+
+/** The exit code, and all that was printed. */
+function sluice(...words: string[]): [number | null, string] {
+  const main = join(import.meta.dirname, 'main.ts');
+  const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...words], {
+    encoding: 'utf8',
+    cwd: root,
+  });
+  return [status, stdout === '' ? stderr : stdout];
+}

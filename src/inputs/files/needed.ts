@@ -1,0 +1,88 @@
+/**
+ * The documents of a file that an answer may need. A repository has many others: settings of programs, values of a
+ * chart, and objects of kinds that no answer reads. They are no mistakes; they are counted, and where it is certain
+ * before they are parsed, they are not parsed.
+ */
+
+import { isUnneeded } from '../kube/decode/unneeded.ts';
+import { asMap, asMaps } from '../kube/report/identity.ts';
+import { type Outline, outlinesOf } from './outline.ts';
+import { parseDocuments } from './parse.ts';
+import type { FileTally } from './tally.ts';
+import { type ParsedDocument, ParseError } from './yaml.ts';
+
+export interface Documents {
+  /** With an error in place of each that cannot be read. */
+  readonly documents: readonly (ParsedDocument | ParseError)[];
+  readonly tally: FileTally;
+}
+
+export function neededDocuments(text: string): Documents {
+  if (!MAY_BE_OBJECT.test(text)) return { documents: [], tally: { ...NOTHING, isForeign: true } };
+  const outlines = JSON_LIKE.test(text) ? undefined : outlinesOf(text);
+  const [rest, kinds] = outlines === undefined ? [text, NONE] : withoutUnneeded(text, outlines);
+  const parsed = rest === '' ? [] : parseDocuments(rest);
+  if (rest.includes('{{') && parsed.some(isOfTemplate) && !SAYS_POLICY.test(rest))
+    return { documents: [], tally: { ...NOTHING, kinds, isTemplate: true } };
+  const documents = parsed.filter(each =>
+    each instanceof ParseError ? SAYS_OBJECT.test(rest) : isLikeObject(each.value),
+  );
+  const isForeign = documents.length + kinds.length === 0;
+  return { documents, tally: { ...NOTHING, documents: documents.length, kinds, isForeign } };
+}
+
+const NONE: readonly string[] = [];
+const NOTHING: FileTally = { documents: 0, kinds: NONE, isForeign: false, isTemplate: false };
+
+/** A key may be written with escapes. */
+const MAY_BE_OBJECT = /apiversion|kind|metadata|spec|podselector|policytypes|\\[uUx\r\n]/i;
+const JSON_LIKE = /^\s*[[{]/;
+
+/** A text that cannot be parsed may have been meant as an object. */
+const SAYS_OBJECT = /(?:^|[\s"'{,-])(?:apiVersion|kind|podSelector|policyTypes)["']?[ \t]*:/im;
+/** A policy that is a template is its author's to render. */
+const SAYS_POLICY = /NetworkPolic|podSelector|policyTypes/;
+
+/** To YAML, `{{ name }}` is a map whose key is a map: nobody means that. */
+function isOfTemplate(document: ParsedDocument | ParseError): boolean {
+  if (document instanceof ParseError) return true;
+  try {
+    return /"\{ [^"]*":|"a key that is no text":/.test(JSON.stringify(document.value));
+  } catch {
+    return false; // it contains itself
+  }
+}
+
+/** The text of the documents that have to be parsed, on their lines, and the kinds of objects that no answer needs. */
+function withoutUnneeded(text: string, outlines: readonly Outline[]): [string, readonly string[]] {
+  const kinds: string[] = [];
+  let rest = '';
+  let done = 0;
+  let isEmpty = true;
+  for (const { start, end, keys } of outlines) {
+    const [apiVersion, kind] = [keys?.get('apiVersion'), keys?.get('kind')];
+    const isKnown = apiVersion !== undefined && kind !== undefined && isUnneeded({ apiVersion, kind });
+    if (isKnown) kinds.push(kind);
+    if (isKnown || (keys !== undefined && !isLikeObject(Object.fromEntries(keys)))) {
+      rest += text.slice(done, start) + lineEnds(text, start, end);
+      done = end;
+    } else isEmpty = false;
+  }
+  return [isEmpty ? '' : rest + text.slice(done), kinds];
+}
+
+function lineEnds(text: string, start: number, end: number): string {
+  let lines = 0;
+  for (let at = text.indexOf('\n', start); at !== -1 && at < end; at = text.indexOf('\n', at + 1)) lines++;
+  return '\n'.repeat(lines);
+}
+
+/** Whether its author may have meant a Kubernetes object: it has two of an object's fields, or says that it is a policy. */
+function isLikeObject(value: unknown): boolean {
+  if (Array.isArray(value)) return asMaps(value).some(isLikeObject);
+  const map = asMap(value);
+  const fields = Object.keys(map).filter(key => FIELDS.has(key.toLowerCase()));
+  return fields.length > 1 || (typeof map.kind === 'string' && /NetworkPolicy$/i.test(map.kind));
+}
+
+const FIELDS = new Set(['apiversion', 'kind', 'metadata', 'spec', 'items', 'podselector', 'policytypes']);

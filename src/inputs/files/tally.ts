@@ -1,0 +1,136 @@
+/** What was read of files and folders, and what was left out, and why: an answer from the wrong folder looks like a good one. */
+import { firstOf } from '../../lib/text/firstof.ts';
+import { plural } from '../../lib/text/plural.ts';
+
+/** Of one file. */
+export interface FileTally {
+  /** Documents that were read, or should have been. */
+  readonly documents: number;
+  /** The kind of each object that no answer needs. */
+  readonly kinds: readonly string[];
+  /** It holds no Kubernetes object. */
+  readonly isForeign: boolean;
+  /** It is a text that a program makes manifests from. */
+  readonly isTemplate: boolean;
+}
+
+/** Of folders: what is known by names alone. */
+export interface FolderTally {
+  /** Charts of Helm, which have to be rendered to be read. */
+  readonly charts: readonly string[];
+  /** Files of kustomizations: patches, which change objects and are none. */
+  readonly patches: number;
+  /** Folders and manifests that a `.gitignore` names, and folders `node_modules`. */
+  readonly ignored: number;
+  /** Links to nowhere that are not called as a manifest is. */
+  readonly lostLinks: number;
+}
+
+/** Of all that was read. */
+export interface ReadingTally extends FolderTally {
+  readonly files: number;
+  readonly documents: number;
+  /** How many objects of each kind no answer needs. */
+  readonly kinds: ReadonlyMap<string, number>;
+  /** Files without a Kubernetes object. */
+  readonly foreign: number;
+  /** Files that have to be rendered by another program than Helm. */
+  readonly templates: readonly string[];
+}
+
+export class ReadingCounter {
+  readonly #folders: FolderTally[] = [];
+  readonly #kinds = new Map<string, number>();
+  readonly #templates: string[] = [];
+  #files = 0;
+  #documents = 0;
+  #foreign = 0;
+
+  addFile(file: string, tally: FileTally | undefined): void {
+    this.#files++;
+    if (tally === undefined) return;
+    this.#documents += tally.documents;
+    for (const kind of tally.kinds) this.#kinds.set(kind, (this.#kinds.get(kind) ?? 0) + 1);
+    if (tally.isForeign) this.#foreign++;
+    if (tally.isTemplate) this.#templates.push(file);
+  }
+
+  addFolder(tally: FolderTally): void {
+    this.#folders.push(tally);
+  }
+
+  tally(): ReadingTally {
+    const sum = (of: (folder: FolderTally) => number) =>
+      this.#folders.reduce((all, each) => all + of(each), 0);
+    return {
+      files: this.#files - this.#foreign - this.#templates.length,
+      documents: this.#documents,
+      kinds: this.#kinds,
+      foreign: this.#foreign,
+      templates: this.#templates,
+      charts: this.#folders.flatMap(({ charts }) => charts),
+      patches: sum(({ patches }) => patches),
+      ignored: sum(({ ignored }) => ignored),
+      lostLinks: sum(({ lostLinks }) => lostLinks),
+    };
+  }
+}
+
+/** `left out: 83 files without a Kubernetes object, 12 ConfigMaps`, as parts. */
+export function leftOutTexts({
+  kinds,
+  foreign,
+  templates,
+  patches,
+  ignored,
+  lostLinks,
+}: ReadingTally): string[] {
+  const byNumber = [...kinds].toSorted(([a, m], [b, n]) => n - m || (a < b ? -1 : 1));
+  return [
+    ...byNumber.map(([kind, n]) => plural(n, kind)),
+    ...(foreign > 0 ? [`${plural(foreign, 'file')} without a Kubernetes object`] : []),
+    ...(templates.length > 0 ? [plural(templates.length, 'template')] : []),
+    ...(patches > 0 ? [`${patches} ${patches === 1 ? 'patch' : 'patches'} of kustomizations`] : []),
+    ...(ignored > 0 ? [`${plural(ignored, 'path')} that .gitignore names`] : []),
+    ...(lostLinks > 0 ? [`${plural(lostLinks, 'link')} to nowhere`] : []),
+  ];
+}
+
+/** `12 workloads and 3 policies in 20 documents of 9 files; left out: 4 templates`. */
+export function readingText(reading: ReadingTally, workloads: number, policies: number): string {
+  const { documents, files } = reading;
+  const found = `${plural(workloads, 'workload')} and ${plural(policies, 'policy')}`;
+  const leftOut = leftOutTexts(reading);
+  const rest = leftOut.length === 0 ? '' : `; left out: ${leftOut.join(', ')}`;
+  return `read ${found} in ${plural(documents, 'document')} of ${plural(files, 'file')}${rest}`;
+}
+
+/** The same for programs. */
+export function readingObject({ kinds, files, documents, ...leftOut }: ReadingTally) {
+  return { files, documents, leftOut: { ...leftOut, kinds: Object.fromEntries(kinds) } };
+}
+
+const MOST_NAMED = 8;
+
+/** What has to be rendered before it can be read. */
+export function unrenderedNotes({ charts, templates }: Pick<ReadingTally, 'charts' | 'templates'>): string[] {
+  return [
+    ...charts
+      .slice(0, MOST_NAMED)
+      .map(
+        chart =>
+          `chart ${chart} is not rendered, and not read: \`helm template ${word(chart)} | sluice check -\` reads it`,
+      ),
+    ...(charts.length > MOST_NAMED
+      ? [`and ${charts.length - MOST_NAMED} more charts that are not rendered`]
+      : []),
+    ...(templates.length > 0
+      ? [`not read, for they are templates that have to be rendered: ${firstOf(templates, MOST_NAMED)}`]
+      : []),
+  ];
+}
+
+/** As a word of a shell. */
+function word(text: string): string {
+  return /^[\w./@%+=:,-]+$/.test(text) && !text.startsWith('-') ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,112 @@
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { listRepository } from './repository.ts';
+
+let root: string;
+
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'sluice-repository-'));
+});
+
+afterEach(() => rm(root, { recursive: true, force: true }));
+
+describe('listRepository() leaves out', () => {
+  test('what .gitignore files say, the deeper one first, and node_modules and .git always', async () => {
+    await write({
+      '.gitignore': 'build/\n*.local.yaml\n',
+      'a.yaml': '',
+      'a.local.yaml': '',
+      'build/b.yaml': '',
+      'node_modules/c/d.yaml': '',
+      '.git/e.yaml': '',
+      'deep/.gitignore': '!keep.local.yaml\n/f.yaml\n',
+      'deep/keep.local.yaml': '',
+      'deep/f.yaml': '',
+      'deep/g/f.yaml': '',
+    });
+    expect(await listed()).toEqual({
+      files: ['a.yaml', 'deep/g/f.yaml', 'deep/keep.local.yaml'],
+      ignored: 4,
+    });
+  });
+
+  test('nothing because of a .gitignore above it: what is named is meant', async () => {
+    await write({ '.gitignore': 'build/\n', 'build/a.yaml': '' });
+    expect(await listed('build')).toEqual({ files: ['a.yaml'] });
+    expect(await listed('build/a.yaml')).toEqual({ files: [''] });
+  });
+
+  test('the templates and the charts of a chart, which it names, and nothing else of it', async () => {
+    await write({
+      'shop/Chart.yaml': '',
+      'shop/values.yaml': '',
+      'shop/templates/a.yaml': '',
+      'shop/charts/db/Chart.yaml': '',
+      'shop/charts/db/templates/b.yaml': '',
+      'shop/examples/c.yaml': '',
+      'templates/d.yaml': '',
+    });
+    expect(await listed()).toEqual({
+      files: ['shop/Chart.yaml', 'shop/examples/c.yaml', 'shop/values.yaml', 'templates/d.yaml'],
+      charts: ['shop'],
+    });
+  });
+
+  test('the patches of kustomizations, of every form', async () => {
+    await write({
+      'base/a.yaml': '',
+      'over/kustomization.yaml':
+        'resources: [../base]\npatches: [{ path: one.yaml }, { patch: "x: 1" }]\npatchesStrategicMerge:\n- sub/two.yaml\n- |\n  kind: Pod\n',
+      'over/one.yaml': '',
+      'over/sub/two.yaml': '',
+      'over/sub/one.yaml': '',
+      'old/Kustomization': 'patchesJson6902: [{ path: ../base/three.yaml }, 1]\n',
+      'base/three.yaml': '',
+      'bad/kustomization.yaml': 'patches: [',
+    });
+    expect(await listed()).toEqual({
+      files: ['bad/kustomization.yaml', 'base/a.yaml', 'over/kustomization.yaml', 'over/sub/one.yaml'],
+      patches: 3,
+    });
+  });
+
+  test('links to nowhere that are not called as a manifest is, and folders that are listed already', async () => {
+    await write({ 'a/b.yaml': '' });
+    await symlink('nowhere', join(root, 'lost'));
+    await symlink('nowhere', join(root, 'lost.yaml'));
+    await symlink('..', join(root, 'a', 'up'));
+    await symlink(root, join(root, 'a', 'up.yaml'));
+    expect(await listed()).toEqual({ files: ['a/b.yaml', 'lost.yaml'], lostLinks: 1 });
+  });
+});
+
+test.each(['.', './', 'deep/..', './deep/../'])('listRepository() of the root written as %s', async path => {
+  await write({ '.gitignore': '/a.yaml\n', 'a.yaml': '', 'b.yaml': '', 'deep/a.yaml': '' });
+  const before = process.cwd();
+  try {
+    process.chdir(root);
+    expect((await listRepository(path)).files).toEqual(['b.yaml', 'deep/a.yaml']);
+  } finally {
+    process.chdir(before);
+  }
+});
+
+async function write(texts: Record<string, string>): Promise<void> {
+  for (const [name, text] of Object.entries(texts)) {
+    await mkdir(dirname(join(root, name)), { recursive: true });
+    await writeFile(join(root, name), text);
+  }
+}
+
+/** With paths from the folder on, and without what is nothing. */
+async function listed(path = ''): Promise<object> {
+  const folder = join(root, path);
+  const { files, tally } = await listRepository(folder);
+  const short = (file: string) => file.slice(folder.length + 1);
+  const counts = Object.entries({ ...tally, charts: tally.charts.map(short) }).filter(
+    ([, value]) => value && String(value),
+  );
+  return { files: files.map(short), ...Object.fromEntries(counts) };
+}

@@ -1,0 +1,96 @@
+/**
+ * Any folder of people's: its manifests, without what no tool that applies them would take. `sluice agent` reads its
+ * folder whole instead (folder.ts): there everything is meant.
+ */
+import { readFile, stat } from 'node:fs/promises';
+import { basename, dirname, join, relative } from 'node:path';
+import { patchesOf } from '../files/kustomization.ts';
+import type { FolderTally } from '../files/tally.ts';
+import { type Entry, type FolderRules, isManifest, listManifests } from './folder.ts';
+import { type Ignores, isIgnored, parseIgnores } from './gitignore.ts';
+
+export interface Repository {
+  readonly files: readonly string[];
+  readonly tally: FolderTally;
+}
+
+const MOST_FOLDERS = 50_000;
+
+/** Throws if the path itself cannot be read. */
+export async function listRepository(root: string): Promise<Repository> {
+  const rules = new RepositoryRules(root);
+  const files = await listManifests(root, MOST_FOLDERS, rules);
+  const patches = await rules.patches();
+  const objects = files.filter(file => !patches.has(file));
+  const { charts, ignored, lostLinks } = rules;
+  return { files: objects, tally: { charts, ignored, lostLinks, patches: files.length - objects.length } };
+}
+
+class RepositoryRules implements FolderRules {
+  readonly charts: string[] = [];
+  ignored = 0;
+  lostLinks = 0;
+  readonly #root: string;
+  readonly #kustomizations: string[] = [];
+  /** The `.gitignore` of each folder that has one. */
+  readonly #ignores = new Map<string, Ignores>();
+
+  constructor(root: string) {
+    this.#root = join(root, '.');
+  }
+
+  async kept(path: string, entries: readonly Entry[], names: ReadonlySet<string>): Promise<readonly Entry[]> {
+    const folder = join(path, '.');
+    if (names.has('.gitignore'))
+      this.#ignores.set(folder, parseIgnores(await textOf(join(folder, '.gitignore'))));
+    for (const name of names) if (KUSTOMIZATION.test(name)) this.#kustomizations.push(join(folder, name));
+    const isFolder = (name: string) =>
+      entries.some(({ path, identity }) => identity !== undefined && basename(path) === name);
+    const isChart = names.has('Chart.yaml') && isFolder('templates');
+    if (isChart) this.charts.push(folder);
+    return entries.filter(entry => !(isChart && OF_CHART.has(basename(entry.path))) && this.#isKept(entry));
+  }
+
+  #isKept({ path, identity, isLost }: Entry): boolean {
+    const isFolder = identity !== undefined;
+    if (!(isFolder || isManifest(path))) {
+      if (isLost) this.lostLinks++;
+      return false;
+    }
+    const isLeftOut = (isFolder && basename(path) === 'node_modules') || this.#isIgnored(path, isFolder);
+    if (isLeftOut) this.ignored++;
+    return !isLeftOut;
+  }
+
+  /** The folder above it that says something decides. What git itself ignores above the root counts for nothing. */
+  #isIgnored(path: string, isFolder: boolean): boolean {
+    if (this.#ignores.size === 0) return false;
+    for (let folder = dirname(path); ; folder = dirname(folder)) {
+      const ignores = this.#ignores.get(folder);
+      const verdict = ignores && isIgnored(ignores, relative(folder, path), isFolder);
+      if (verdict !== undefined) return verdict;
+      if (folder === this.#root || folder === dirname(folder)) return false;
+    }
+  }
+
+  /** The files that kustomizations apply to objects. */
+  async patches(): Promise<ReadonlySet<string>> {
+    const found = new Set<string>();
+    for (const file of this.#kustomizations)
+      for (const patch of patchesOf(await textOf(file))) found.add(join(dirname(file), patch));
+    return found;
+  }
+}
+
+const KUSTOMIZATION = /^(?:kustomization\.ya?ml|Kustomization)$/;
+const OF_CHART: ReadonlySet<string> = new Set(['templates', 'charts']);
+
+/** Nobody writes so much by hand. */
+const LARGEST = 1024 * 1024;
+
+/** Empty where it is too large, or cannot be read: then nothing is left out because of it. */
+async function textOf(path: string): Promise<string> {
+  const kind = await stat(path).catch(() => undefined);
+  if (!kind?.isFile() || kind.size > LARGEST) return '';
+  return readFile(path, 'utf8').catch(() => '');
+}
