@@ -56,6 +56,11 @@ afterEach(() => server.close());
 function follow(): void {
   const cluster = new ClusterState();
   cluster.apply(EVENT);
+  cluster.apply({
+    type: 'node',
+    key: 'one',
+    value: { name: 'one', labels: {}, addresses: [], podCidrs: [] },
+  });
   keeper.setSynced();
   keeper.noted([EVENT, EVENT]);
   keeper.committing();

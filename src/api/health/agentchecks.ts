@@ -53,6 +53,20 @@ export function sourcesSynced({ synced, lostSources, equalAtMs }: Work): Check {
   );
 }
 
+/** With a misspelt node name no pod is local, so that nothing is enforced although all else is well. */
+export function ownNode({ synced }: Pick<Work, 'synced'>, { unknownNode }: Pick<Ours, 'unknownNode'>): Check {
+  const name = 'own-node';
+  if (unknownNode === undefined) return finding.ok(name, 'the cluster knows this node');
+  const reason = `there is no Node ${unknownNode.name} and no pod on it`;
+  if (!synced) return finding.unknown(name, `${reason}, as far as the cluster has been read`);
+  const others = unknownNode.others.length === 0 ? 'none' : firstOf(unknownNode.others, MOST_NAMED);
+  return finding.fail(
+    name,
+    `${reason} (nodes: ${others}): no policy is enforced here`,
+    'start the agent with --node as `kubectl get nodes` shows the name, or wait until the node has registered',
+  );
+}
+
 export function kernelEqualsDesired(work: Work, nowMs: number): Check {
   const { equalAtMs, lagMs } = work;
   const name = 'kernel-equals-desired';

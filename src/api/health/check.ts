@@ -12,6 +12,7 @@ export interface Check {
 
 export const CHECK_NAMES = [
   'sources-synced',
+  'own-node',
   'kernel-equals-desired',
   'last-commit',
   'policies-programmed',

@@ -13,6 +13,7 @@ import {
   NO_DENIALS,
   NOTHING_MISSING,
   nodeRoutes,
+  ownNode,
   podAddresses,
   policiesProgrammed,
   sourcesSynced,
@@ -160,6 +161,8 @@ const HEARD: DnsFacts = {
   silentMs: 900,
   most: 8,
 };
+
+const MISSPELT = { name: 'nod1', others: ['node1', 'node2'] };
 
 const RATE = { perSecond: 1, burst: 2 };
 const LIMITS = { perSource: RATE, inAll: RATE };
@@ -554,6 +557,13 @@ const CASES: readonly [string, () => { state: CheckState }, CheckState][] = [
   ['start-gate: lost', () => startGate({ ...GATED, gate: { kind: 'lost', why: 'ENOENT' } }), 'warn'],
   ['unknown-pods: open', () => unknownPods(NO_GATE, OURS), 'ok'],
   ['unknown-pods: denied', () => unknownPods(GATED, OURS), 'ok'],
+  ['own-node: known', () => ownNode(WORK, OURS), 'ok'],
+  ['own-node: misspelt', () => ownNode(WORK, ours({ unknownNode: MISSPELT })), 'fail'],
+  [
+    'own-node: not read yet',
+    () => ownNode(work({ synced: false }), ours({ unknownNode: MISSPELT })),
+    'unknown',
+  ],
   ['address-owners: agreed on', () => addressOwnersKnown(OURS), 'ok'],
   [
     'address-owners: reported twice',
@@ -562,6 +572,14 @@ const CASES: readonly [string, () => { state: CheckState }, CheckState][] = [
   ],
   ['unknown-pods: to be denied nobody knows where', () => unknownPods(GATED, ours({ podCidrs: [] })), 'warn'],
 ];
+
+test('a node name that the cluster does not know keeps the node from being ready, and is said with the names', () => {
+  const check = ownNode(WORK, { unknownNode: MISSPELT });
+  expect(check.reason).toBe(
+    'there is no Node nod1 and no pod on it (nodes: node1, node2): no policy is enforced here',
+  );
+  expect(whyNotReady([check])).toEqual([check]);
+});
 
 test('the checks of starting pods say which and why', () => {
   expect(startGate(GATED).reason).toBe(

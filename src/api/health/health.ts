@@ -9,6 +9,7 @@ import {
   lastCommit,
   lastEvent,
   nodeRoutes,
+  ownNode,
   podAddresses,
   policiesProgrammed,
   sourcesSynced,
@@ -47,6 +48,7 @@ export function health(facts: HealthFacts): Health {
   const { work, host, ours, nowMs, starts, kernel, dns, denied } = facts;
   const checks = [
     sourcesSynced(work),
+    ownNode(work, ours),
     kernelEqualsDesired(work, nowMs),
     lastCommit(work, nowMs),
     policiesProgrammed(work),

@@ -5,7 +5,7 @@ import type { Host, Openers, Ours, Reading } from '../../kernel/host/facts.ts';
 import type { MemoryLimits } from '../../kernel/host/memory.ts';
 import type { Address } from '../../model/address.ts';
 import { type ContestedAddress, contestedAddresses } from '../../model/addressowners.ts';
-import { type Cluster, isSelectable, type Pod } from '../../model/cluster.ts';
+import { type Cluster, isSelectable, knowsNode, type Pod } from '../../model/cluster.ts';
 import { podCidrsOf } from '../../model/podcidrs.ts';
 import type { Conntrack } from '../../nft/conntrack.ts';
 import { flannelFacts } from '../health/flannelcheck.ts';
@@ -48,6 +48,7 @@ export function nodeView(
         work: status.status(),
         host: read,
         ours: {
+          ...unknownNode(status),
           ...(await own()),
           ...(await links()),
           ...(await attached()),
@@ -90,6 +91,12 @@ function ours(status: StatusKeeper): Ours {
     ...withoutPort(status.cluster, node),
     ...flannelFacts(nodes, node),
   };
+}
+
+function unknownNode(status: StatusKeeper): Pick<Ours, 'unknownNode'> {
+  const { node } = status.status();
+  const { cluster } = status;
+  return knowsNode(cluster, node) ? {} : { unknownNode: { name: node, others: [...cluster.nodes.keys()] } };
 }
 
 function podsAndUplinks(status: StatusKeeper): [pods: readonly Address[], uplinks: readonly number[]] {

@@ -37,6 +37,8 @@ export interface Host {
 
 /** The facts about this node that the cluster has. */
 export interface Ours {
+  /** Present where neither a Node object nor a pod of the cluster has the name that the agent was given. */
+  readonly unknownNode?: { readonly name: string; readonly others: readonly string[] };
   readonly podCidrs: readonly Cidr[];
   readonly podAddresses: readonly Address[];
   /** Names of the pods that run on this node. */
