@@ -489,6 +489,23 @@ test('actionlint takes the Action as docs/test.md uses it, and knows its inputs'
   expect(wrong.stdout).toContain('input "tset" is not defined in action "Sluice"');
 });
 
+test('who installs it is told what to type next, in its own namespace, and what the chosen values leave open', () => {
+  const notes = (...sets: string[]) => {
+    const words = sets.flatMap(set => ['--set', set]);
+    const { stdout, stderr } = helm('install', 'x', CHART, '-n', 'net', '--dry-run=client', ...words);
+    expect(stderr).toBe('');
+    return stdout.slice(stdout.indexOf('NOTES:'));
+  };
+  const usual = notes();
+  expect(usual).toContain('kubectl -n net rollout status daemonset/sluice');
+  expect(usual).toContain('kubectl sluice status --agents net');
+  expect(usual).toContain('port-forward ds/sluice 9910');
+  expect(usual).not.toMatch(/podTunnels|startGate/);
+  const open = notes('podTunnels=allow', 'startGate.mode=off', 'monitoring.enabled=true');
+  expect(open).toMatch(/startGate\.mode is off: .*\n\npodTunnels is allow: /);
+  expect(open).toContain('the Secret sluice-metrics-token');
+});
+
 test('every place that names the version names the same', () => {
   const { status, stdout } = spawnSync(join(ROOT, 'scripts/release-version'), { encoding: 'utf8' });
   expect(stdout).toBe('');

@@ -53,7 +53,7 @@ function removalLines({ cleaned, missing }: Removal, { namespace }: UninstallOpt
     );
   else
     lines.push(
-      `the ServiceAccount, ClusterRole and namespace ${namespace} are not removed: what installed them removes them`,
+      `left are the ServiceAccount, the ClusterRole and namespace ${namespace}: "kubectl delete --ignore-not-found -k daemonset" removes them; helm uninstall removes all but the namespace itself`,
     );
   return lines;
 }
