@@ -115,3 +115,16 @@ test('inspectRuleset() does not take two pods for one whose long names begin ali
   const long = inspectRuleset(compile(state, 'n1')).pods.filter(({ pod }) => pod.includes('xxx'));
   expect(long.map(({ addresses }) => addresses)).toEqual([['10.0.0.8'], ['10.0.0.9']]);
 });
+
+test('inspectRuleset() names what NotIn selects once, and not the pods that it is taken from', () => {
+  const tenants = [{ matchExpressions: [{ key: 'team', operator: 'NotIn', values: ['data', 'shop'] }] }];
+  const state = cluster({
+    name: 'strangers',
+    spec: {
+      podSelector: { matchLabels: { app: 'db' } },
+      ingress: [{ from: tenants.map(namespaceSelector => ({ namespaceSelector })) }],
+    },
+  });
+  const [db] = inspectRuleset(compile(state, 'n1')).pods;
+  expect(db!.ingress!.rules[0]!.peers).toBe('all pods in namespaces team notin (data, shop)');
+});

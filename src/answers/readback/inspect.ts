@@ -134,6 +134,7 @@ function conditionOf({ family, table }: FamilyTable, rule: NftRule): Pick<RuleIn
     .replace(/ip6? [sd]addr (\. (ip protocol|meta l4proto) \. th dport )?/g, '')
     .replace(/@(\S+)/g, (_, set: string) => table.sets.get(set)?.comment ?? `@${set}`)
     .replace(/ != /g, ' except ')
+    .replace(ALL_BUT_OTHERS, '$2')
     .trim();
   return {
     ...(ports !== null && { ports: [ports[2], ports[1]].filter(Boolean).join(' ') }),
@@ -143,6 +144,9 @@ function conditionOf({ family, table }: FamilyTable, rule: NftRule): Pick<RuleIn
 
 // `th dport 1000-2000 ip protocol tcp`, `meta l4proto udp`.
 const PORTS = /^(?:th dport ([\d-]+) )?(?:ip protocol|meta l4proto) (\w+)/;
+
+/** A selector with NotIn is compiled as all pods without those that it does not select: `A except A but B` is B. */
+const ALL_BUT_OTHERS = /^(.+) except \1 but (.+)$/;
 
 function chainOf(verdict: NftVerdict | undefined): string | undefined {
   return verdict !== undefined && 'chain' in verdict ? verdict.chain : undefined;
