@@ -20,7 +20,7 @@ import { rangesText } from './ranges.ts';
 import { comingNotes, type StatusesByPolicy, statusesByPolicy } from './statuses.ts';
 import { shortNameOf, targetsOf } from './targets.ts';
 import { type GivenQuestion, withGiven } from './traffic.ts';
-import { undecidedByNode, undecidedDenials } from './undecided.ts';
+import { undecidedByNode, undecidedByUnknownPods, undecidedDenials } from './undecided.ts';
 import type { Dialled } from './ways.ts';
 
 /** A connection as it was asked for; `given` are facts about the cluster that came with the question. */
@@ -64,6 +64,7 @@ export function answer(known: ClusterView, question: Question): Answer {
     throw new FlowTextError(noFamily(from, to));
   const byNode = undecidedByNode(cluster, judged.cases, view.unknownPods);
   const unheard = new Map([
+    ...(view.guessesUnknownPods ? undecidedByUnknownPods(cluster, judged.cases, view.unknownPods) : []),
     ...undecidedDenials(cluster, judged.cases, view.known, view.unknownPods),
     ...byNode.undecided,
   ]);

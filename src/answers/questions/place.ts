@@ -21,6 +21,8 @@ export interface ClusterView {
   readonly knowsInventory: boolean;
   readonly defaultNamespace: string;
   readonly unknownPods: UnknownPods;
+  /** Whether `unknownPods` is a guess: neither an agent nor the caller has said it. */
+  readonly guessesUnknownPods?: true;
   /** For a live cluster: whether the caller lacks the right to list this resource, in that namespace. */
   readonly mayNotList?: (plural: string, namespace?: string) => boolean;
   /** Answers of DNS to pods, if an agent reports them. */

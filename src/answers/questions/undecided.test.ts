@@ -51,3 +51,21 @@ test('where the agent of the node says which addresses it has, there is a verdic
 test('whose verdict is the same either way has no note', () => {
   expect(ask('10.2.0.9', 'shop/web:80').notes).toBe('');
 });
+
+test.each(['deny', 'allow'] as const)(
+  'where nobody says what agents do with unknown pods, guessed: %s',
+  unknownPods => {
+    const guess = { ...known, unknownPods, guessesUnknownPods: true as const };
+    for (const [from, to] of [
+      ['shop/web', '10.2.0.9:80'],
+      ['10.1.0.9', '172.18.0.2:80'],
+    ] as const)
+      expect(ask(from, to, guess)).toMatchObject({
+        verdict: 'undecided',
+        reason: expect.stringContaining('--unknown-pods=deny or allow says which'),
+      });
+    expect(ask('10.2.0.9', 'shop/web:80', guess).verdict).toBe('deny');
+    expect(ask('172.18.0.9', 'shop/web:80', guess).verdict).toBe('deny');
+    expect(ask('shop/web', '192.0.2.1:80', guess).verdict).toBe('allow');
+  },
+);

@@ -79,6 +79,21 @@ function isFirst({ base }: Cidr, address: Address): boolean {
   return addressToInt(address) === addressToInt(base) + 1n;
 }
 
+/** Cases that agents decide as they were started: one end is an unknown pod (N67), and nobody said what they do. */
+export function undecidedByUnknownPods(
+  cluster: Cluster,
+  cases: readonly JudgedFlow[],
+  guessed: UnknownPods,
+): ReadonlyMap<JudgedFlow, string> {
+  const evaluate = evaluator(cluster, guessed === 'deny' ? 'allow' : 'deny');
+  const differing = cases.filter(each => judgeSeen(evaluate, each).verdict !== each.verdict.verdict);
+  return new Map(differing.map(each => [each, UNKNOWN_PODS_UNSAID]));
+}
+
+const UNKNOWN_PODS_UNSAID =
+  'an address is in a pod network, and no known pod has it: agents deny or allow its packets, as they were started ' +
+  '(by default they deny them where pods wait for their rules); --unknown-pods=deny or allow says which';
+
 // Answers of DNS to pods of other nodes are not known to this agent, so a denial that they would lift is undecided.
 
 /**

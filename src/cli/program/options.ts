@@ -34,7 +34,7 @@ export const unknownPodsOption = (description: string) =>
 /** The option of questions; that of `sluice agent` has other words. */
 export const unknownPodsAsked = () =>
   unknownPodsOption(
-    'what becomes of addresses of pod networks that no known pod has (default: as the agent does)',
+    'what becomes of addresses of pod networks that no known pod has (default: as the agent does; by kubeconfig: not known)',
   );
 
 /** Only where a connection may go to a port of a node. */

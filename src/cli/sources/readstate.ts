@@ -58,7 +58,7 @@ async function fromLive(options: SourceOptions, wanted: QuestionNeeds): Promise<
   const { workloads = false, services = false, namespaces = [] } = wanted;
   const places = [...new Set([...namespaces, scope.defaultNamespace])];
   const read = await readLive({ workloads, services, namespaces: places }, kubeconfig, context);
-  return { ...read, source: 'the cluster', scope };
+  return { ...read, isLive: true, source: 'the cluster', scope };
 }
 
 // What is wrong with what was read, and what an answer lacks by it: on standard error, before the answer.

@@ -18,6 +18,8 @@ export interface State {
   readonly inventory: Inventory;
   /** The treatment of addresses in pod networks that no known pod has; absent if it is not known. */
   readonly unknownPods?: UnknownPods;
+  /** A cluster as its API server has it: what its agents do is not known. */
+  readonly isLive?: true;
   /** Answers of DNS to pods; absent if no agent was asked. */
   readonly known?: DnsSnapshot;
   /** The statuses of policies that are not in force as written; absent if no agent was asked. */
@@ -151,6 +153,7 @@ export function clusterViewOf(state: State, { unknownPods, masquerade }: Assumpt
     knowsInventory,
     defaultNamespace: scope.defaultNamespace,
     unknownPods: unknownPods ?? state.unknownPods ?? 'allow',
+    ...((unknownPods ?? state.unknownPods) === undefined && state.isLive && { guessesUnknownPods: true }),
     ...(masquerade && { masquerade }),
     ...(known && { known }),
     ...(statuses && { statuses }),
