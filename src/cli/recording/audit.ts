@@ -2,7 +2,6 @@
 
 import { versioned } from '../../answers/schema.ts';
 import { plural } from '../../lib/text/plural.ts';
-import type { Cluster } from '../../model/cluster.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { PolicyId } from '../../model/policy.ts';
 import { isCalled } from '../../model/policyname.ts';
@@ -15,7 +14,7 @@ import { CommandError } from '../../terminal/commanderror.ts';
 import { isData, writeData } from '../../terminal/data.ts';
 import { type OutputOptions, writeLines } from '../../terminal/output.ts';
 import { noteState, notesOf, readState } from '../sources/readstate.ts';
-import { DEFAULT_SOCKET, type SourceOptions } from '../sources/state.ts';
+import { DEFAULT_SOCKET, type SourceOptions, type State } from '../sources/state.ts';
 import { collectFromAgent } from './collect.ts';
 import { lacksNothing, readRecordings, recordedAbout, recordingAbout } from './read.ts';
 import { groupLines, recordingObject, windowText } from './text.ts';
@@ -32,7 +31,7 @@ export type AuditOptions = OutputOptions &
 export async function auditCommand(names: readonly string[], options: AuditOptions): Promise<void> {
   const state = await readState(options);
   noteState(state);
-  const ids = idsOf(names, state.cluster, state.scope.defaultNamespace);
+  const ids = idsOf(names, state, state.scope.defaultNamespace);
   const about = options.recorded === undefined ? recordingAbout : recordedAbout;
   const recording = about(state.scope, await connectionsFor(options));
   const audit = (policies: readonly PolicyId[]) =>
@@ -63,9 +62,15 @@ async function connectionsFor({
   return merged.recording();
 }
 
-/** The named policies, else all audited ones. Throws CommandError if one is not audited. */
-function idsOf(names: readonly string[], { audited, policies }: Cluster, namespace: string): PolicyId[] {
+/** The named policies, else all audited ones. Throws CommandError if one is not audited, or if that is not known. */
+function idsOf(
+  names: readonly string[],
+  { cluster: { audited, policies }, hidesPolicies }: Pick<State, 'cluster' | 'hidesPolicies'>,
+  namespace: string,
+): PolicyId[] {
   const known = [...(audited?.values() ?? [])];
+  if (known.length === 0 && hidesPolicies)
+    throw new CommandError('it is not known which policies are audited: some cannot be read, as noted above');
   if (known.length === 0 && names.length === 0)
     throw new CommandError(
       'no policy is audited: the annotation sluice.dev/enforcement: audit says which is',
