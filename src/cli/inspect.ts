@@ -35,6 +35,8 @@ import { CommandError } from '../terminal/commanderror.ts';
 import { isData, writeData } from '../terminal/data.ts';
 import { HANG } from '../terminal/hang.ts';
 import { type OutputOptions, writeLines, writeNote } from '../terminal/output.ts';
+import type { WhereOptions } from './everynode/command.ts';
+import { inspectCluster, isAskedElsewhere } from './everynode/readback.ts';
 import {
   type AgentProgress,
   type Expected,
@@ -43,10 +45,10 @@ import {
   readProgress,
 } from './findexpected.ts';
 import { type PolicyStatuses, policyLines } from './policylines.ts';
-import { lookAtKernel } from './readkernel.ts';
+import { hasRules, lookAtKernel } from './readkernel.ts';
 
 /** `what` is a pod, a namespace or a policy; without it everything is shown. */
-export type InspectOptions = OutputOptions & NodeOptions & { readonly what?: string };
+export type InspectOptions = OutputOptions & NodeOptions & WhereOptions & { readonly what?: string };
 
 interface Look {
   readonly actual: Ruleset;
@@ -63,14 +65,22 @@ const MOST_LOOKS = 3;
 
 /** `sluice inspect`: shows the programmed rules, by pod and policy, and whether they are what policy demands. */
 export async function inspectCommand(options: InspectOptions): Promise<void> {
+  if (await isAskedElsewhere(options, hasRules)) return inspectCluster(options.what, options);
   const { actual, comparison, known } = await settledLook(options);
-  const inspection = onlyAbout(await counted(actual), options.what, known);
+  const whole = await counted(actual);
+  if ('missing' in comparison && !whole.installed) throw new CommandError(nothingToInspect(comparison));
+  const inspection = onlyAbout(whole, options.what, known);
   const statuses = statusesAbout(inspection, known?.statuses, options.what);
   const { output } = options;
   if (isData(output)) await writeData(output, [inspectionObject(inspection, comparison, statuses.policies)]);
   else if (output === 'name') writeLines(inspection.pods.map(({ pod }) => pod));
   else writeLines(inspectionLines(inspection, comparison, output === 'wide', statuses));
   if (isDifferent(comparison)) process.exitCode = 1;
+}
+
+/** Most machines without an agent are no node at all: what they do not have says nothing of the cluster. */
+function nothingToInspect({ missing }: { readonly missing: string }): string {
+  return `there are no Sluice rules on this machine, and no agent to compare with: ${missing}; --kubeconfig asks the nodes of a cluster`;
 }
 
 /** The inspection with the counters of the rules, on a node that counts. */

@@ -8,6 +8,10 @@ export async function readKernel(): Promise<Ruleset> {
   return (await lookAtKernel()).ruleset;
 }
 
+export async function hasRules(): Promise<boolean> {
+  return (await readKernel()).tables.size > 0;
+}
+
 /** The programmed rules, and how packets can wait in this kernel. */
 export async function lookAtKernel(): Promise<{ readonly ruleset: Ruleset; readonly queue?: QueueBy }> {
   const kernel = await openNftKernel();

@@ -7,11 +7,13 @@ import pc from '../terminal/colours.ts';
 import { isData, writeData } from '../terminal/data.ts';
 import { HANG } from '../terminal/hang.ts';
 import { type OutputOptions, writeLines } from '../terminal/output.ts';
+import { socketOf, type WhereOptions } from './everynode/command.ts';
 import { policyLines } from './policylines.ts';
 import { askAgent, waitingOf } from './sources/askagent.ts';
 
-export interface StatusOptions extends OutputOptions {
-  readonly socket: string;
+export interface StatusOptions extends WhereOptions, OutputOptions {
+  /** Of a cluster, only the agent of this node. */
+  readonly node?: string;
 }
 
 const SHOWN_COMMITS = 3;
@@ -22,8 +24,14 @@ const COLOUR: Record<CheckState, (text: string) => string> = {
   unknown: pc.yellow,
 };
 
-/** `sluice status`: shows the state of the agent behind the socket. Exit code 1 if the node is not ready. */
-export async function statusCommand({ socket, output }: StatusOptions): Promise<void> {
+/**
+ * `sluice status`: shows the state of the agent behind the socket, or of all agents of a cluster. Exit code 1 if the node
+ * is not ready.
+ */
+export async function statusCommand(options: StatusOptions): Promise<void> {
+  const { output } = options;
+  const socket = options.node === undefined ? await socketOf(options) : undefined;
+  if (socket === undefined) return (await import('./everynode/clusterstatus.ts')).clusterStatus(options);
   const status = await askAgent(socket, agent => agent.status());
   if (isData(output)) await writeData(output, [statusObject(status)]);
   else writeLines(statusLines(status, Date.now(), output === 'wide'));

@@ -26,18 +26,21 @@ import pc from '../terminal/colours.ts';
 import { CommandError } from '../terminal/commanderror.ts';
 import { isData, writeData } from '../terminal/data.ts';
 import { type OutputOptions, writeLines, writeNote } from '../terminal/output.ts';
+import type { WhereOptions } from './everynode/command.ts';
+import { isAskedElsewhere, traceCluster } from './everynode/readback.ts';
 import { type AgentProgress, type Expected, findExpected, type NodeOptions } from './findexpected.ts';
-import { readKernel } from './readkernel.ts';
+import { hasRules, readKernel } from './readkernel.ts';
 import { type TraceEnd, traceEnd } from './traceend.ts';
 import { type ExpectedPath, traceLines } from './tracetext.ts';
 
-export type TraceOptions = OutputOptions & NodeOptions;
+export type TraceOptions = OutputOptions & NodeOptions & WhereOptions;
 
 /**
  * `sluice trace FROM TO[:PORT[/PROTOCOL]]`: the verdict of the kernel, by a walk through the rules that were read back
  * from it.
  */
 export async function traceCommand(from: string, to: string, options: TraceOptions): Promise<void> {
+  if (await isAskedElsewhere(options, hasRules)) return traceCluster(from, to, options);
   const found = await findExpected('trace', options);
   if ('progress' in found) noteWaiting(found.progress);
   const ruleset = await readKernel();

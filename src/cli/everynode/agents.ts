@@ -13,6 +13,8 @@ export interface AgentOutput {
   line(text: string): void;
   /** A line of its standard error. */
   note(text: string): void;
+  /** Called when the command has run to its end. */
+  exit?(code: number): void;
 }
 
 export interface Until {
@@ -25,6 +27,8 @@ export interface Until {
 export interface Agents {
   /** Throws MissingRight, and Error if the API server does not answer. */
   list(): Promise<readonly AgentPod[]>;
+  /** The names of the cluster's Nodes, whether they have an agent or not. Throws as `list` does. */
+  nodes(): Promise<readonly string[]>;
   /**
    * Runs until the command, the connection or the signal ends. Answers why it ended, and nothing where it ended well.
    * Throws MissingRight, and Error where it could not be run.

@@ -116,6 +116,29 @@ test('without --follow it ends when all have told, and says what an agent did no
   expect(said.err).toContain("error: unknown option '--remote'");
 });
 
+test('`status` has a line for each node, also for one that is not ready, and one without an agent', async () => {
+  server.withoutAgent = ['n3'];
+  const { said } = typed('status');
+  const asked = await sessions(2);
+  const checks = [{ name: 'own-node', state: 'fail', reason: 'there is no Node nod2' }];
+  for (const session of asked) {
+    expect(session.words.slice(0, 2)).toEqual(['sluice', 'status']);
+    const isFine = session.pod === 'sluice-n1';
+    const status = { kind: 'Status', ready: isFine, checks: isFine ? [] : checks, problems: [] };
+    session.say(`${JSON.stringify(status)}\n`);
+    session.exit(isFine ? 0 : 1);
+  }
+  await vi.waitFor(() => expect(said.code).toBe(2), PATIENCE);
+  expect(said.out).toBe(
+    [
+      'n1  ready      all checks are ok',
+      'n2  not ready  fail own-node: there is no Node nod2',
+      'n3  away       no agent runs on it',
+      '',
+    ].join('\n'),
+  );
+});
+
 test('`drops` of what nobody has says so, and whether one agent knows of it', async () => {
   server.nodes = ['n1'];
   const { said } = typed('drops', '--pod', 'shop/wbe');

@@ -6,7 +6,7 @@ import { ApiServer } from '../../inputs/kube/client/apiserver.ts';
 import { MeasuredApi } from '../../inputs/kube/once/measure.ts';
 import { asMap } from '../../inputs/kube/report/identity.ts';
 import { listPages } from '../../inputs/kube/watch/listpage.ts';
-import { PODS, type Resource } from '../../inputs/kube/watch/resource.ts';
+import { NODES, PODS, type Resource } from '../../inputs/kube/watch/resource.ts';
 import { isText } from '../../lib/text/istext.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { accessTo } from '../sources/live.ts';
@@ -46,7 +46,8 @@ export async function clusterAgents(options: AgentsOptions): Promise<Agents> {
     return (await reviews.createSelfSubjectAccessReview({ body })).status?.allowed === true;
   };
   return {
-    list: () => listOf(options),
+    list: () => listOf(options, namespace, 'pods', (server, signal) => listAgents(server, namespace, signal)),
+    nodes: () => listOf(options, undefined, 'nodes', listNodes),
     run: async (pod, words, sink, until) => {
       try {
         return await runIn(new client.Exec(config), namespace, pod, words, sink, until);
@@ -75,13 +76,18 @@ function configOf(config: KubeConfig, { kubeconfig, context }: AgentsOptions): K
   return config;
 }
 
-async function listOf({ agents: namespace, kubeconfig, context }: AgentsOptions): Promise<AgentPod[]> {
+async function listOf<T>(
+  { kubeconfig, context }: AgentsOptions,
+  namespace: string | undefined,
+  resource: 'pods' | 'nodes',
+  read: (server: Api, signal: AbortSignal) => Promise<T>,
+): Promise<T> {
   const server = new ApiServer(accessTo(kubeconfig, context));
   try {
-    return await listAgents(server, namespace, new AbortController().signal);
+    return await read(server, new AbortController().signal);
   } catch (error) {
     if (!(error instanceof ApiError) || error.code !== 403) throw error;
-    throw new MissingRight(mayNot('list', 'pods', namespace, error.sentence ?? error.message));
+    throw new MissingRight(mayNot('list', resource, namespace, error.sentence ?? error.message));
   } finally {
     await server.close();
   }
@@ -94,8 +100,9 @@ async function missingVerbs(isAllowed: (verb: string) => Promise<boolean>): Prom
   return missing.join(' and ') || 'create';
 }
 
-function mayNot(verb: string, resource: string, namespace: string, reason: string): string {
-  return `you may not ask the agents: the right to ${verb} ${resource} in namespace ${namespace} is missing (${reason})`;
+function mayNot(verb: string, resource: string, namespace: string | undefined, reason: string): string {
+  const what = namespace === undefined ? resource : `${resource} in namespace ${namespace}`;
+  return `you may not ask the agents: the right to ${verb} ${what} is missing (${reason})`;
 }
 
 async function runIn(
@@ -132,7 +139,11 @@ async function runIn(
     stderr,
     stdin,
     false,
-    status => ended.resolve(endOf(status)),
+    status => {
+      const code = exitCodeOf(status);
+      if (code !== undefined) sink.exit?.(code);
+      ended.resolve(endOf(status));
+    },
   );
   const stop = () => ended.resolve(undefined);
   end.addEventListener('abort', stop, { once: true });
@@ -153,6 +164,13 @@ async function runIn(
 /** Reads the status that the server sends when the command ends. */
 function endOf({ status, message }: V1Status): string | undefined {
   return status === 'Success' ? undefined : (message ?? 'the command failed');
+}
+
+/** Undefined where the command did not run to its end. */
+function exitCodeOf({ status, details }: V1Status): number | undefined {
+  if (status === 'Success') return 0;
+  const cause = details?.causes?.find(({ reason }) => reason === 'ExitCode');
+  return cause?.message === undefined ? undefined : Number(cause.message);
 }
 
 // Bytes in pieces as lines of text.
@@ -192,15 +210,39 @@ export async function listAgents(
   signal: AbortSignal,
   most = MOST,
 ): Promise<AgentPod[]> {
+  return listed(server, resourceOf(namespace), agentPod, signal, most);
+}
+
+/** The names of all Nodes. Throws as `listAgents` does. */
+async function listNodes(server: Api, signal: AbortSignal, most = MOST): Promise<string[]> {
+  return listed(server, NODE_NAMES, nodeName, signal, most);
+}
+
+async function listed<T>(
+  server: Api,
+  resource: Resource,
+  read: (object: unknown) => readonly T[],
+  signal: AbortSignal,
+  most: { readonly objects: number; readonly bytes: number },
+): Promise<T[]> {
   const api = new MeasuredApi(server, most);
-  const found: AgentPod[] = [];
-  const { path } = resourceOf(namespace);
+  const found: T[] = [];
   const take = (listed: readonly { readonly object: unknown }[]) => {
-    api.read(path, listed.length);
-    found.push(...listed.flatMap(({ object }) => agentPod(object)));
+    api.read(resource.path, listed.length);
+    found.push(...listed.flatMap(({ object }) => read(object)));
   };
-  await listPages(api, resourceOf(namespace), take, signal);
+  await listPages(api, resource, take, signal);
   return found;
+}
+
+const NODE_NAMES: Resource = {
+  ...NODES,
+  shape: { apiVersion: 'all', kind: 'all', metadata: { name: 'all' } },
+};
+
+function nodeName(object: unknown): string[] {
+  const { name } = asMap(asMap(object).metadata);
+  return isText(name) ? [name] : [];
 }
 
 function resourceOf(namespace: string): Resource {

@@ -9,6 +9,7 @@ const GARBLED = JSON.stringify({
 });
 const agents: Agents = {
   list: async () => [{ name: 'sluice-1', node: 'n1', container: 'sluice', phase: 'Running' }],
+  nodes: async () => ['n1'],
   run: async (_, __, sink) => {
     for (let n = 0; n < 3; n++) sink.line(GARBLED);
     return 'the connection was lost';

@@ -17,6 +17,9 @@ class Cluster implements Agents {
   /** A first sign of life, behind all that is recorded. */
   beats = true;
   unreachable = false;
+  /** Nodes of the cluster on which no agent runs. */
+  readonly withoutAgent: string[] = [];
+  mayNotListNodes = false;
 
   add(node: string): void {
     this.pods.set(node, { name: `sluice-${node}`, node, container: 'sluice', phase: 'Running' });
@@ -25,6 +28,11 @@ class Cluster implements Agents {
   async list(): Promise<AgentPod[]> {
     if (this.unreachable) throw new Error('ECONNREFUSED');
     return [...this.pods.values()];
+  }
+
+  async nodes(): Promise<string[]> {
+    if (this.mayNotListNodes) throw new MissingRight('the right to list nodes is missing');
+    return [...this.pods.keys(), ...this.withoutAgent];
   }
 
   run(
@@ -116,6 +124,30 @@ test('a node that is away is said once, comes back by itself, and tells nothing 
   expect(notes).toHaveLength(2);
   end.abort();
   await over;
+});
+
+test('a node without an agent is named, and what comes is not everything', async () => {
+  const cluster = new Cluster();
+  cluster.add('n1');
+  cluster.withoutAgent.push('n3', 'n2');
+  const { notes, over } = asked(cluster, false);
+  await expect.poll(() => cluster.running.size).toBe(1);
+  expect(notes).toEqual(['no agent runs on n2, n3: what happens there is missing']);
+  cluster.running.get('n1')!.end();
+  expect(await over).toBe(false);
+});
+
+test('where Nodes may not be listed, it is said that nodes may be missing', async () => {
+  const cluster = new Cluster();
+  cluster.add('n1');
+  cluster.mayNotListNodes = true;
+  const { notes, over } = asked(cluster, false);
+  await expect.poll(() => cluster.running.size).toBe(1);
+  expect(notes).toEqual([
+    'it is not known whether every node has an agent: the right to list nodes is missing',
+  ]);
+  cluster.running.get('n1')!.end();
+  expect(await over).toBe(true);
 });
 
 test('what comes while nobody reads what is printed is lost beyond a bound, and said', async () => {

@@ -4,6 +4,7 @@ import { backoffMs } from '../../lib/async/backoff.ts';
 import { ownSignal } from '../../lib/async/ownsignal.ts';
 import { sleep } from '../../lib/async/sleep.ts';
 import { type Rate, TokenBucket } from '../../lib/fairness/rates.ts';
+import { firstOf } from '../../lib/text/firstof.ts';
 import { plural } from '../../lib/text/plural.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { type AgentPod, type Agents, MissingRight } from './agents.ts';
@@ -20,6 +21,8 @@ export interface NodesOptions
 }
 
 const LIST_MS = 3_000;
+/** Names of nodes in one note. */
+const MOST_NAMED = 5;
 
 /** Whether all nodes have sent everything. Throws CommandError where there is no agent, or a right is missing. */
 export async function askNodes(options: NodesOptions): Promise<boolean> {
@@ -44,6 +47,7 @@ class Nodes {
   readonly #access = new AccessCheck();
   readonly #right = Promise.withResolvers<never>();
   #listFailed = false;
+  #hasAllAgents = true;
 
   constructor(options: NodesOptions, end: AbortSignal) {
     this.#options = options;
@@ -55,18 +59,35 @@ class Nodes {
     await this.#begin();
     if (this.#options.forever) await Promise.race([this.#listOn(), this.#right.promise]);
     const all = await Promise.race([Promise.all(this.#asked.values()), this.#right.promise]);
-    return all.every(isWhole => isWhole);
+    return this.#hasAllAgents && all.every(isWhole => isWhole);
   }
 
   async #begin(): Promise<void> {
-    const pods = await this.#options.agents.list().catch(error => {
+    const { agents } = this.#options;
+    const named = agents.nodes().catch((error: Error) => error);
+    const pods = await agents.list().catch(error => {
       throw error instanceof MissingRight
         ? error
         : new CommandError(`the agents cannot be listed: ${(error as Error).message}`);
     });
     if (pods.length === 0)
       throw new CommandError('no agent runs in that namespace of the cluster: --agents names another');
+    this.#sayWithout(await named, new Set(pods.map(({ node }) => node)));
     this.#take(pods);
+  }
+
+  /** A node without an agent is as much away as one that does not answer. */
+  #sayWithout(nodes: readonly string[] | Error, withAgent: ReadonlySet<string>): void {
+    const { note, onAway } = this.#options;
+    if (nodes instanceof Error) {
+      note(`it is not known whether every node has an agent: ${nodes.message}`);
+      return;
+    }
+    const without = nodes.filter(node => !withAgent.has(node)).sort();
+    if (without.length === 0) return;
+    this.#hasAllAgents = false;
+    note(`no agent runs on ${firstOf(without, MOST_NAMED)}: what happens there is missing`);
+    for (const node of without) onAway?.(node);
   }
 
   async #listOn(): Promise<void> {

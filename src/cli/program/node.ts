@@ -4,9 +4,11 @@ import type { NodeActions } from './nodeactions.ts';
 import { collect, duration, manifestsOption, output, seconds, socketOption, withAgents } from './options.ts';
 
 export function addReadback(sluice: Command, actions: NodeActions): void {
-  sluice
-    .command('trace')
-    .description('say what the kernel of this network namespace does with a connection, rule by rule')
+  withAgents(
+    sluice
+      .command('trace')
+      .description('say what the kernel of this network namespace does with a connection, rule by rule'),
+  )
     .argument('<from>', 'namespace/pod or an address')
     .argument('<to>', 'namespace/pod or an address, then [:port[/protocol]]; port: number or name')
     .option(
@@ -14,23 +16,23 @@ export function addReadback(sluice: Command, actions: NodeActions): void {
       `${manifestsOption[1]}: ask them whether policy agrees, not the running agent`,
       collect,
     )
-    .option('--node <name>', 'which node of the manifests this is')
-    .addOption(socketOption("the running agent's unix socket"))
+    .option('--node <name>', 'which node of the manifests this is; of a cluster, the node to ask')
     .addOption(output())
     .addHelpText('after', TRACE_HELP)
     .action(actions.trace);
 
-  const inspect = sluice
-    .command('inspect')
-    .description('show what is programmed in this network namespace, by pod and policy')
+  const inspect = withAgents(
+    sluice
+      .command('inspect')
+      .description('show what is programmed in this network namespace, by pod and policy'),
+  )
     .argument('[what]', 'only this pod (shop/web), namespace (shop) or policy (NetworkPolicy shop/web)')
     .option(
       manifestsOption[0],
       `${manifestsOption[1]}: compare the kernel with them, not with the running agent`,
       collect,
     )
-    .option('--node <name>', 'which node of the manifests this is')
-    .addOption(socketOption("the running agent's unix socket"))
+    .option('--node <name>', 'which node of the manifests this is; of a cluster, the node to ask')
     .addOption(output('wide', 'name'))
     .addHelpText('after', INSPECT_HELP)
     .action(actions.inspect);
@@ -56,6 +58,8 @@ where no policy could be read; "elsewhere" has the other nodes that judge it, an
   denied elsewhere  this node lets it pass, the node of the other end denies it
   not judged here   neither end is a pod of this node: ask on the node that is named
 
+Where this machine has neither an agent nor rules, the nodes of both ends are asked, in the pods of their agents.
+
 Exit code 1 where this kernel does not do what policy demands of it, 0 also where no policy could be read; 2: error.
 
   sluice trace guest/visitor shop/db:5432
@@ -64,7 +68,8 @@ Exit code 1 where this kernel does not do what policy demands of it, 0 also wher
 
 const INSPECT_HELP = `
 Exit code 1 where the actual state is not the desired one; 0 where it is, and also where no desired state could be read:
-then the last line is "not compared", and in JSON "equal" is null. 2: error.
+then the last line is "not compared", and in JSON "equal" is null. 2: error. Where this machine has neither an agent nor rules,
+the node of the pod is asked, else all nodes, in the pods of their agents.
 
   sluice inspect                             all pods of this node that a policy selects
   sluice inspect 'NetworkPolicy shop/web'    what is programmed by a policy; shop/web is a pod, shop a namespace
@@ -107,10 +112,12 @@ export function addNode(sluice: Command, actions: NodeActions): void {
 }
 
 function addStatus(sluice: Command, actions: NodeActions): void {
-  sluice
-    .command('status')
-    .description('say how the running agent and the pod network of its node are; exit code 1 if not ready')
-    .addOption(socketOption("the agent's unix socket"))
+  withAgents(
+    sluice
+      .command('status')
+      .description('say how the running agent and the pod network of its node are; exit code 1 if not ready')
+      .option('--node <name>', 'of a cluster: only this node, with all its lines'),
+  )
     .addOption(output('wide'))
     .addHelpText('after', STATUS_HELP)
     .action(actions.status);
@@ -162,9 +169,12 @@ function namespace(text: string): string {
 }
 
 const STATUS_HELP = `
-Exit code 0: ready; 1: not ready; 2: error, as where no agent answers.
+Where no agent is on this machine, all agents of the cluster are asked: a line for each node, and what is wrong there.
+
+Exit code 0: ready; 1: not ready; 2: error, as where no agent answers, or a node of the cluster gave no answer.
 
   sluice status
+  sluice status --node node1                 all lines of one node of the cluster
   sluice status -o json | jq .ready`;
 
 const UNINSTALL_HELP = `

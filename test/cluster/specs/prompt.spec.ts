@@ -1,4 +1,4 @@
-/** `sluice drops` and `sluice flows` of the whole cluster, as somebody types them who is on none of its nodes. */
+/** The commands of nodes, of the whole cluster, as somebody types them who is on none of its nodes. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { RecordingReader } from '../../../src/observe/recording/read.ts';
 import { command, kubectl, server, state, until } from './support/cluster.ts';
 import { ADMIN, MAIN, Sender, typed } from './support/prompt.ts';
 import { type Shop, shop } from './support/shop.ts';
-import { agents, connection, endpoint } from './support/site.ts';
+import { agents, connection, endpoint, PORT } from './support/site.ts';
 
 let place: Shop;
 beforeAll(async () => {
@@ -108,6 +108,37 @@ test('all nodes record into one file, until somebody ends it, and leave no proce
   expect(between('stranger', 'deny').length).toBeGreaterThan(0);
   expect(between('stranger', 'deny')[0]!.from.pod).toMatchObject({ labels: { name: 'stranger' } });
   await until('no process is left', async () => (remotes().length === 0 ? true : undefined), 10_000);
+});
+
+test('status, inspect and trace are answered by the nodes that know', async () => {
+  const { db, web, stranger, namespace } = place;
+  const ask = (...words: string[]) => command(process.execPath, MAIN, ...words, ...ADMIN);
+  const objects = async (...words: string[]) => {
+    const { stdout } = await ask(...words, '-o', 'json');
+    return stdout
+      .trimEnd()
+      .split('\n')
+      .map(line => JSON.parse(line));
+  };
+  const both = [db.node, web.node].sort();
+  const status = await ask('status');
+  expect([status.code, status.stderr]).toEqual([0, '']);
+  const ready = status.stdout.match(/^\S+(?= +ready )/gm);
+  expect(ready).toEqual(both);
+  expect((await ask('status', '--node', db.node)).stdout).toContain(`${db.node} is ready`);
+  expect(await objects('inspect', `${namespace}/db`)).toMatchObject([
+    { kind: 'Inspection', node: db.node, equal: true, pods: [{ pod: `${namespace}/db` }] },
+  ]);
+  expect((await objects('inspect')).map(({ node }) => node)).toEqual(both);
+  const traces = await objects('trace', `${namespace}/stranger`, `${namespace}/db:${PORT}`);
+  expect(traces.map(({ node }) => node)).toEqual([...new Set([db.node, stranger.node])].sort());
+  expect(traces.find(({ node }) => node === db.node)).toMatchObject({ verdict: 'drop', agrees: true });
+  const nobody = await ask('status', '--node', 'nobody');
+  expect(nobody).toMatchObject({
+    code: 2,
+    stdout: '',
+    stderr: 'node nobody gave no answer: no agent runs on it\n',
+  });
 });
 
 test('who lacks a right gets nothing, and is told which one', async () => {

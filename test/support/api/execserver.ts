@@ -40,7 +40,9 @@ export class Session {
   }
 
   exit(code: number): void {
-    const status = code === 0 ? { status: 'Success' } : { status: 'Failure', message: `exit code ${code}` };
+    const details = { causes: [{ reason: 'ExitCode', message: String(code) }] };
+    const failure = { status: 'Failure', reason: 'NonZeroExitCode', message: `exit code ${code}`, details };
+    const status = code === 0 ? { status: 'Success' } : failure;
     this.say(JSON.stringify(status), 'status');
   }
 
@@ -74,6 +76,8 @@ export class ExecServer {
   readonly sessions: Session[] = [];
   readonly rights = { list: true, exec: true, get: true };
   nodes: readonly string[] = ['n1', 'n2'];
+  /** Nodes on which no agent runs. */
+  withoutAgent: readonly string[] = [];
   readonly #server: Server = createServer((request, response) => {
     const [code, body] = this.#answer(request);
     response.writeHead(code, { 'content-type': 'application/json' }).end(JSON.stringify(body));
@@ -111,15 +115,17 @@ export class ExecServer {
 
   #answer({ url = '', method }: IncomingMessage): [number, object] {
     if (url.startsWith('/api/v1/namespaces/sluice/pods?'))
-      return this.rights.list
-        ? [
-            200,
-            {
-              ...{ kind: 'PodList', apiVersion: 'v1', items: this.nodes.map(pod) },
-              metadata: { resourceVersion: '1' },
-            },
-          ]
-        : FORBIDDEN;
+      return this.rights.list ? [200, listOf('PodList', this.nodes.map(pod))] : FORBIDDEN;
+    if (url.startsWith('/api/v1/nodes?')) {
+      const names = [...this.nodes, ...this.withoutAgent];
+      return [
+        200,
+        listOf(
+          'NodeList',
+          names.map(name => ({ metadata: { name } })),
+        ),
+      ];
+    }
     if (method === 'POST' && url.includes('selfsubjectaccessreviews'))
       return [201, { kind: 'SelfSubjectAccessReview', spec: {}, status: { allowed: this.rights.get } }];
     return [404, {}];
@@ -140,6 +146,11 @@ export class ExecServer {
     this.sessions.push(new Session(new URL(url, 'http://here'), socket));
   }
 }
+
+const listOf = (kind: string, items: readonly object[]) => ({
+  ...{ kind, apiVersion: 'v1', items },
+  metadata: { resourceVersion: '1' },
+});
 
 const FORBIDDEN: [number, object] = [
   403,

@@ -1,0 +1,94 @@
+/** `sluice status` where no agent is: a line for each node of the cluster, and what is wrong there. */
+
+import type { CheckState } from '../../api/health/check.ts';
+import { asMap, asMaps } from '../../inputs/kube/report/identity.ts';
+import { plural } from '../../lib/text/plural.ts';
+import pc from '../../terminal/colours.ts';
+import { isData, writeData } from '../../terminal/data.ts';
+import { HANG } from '../../terminal/hang.ts';
+import { type OutputOptions, writeLines, writeNote } from '../../terminal/output.ts';
+import { clusterAgents } from './clusteragents.ts';
+import type { WhereOptions } from './command.ts';
+import { awayTexts, type NodeAnswer, OWN_SOCKET, runOnNodes } from './onnodes.ts';
+
+export interface ClusterStatusOptions extends WhereOptions, OutputOptions {
+  /** Only the agent of this node, with all its lines. */
+  readonly node?: string;
+}
+
+/** Exit code 1 if a node is not ready; 2 if one did not answer. Throws CommandError if the cluster cannot be asked. */
+export async function clusterStatus(options: ClusterStatusOptions): Promise<void> {
+  const { node, output } = options;
+  const isWhole = node !== undefined || output === 'wide';
+  const format = isWhole && !isData(output) ? 'wide' : 'json';
+  const answers = await runOnNodes(
+    await clusterAgents(options),
+    ['sluice', 'status', OWN_SOCKET, `--output=${format}`],
+    { note: writeNote, ...(node !== undefined && { only: [node] }) },
+  );
+  if (isData(output)) await writeData(output, answers.flatMap(statusObjects));
+  else if (isWhole) writeLines(answers.flatMap(({ lines }) => [...lines, '']).slice(0, -1));
+  else writeLines(summaryLines(answers));
+  // The summary has a line for these, too.
+  if (isWhole || isData(output)) for (const text of awayTexts(answers)) writeNote(text);
+  if (answers.some(({ exitCode }) => exitCode === undefined || exitCode > 1)) process.exitCode = 2;
+  else if (answers.some(({ exitCode }) => exitCode === 1)) process.exitCode = 1;
+}
+
+function statusObjects({ lines }: NodeAnswer): unknown[] {
+  return lines.flatMap(line => {
+    const object = parsed(line);
+    return object === undefined ? [] : [object];
+  });
+}
+
+function parsed(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+}
+
+const COLOUR: Readonly<Record<string, (text: string) => string>> = {
+  fail: pc.red,
+  warn: pc.yellow,
+  unknown: pc.yellow,
+} satisfies Partial<Record<CheckState, (text: string) => string>>;
+
+/** One line for a node on which all is well, and one for each finding otherwise. */
+export function summaryLines(answers: readonly NodeAnswer[]): string[] {
+  const width = Math.max(...answers.map(({ node }) => node.length));
+  return answers.flatMap(answer => {
+    const [state, ...findings] = statusOf(answer);
+    const [first = 'all checks are ok', ...others] = findings;
+    const blank = ' '.repeat(width + 2 + STATE_WIDTH + 2);
+    return [
+      `${pc.bold(answer.node.padEnd(width))}  ${state}  ${HANG}${first}`,
+      ...others.map(finding => `${blank}${HANG}${finding}`),
+    ];
+  });
+}
+
+const STATE_WIDTH = 'not ready'.length;
+
+function statusOf(answer: NodeAnswer): [state: string, ...findings: string[]] {
+  if (answer.away !== undefined) return [pc.red('away'.padEnd(STATE_WIDTH)), answer.away];
+  const [status] = statusObjects(answer).map(asMap);
+  if (status?.kind !== 'Status')
+    return [pc.red('away'.padEnd(STATE_WIDTH)), answer.notes[0] ?? 'its answer cannot be read'];
+  const ready = status.ready === true ? pc.green('ready'.padEnd(STATE_WIDTH)) : pc.red('not ready');
+  const checks = asMaps(status.checks);
+  const wrong = checks.filter(({ state }) => state !== 'ok');
+  const problems = Array.isArray(status.problems) ? status.problems.length : 0;
+  return [
+    ready,
+    ...wrong.map(({ name, state, reason }) => {
+      const colour = COLOUR[String(state)] ?? pc.yellow;
+      return `${colour(String(state))} ${String(name)}: ${String(reason)}`;
+    }),
+    ...(problems > 0
+      ? [`${plural(problems, 'problem')} in what it reads: --node ${answer.node} lists it all`]
+      : []),
+  ];
+}
