@@ -66,7 +66,7 @@ function matchPeer(cluster: Cluster, peer: Peer, packet: Packet, rule: Pick<Rule
   }
 }
 
-function contains({ cidr, except }: NetworkPeer, address: Address): boolean {
+export function contains({ cidr, except }: NetworkPeer, address: Address): boolean {
   return cidrContains(cidr, address) && !except.some(each => cidrContains(each, address));
 }
 

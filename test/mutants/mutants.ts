@@ -767,6 +767,18 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'unit/scenarios.test.ts',
   },
   {
+    name: 'matrix: without the addresses of nodes that only a denial means',
+    find: '[ofNode(node), unlistedOf(reach, node)].flatMap(byPairs)',
+    replace: '[ofNode(node), unlistedOf(reach, node).slice(0, 0)].flatMap(byPairs)',
+    test: 'nodeends.test.ts',
+  },
+  {
+    name: 'matrix: with the addresses of nodes that only a denial means, where nothing denies them',
+    find: "rule.action === 'accept' || rule.peers === 'any' ? [] : rule.peers",
+    replace: "rule.peers === 'any' ? [] : rule.peers",
+    test: 'nodeends.test.ts',
+  },
+  {
     name: 'recording: without who else claims the address of a tunnel',
     find: '[...addressesOfNode(node), ...credibleTunnelAddresses(node)]',
     replace: 'addressesOfNode(node)',

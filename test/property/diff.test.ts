@@ -3,12 +3,14 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type Change, changesOf } from '../../src/answers/reach/diff/changes.ts';
 import { pairOf, type Side, sidesOf, type Unit } from '../../src/answers/reach/diff/units.ts';
+import { denyNodes } from '../../src/answers/reach/nodeends.ts';
 import { type Address, familyOf } from '../../src/model/address.ts';
 import { addressOwners } from '../../src/model/addressowners.ts';
 import type { Cluster } from '../../src/model/cluster.ts';
 import type { Flow } from '../../src/model/flow.ts';
 import { NO_INVENTORY } from '../../src/model/inventory.ts';
 import type { UnknownPods } from '../../src/model/podcidrs.ts';
+import { unlistedAddresses } from '../../src/model/tunneladdresses.ts';
 import { type DirectionVerdict, evaluator, type FlowVerdict } from '../../src/semantics/evaluate.ts';
 import { unresolvedClusterArbitrary } from '../support/arbitrary/cluster.ts';
 import { addressesOf, isByLink, nodeAt, pointsOf } from '../support/oracle/bruteforce.ts';
@@ -52,7 +54,7 @@ test('changesOf() names each connection that opens or closes, with a policy that
       const changes = changesOf(before, after);
       const judges = [evaluator(old, unknownPods), evaluator(now, unknownPods)] as const;
       const points = [...pointsOf(old), ...pointsOf(now)];
-      for (const { from, to } of pairsOf(old))
+      for (const { from, to } of pairsOf(old, now))
         for (let i = 0; i < 3; i++) {
           const flow: Flow = { from, to, ...points[(tally.asked++ * 13 + i) % points.length]! };
           if (isByLink(old, flow)) continue;
@@ -68,13 +70,17 @@ test('changesOf() names each connection that opens or closes, with a policy that
 
 const compared = (cluster: Cluster) => ({ cluster, inventory: NO_INVENTORY });
 
-/** At least one end is a pod, and none is the pod's own node, which always reaches it. */
-function pairsOf(cluster: Cluster) {
+/**
+ * At least one end is a pod, and none is the pod's own node, which always reaches it. Where nodes are denied, also to the
+ * addresses that their status does not have.
+ */
+function pairsOf(cluster: Cluster, now: Cluster) {
   const addresses = addressesOf(cluster);
   const owners = addressOwners(cluster);
   const pods = new Set([...cluster.pods.values()].flatMap(pod => pod.addresses));
+  const unlisted = denyNodes([cluster, now]) ? [...cluster.nodes.values()].flatMap(unlistedAddresses) : [];
   return addresses.flatMap(from =>
-    addresses.flatMap(to => {
+    [...new Set([...addresses, ...unlisted])].flatMap(to => {
       if (from === to || familyOf(from) !== familyOf(to)) return [];
       if (!owners.has(from) && nodeAt(cluster, from) !== undefined) return [];
       return pods.has(from) || pods.has(to) ? [{ from, to }] : [];

@@ -32,7 +32,7 @@ import {
 import { unknownPodFinders } from '../../semantics/unknownpods.ts';
 import { nodeFinder } from '../../semantics/view.ts';
 import { Bits } from './bits.ts';
-import { type NodeSelection, nodeEnds } from './nodeends.ts';
+import { denyNodes, type NodeSelection, nodeEnds } from './nodeends.ts';
 
 /** A pod that does not exist: of a workload without pods, or one that may be created. */
 export interface ImaginedPod extends PodLike {
@@ -57,6 +57,8 @@ export interface ClusterIndex {
   /** The template of each imagined pod, in their order. */
   readonly imagined: readonly number[];
   readonly nodes: ReadonlyMap<Address, NodeSelection>;
+  /** Whether a policy of the compared clusters denies or passes nodes, and so means all of their addresses (C59). */
+  readonly deniesNodes: boolean;
   /** The node in whose pod network an address is that no known pod has, where such are denied. */
   nodeDenyingUnknownPod(address: Address): Node | undefined;
   /** The node whose pod network has the unknown address, also if unknown pods are allowed. */
@@ -100,6 +102,7 @@ export function clusterIndexOf(
     templateOf,
     imagined,
     nodes,
+    deniesNodes: denyNodes(alongside),
     nodeDenyingUnknownPod,
     nodeOfUnknownPod,
     nodeWith: nodeFinder(cluster, owners),

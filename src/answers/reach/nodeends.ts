@@ -1,10 +1,11 @@
 /** The addresses of nodes, and which words of policies mean each because it is a node's (C31, N75, C59). */
-import { type Address, cidrContains, type Family, familyOf } from '../../model/address.ts';
+import { type Address, type Family, familyOf } from '../../model/address.ts';
 import { type Cluster, internalIpsOf, isNodeItself, type Node, type Pod } from '../../model/cluster.ts';
 import type { LabelSelector } from '../../model/labels.ts';
-import type { NetworkPeer } from '../../model/policy.ts';
+import { type NetworkPeer, rulesOf } from '../../model/policy.ts';
 import { matchesLabels } from '../../model/selector.ts';
 import { tunnelNodes, unlistedAddresses } from '../../model/tunneladdresses.ts';
+import { contains } from '../../semantics/match.ts';
 import { nodesFinder, tunnelNodeFinder } from '../../semantics/tunnelends.ts';
 
 /** The words of policies, by their text. */
@@ -54,6 +55,19 @@ export function nodeEnds(
   return found;
 }
 
+/** Whether a rule denies or passes a node, and so means addresses that its status does not have (C59). */
+export function denyNodes(clusters: readonly Cluster[]): boolean {
+  const rules = clusters.flatMap(({ policies }) => [...policies.values()].flatMap(rulesOf));
+  const peers = rules.flatMap(rule => (rule.action === 'accept' || rule.peers === 'any' ? [] : rule.peers));
+  const nodes = clusters.flatMap(cluster => [...cluster.nodes.values()]);
+  return peers.some(
+    peer =>
+      (peer.kind === 'nodes' && nodes.some(({ labels }) => matchesLabels(peer.selector, labels))) ||
+      (peer.kind === 'network' &&
+        nodes.some(node => internalIpsOf(node).some(address => contains(peer, address)))),
+  );
+}
+
 function nodeAddresses({ nodes }: Cluster): Set<Address> {
   const all = [...nodes.values()];
   return new Set([
@@ -79,11 +93,9 @@ class NodeWords {
     );
     const within = (family: Family) => {
       const internalIps = internalIpsOf(node).filter(ip => familyOf(ip) === family);
-      return [...networks.values()].flatMap(({ cidr, except }, i) => {
-        const contains = (ip: Address) =>
-          cidrContains(cidr, ip) && !except.some(hole => cidrContains(hole, ip));
-        return internalIps.some(contains) ? [i] : [];
-      });
+      return [...networks.values()].flatMap((network, i) =>
+        internalIps.some(ip => contains(network, ip)) ? [i] : [],
+      );
     };
     this.networks = { ip: within('ip'), ip6: within('ip6') };
   }

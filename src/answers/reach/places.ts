@@ -5,6 +5,7 @@ import { type Address, FAMILIES, type Family, familyOf } from '../../model/addre
 import { type Cluster, isSelectable, type Node, namespaceOf, type Pod } from '../../model/cluster.ts';
 import type { Inventory } from '../../model/inventory.ts';
 import type { Labels } from '../../model/labels.ts';
+import { unlistedAddresses } from '../../model/tunneladdresses.ts';
 import { podsByWorkload, topWorkloads } from '../../model/workloadof.ts';
 import type { ClusterIndex, ImaginedPod } from './clusterindex.ts';
 import type { Connections } from './connections.ts';
@@ -30,13 +31,28 @@ export function reachPlaces(reach: Reach): ReachPlace[] {
       }),
     ),
     ...[...cluster.nodes.values()].flatMap(node =>
-      byPairs(ofNode(node)).map((addresses): ReachPlace => {
+      [ofNode(node), unlistedOf(reach, node)].flatMap(byPairs).map((addresses): ReachPlace => {
         const member = { kind: 'node', node, addresses } as const;
         return { ends: endsOf(reach, addresses), members: [member] };
       }),
     ),
     ...outsideOf(reach),
   ]);
+}
+
+/**
+ * Addresses that only rules mean which deny or pass the node (C59). Where there are no such rules, policy treats these as
+ * others of their network; where unknown pods are denied, they are denied as such.
+ */
+function unlistedOf({ clusterIndex }: Reach, node: Node): readonly Address[] {
+  const { owners, tunnelNodeAt, deniesNodes, nodeDenyingUnknownPod } = clusterIndex;
+  if (!deniesNodes) return [];
+  return unlistedAddresses(node).filter(
+    address =>
+      !owners.has(address) &&
+      tunnelNodeAt(address) === undefined &&
+      nodeDenyingUnknownPod(address) === undefined,
+  );
 }
 
 /** A place for each imagined pod, in the families that the cluster's pods have. */
@@ -86,8 +102,8 @@ function outsideOfFamily(reach: Reach, family: Family): ReachPlace[] {
   }));
 }
 
-function* listedNodeAddresses({ nodes }: ClusterIndex): Generator<Address> {
-  for (const [address, { isGuess }] of nodes) if (!isGuess) yield address;
+function* listedNodeAddresses({ nodes, deniesNodes }: ClusterIndex): Generator<Address> {
+  for (const [address, { isGuess }] of nodes) if (!isGuess || deniesNodes) yield address;
 }
 
 /** The regions outside of pods and nodes, by their index. */
