@@ -1,6 +1,17 @@
 import { beforeAll, expect, test } from 'vitest';
-import { remove } from './support/api.ts';
-import { connection, endpoint, PORT, type RunningPod, type Site, settles, site } from './support/site.ts';
+import { patch, remove } from './support/api.ts';
+import { families } from './support/cluster.ts';
+import {
+  becomes,
+  connection,
+  endpoint,
+  PORT,
+  type RunningPod,
+  type Site,
+  settles,
+  site,
+} from './support/site.ts';
+import { webhook } from './support/webhook.ts';
 
 let place: Site;
 let web: RunningPod;
@@ -61,3 +72,22 @@ test('what a pod may reach of its own node is its egress policy', async () => {
   expect(await connection(web, endpoint(onNode.node2.address, HOST_PORT))).toBe('closed');
   expect(await connection(web, endpoint(web.address))).toBe('open'); // N40
 });
+
+// N75: where there are tunnels between the nodes, the call has the address of one.
+test.each(families.map((family, nth) => [family, nth] as const))(
+  'an isolated webhook is called from another node if its policy has the InternalIP of that node, over IPv%s',
+  async (family, nth) => {
+    const name = `webhook${family}`;
+    const pod = await place.pod(name, { node: 'node1' });
+    const policy = await place.policy(name, { podSelector: { matchLabels: { name } }, ingress: [] });
+    const hook = await webhook(place, pod, onNode.node2, nth);
+    try {
+      expect(await becomes(hook.ask, 'unanswered')).toBe('unanswered');
+      const cidr = `${onNode.node2.addresses[nth]}/${family === '6' ? 128 : 32}`;
+      await patch(policy, { spec: { ingress: [{ from: [{ ipBlock: { cidr } }] }] } });
+      expect(await becomes(hook.ask, 'answered')).toBe('answered');
+    } finally {
+      await hook.end();
+    }
+  },
+);

@@ -2,8 +2,17 @@
 import { beforeAll, expect, test } from 'vitest';
 import { nodeAddress, patch } from './support/api.ts';
 import { proxy } from './support/cluster.ts';
-import { answers, ingress, ingressController, request } from './support/ingress.ts';
-import { connection, endpoint, PORT, type RunningPod, type Site, settles, site } from './support/site.ts';
+import { ingress, ingressController, request } from './support/ingress.ts';
+import {
+  becomes,
+  connection,
+  endpoint,
+  PORT,
+  type RunningPod,
+  type Site,
+  settles,
+  site,
+} from './support/site.ts';
 
 const HOST = 'shop.example';
 const HOST_PORT = 18082;
@@ -34,19 +43,19 @@ beforeAll(async () => {
 test.skipIf(proxy === 'none')(
   'what an Ingress controller asks of an isolated pod is judged as its own, whoever asked the controller',
   async () => {
-    expect(await answers(throughController, 'served')).toBe('served');
+    expect(await becomes(throughController, 'served')).toBe('served');
     expect(await connection(visitor, directly())).toBe('open');
 
     // Nobody: what the controller keeps open to the pod is cut.
     const policy = await place.policy('web', { ...named('web'), policyTypes: ['Ingress'] });
     expect(await settles(visitor, directly(), 'closed')).toBe('closed');
-    expect(await answers(throughController, 'unserved')).toBe('unserved');
+    expect(await becomes(throughController, 'unserved')).toBe('unserved');
 
     // The controller alone: it serves everybody, and nobody gets around it, of its own namespace neither.
     await patch(policy, from(CONTROLLER));
-    expect(await answers(throughController, 'served')).toBe('served');
+    expect(await becomes(throughController, 'served')).toBe('served');
     const node = await nodeAddress('node2');
-    expect(await answers(() => request('outside', node, HOST_PORT, HOST), 'served')).toBe('served');
+    expect(await becomes(() => request('outside', node, HOST_PORT, HOST), 'served')).toBe('served');
     expect(await connection(visitor, directly())).toBe('closed');
     expect(await connection('outside', directly())).toBe('closed');
 
@@ -55,7 +64,7 @@ test.skipIf(proxy === 'none')(
     for (const peer of [named('visitor'), { ipBlock: { cidr: address } }]) {
       await patch(policy, from(peer));
       expect(await settles(visitor, directly(), 'open')).toBe('open');
-      expect(await answers(throughController, 'unserved')).toBe('unserved');
+      expect(await becomes(throughController, 'unserved')).toBe('unserved');
     }
   },
 );

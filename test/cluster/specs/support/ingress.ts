@@ -78,14 +78,3 @@ function meaning(status: number): Served {
   if (status < 400) return 'served';
   return status < 500 ? 'no such host' : 'unserved';
 }
-
-/** Asks until it is this one, and once more; answers what it found. */
-export async function answers(
-  ask: () => Promise<Served>,
-  wanted: Served,
-  ms: number = 10_000,
-): Promise<Served> {
-  const deadline = performance.now() + ms;
-  while ((await ask()) !== wanted && performance.now() < deadline);
-  return ask();
-}

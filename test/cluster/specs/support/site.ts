@@ -153,16 +153,21 @@ export async function connection(from: Place, to: string, protocol = 'tcp'): Pro
 }
 
 /** Waits for what policy is about to say, and asks once more; answers what it found. */
-export async function settles(
+export function settles(
   from: Place,
   to: string,
   wanted: Outcome,
   protocol = 'tcp',
   ms = 30_000,
 ): Promise<Outcome> {
+  return becomes(() => connection(from, to, protocol), wanted, ms);
+}
+
+/** Asks until the answer is this one, and once more; answers what it found. */
+export async function becomes<T>(ask: () => Promise<T>, wanted: T, ms: number = 30_000): Promise<T> {
   const deadline = performance.now() + ms;
-  while ((await connection(from, to, protocol)) !== wanted && performance.now() < deadline);
-  return connection(from, to, protocol);
+  while ((await ask()) !== wanted && performance.now() < deadline);
+  return ask();
 }
 
 /** Pods of Sluice, by their node. */
