@@ -237,7 +237,7 @@ test('what is wrong with a manifest ends it, and is said', () => {
 });
 
 test('one that mends what nobody could read passes, and nothing is compared', () => {
-  write('my policies/bad.yaml', 'a: [');
+  write('my policies/bad.yaml', 'apiVersion: v1\nkind: [');
   commit('bad');
   rmSync(join(origin, 'my policies/bad.yaml'));
   commit('mended');

@@ -34,7 +34,7 @@ export function holdsNothing({ cluster, inventory, problems }: LoadedCluster): b
 
 export function nothingIn(paths: readonly string[], { reading }: LoadedCluster): string {
   const names = paths.map(path => (path === '-' ? 'standard input' : path));
-  const [leftOut, unrendered] = [leftOutTexts(reading), unrenderedNotes(reading)];
+  const [leftOut, unrendered] = [leftOutTexts({ ...reading, foreign: 0 }), unrenderedNotes(reading)];
   const what = leftOut.length === 0 ? '' : ` (left out: ${leftOut.join(', ')})`;
   return [`${names.join(', ')} holds no object that Sluice reads${what}`, ...unrendered].join('; ');
 }

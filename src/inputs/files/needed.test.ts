@@ -88,6 +88,12 @@ describe('neededDocuments() counts as a file without an object', () => {
   });
 });
 
+test('a file with an object is a manifest, and complained of where a document of it is none', () => {
+  for (const text of [POLICY, CRD])
+    for (const other of ['a: 1\n', 'a: [\n'])
+      expect(readAllDocuments(`${text}---\n${other}`, 'a.yaml').problems).toHaveLength(1);
+});
+
 test('a template is left out, but not where it may be a policy', () => {
   const template = `${object('Service')}spec:\n  {{- if .Values.a }}\n  ports: []\n  {{- end }}\n`;
   expect(neededDocuments(template).tally.isTemplate).toBe(true);
@@ -99,8 +105,8 @@ test('a template is left out, but not where it may be a policy', () => {
 
 test('a document that is read has its lines, whatever was left out before it', () => {
   const { problems, tally } = readAllDocuments(`${CRD}---\na: 1\n---\n${POLICY}  policyTypes: x\n`, 'a.yaml');
-  expect(problems.map(({ line }) => line)).toEqual([14]);
-  expect([tally?.documents, tally?.kinds]).toEqual([1, ['CustomResourceDefinition']]);
+  expect(problems.map(({ line }) => line)).toEqual([6, 14]);
+  expect([tally?.documents, tally?.kinds]).toEqual([2, ['CustomResourceDefinition']]);
 });
 
 test('with and without documents left out, files give the same objects and problems', () => {

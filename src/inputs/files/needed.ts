@@ -1,9 +1,9 @@
 /**
- * The documents of a file that an answer may need. A repository has many others: settings of programs, values of a
- * chart, and objects of kinds that no answer reads. They are no mistakes; they are counted, and where it is certain
- * before they are parsed, they are not parsed.
+ * The documents of a file that an answer may need. A repository has many files without any object, such as settings of
+ * programs and values of a chart, and many objects of kinds that no answer reads. They are no mistakes; they are
+ * counted, and where it is certain before they are parsed, they are not parsed. A file with an object is a manifest:
+ * whatever else it holds is read, and complained of.
  */
-
 import { isUnneeded } from '../kube/decode/unneeded.ts';
 import { asMap, asMaps } from '../kube/report/identity.ts';
 import { type Outline, outlinesOf } from './outline.ts';
@@ -18,21 +18,21 @@ export interface Documents {
 }
 
 export function neededDocuments(text: string): Documents {
-  if (!MAY_BE_OBJECT.test(text)) return { documents: [], tally: { ...NOTHING, isForeign: true } };
+  if (!MAY_BE_OBJECT.test(text)) return FOREIGN;
   const outlines = JSON_LIKE.test(text) ? undefined : outlinesOf(text);
   const [rest, kinds] = outlines === undefined ? [text, NONE] : withoutUnneeded(text, outlines);
   const parsed = rest === '' ? [] : parseDocuments(rest);
   if (rest.includes('{{') && parsed.some(isOfTemplate) && !SAYS_POLICY.test(rest))
     return { documents: [], tally: { ...NOTHING, kinds, isTemplate: true } };
-  const documents = parsed.filter(each =>
-    each instanceof ParseError ? SAYS_OBJECT.test(rest) : isLikeObject(each.value),
-  );
-  const isForeign = documents.length + kinds.length === 0;
-  return { documents, tally: { ...NOTHING, documents: documents.length, kinds, isForeign } };
+  const isManifest =
+    kinds.length > 0 ||
+    parsed.some(each => (each instanceof ParseError ? SAYS_OBJECT.test(rest) : isLikeObject(each.value)));
+  return isManifest ? { documents: parsed, tally: { ...NOTHING, documents: parsed.length, kinds } } : FOREIGN;
 }
 
 const NONE: readonly string[] = [];
 const NOTHING: FileTally = { documents: 0, kinds: NONE, isForeign: false, isTemplate: false };
+const FOREIGN: Documents = { documents: [], tally: { ...NOTHING, isForeign: true } };
 
 /** A key may be written with escapes. */
 const MAY_BE_OBJECT = /apiversion|kind|metadata|spec|podselector|policytypes|\\[uUx\r\n]/i;
@@ -53,22 +53,21 @@ function isOfTemplate(document: ParsedDocument | ParseError): boolean {
   }
 }
 
-/** The text of the documents that have to be parsed, on their lines, and the kinds of objects that no answer needs. */
+/** The text that has to be parsed, on its lines, and the kinds of objects that no answer needs. */
 function withoutUnneeded(text: string, outlines: readonly Outline[]): [string, readonly string[]] {
   const kinds: string[] = [];
   let rest = '';
   let done = 0;
-  let isEmpty = true;
   for (const { start, end, keys } of outlines) {
     const [apiVersion, kind] = [keys?.get('apiVersion'), keys?.get('kind')];
-    const isKnown = apiVersion !== undefined && kind !== undefined && isUnneeded({ apiVersion, kind });
-    if (isKnown) kinds.push(kind);
-    if (isKnown || (keys !== undefined && !isLikeObject(Object.fromEntries(keys)))) {
-      rest += text.slice(done, start) + lineEnds(text, start, end);
-      done = end;
-    } else isEmpty = false;
+    if (apiVersion === undefined || kind === undefined || !isUnneeded({ apiVersion, kind })) continue;
+    kinds.push(kind);
+    rest += text.slice(done, start) + lineEnds(text, start, end);
+    done = end;
   }
-  return [isEmpty ? '' : rest + text.slice(done), kinds];
+  const isObject = ({ keys }: Outline) => keys === undefined || isLikeObject(Object.fromEntries(keys));
+  const isDone = kinds.length === outlines.length || (kinds.length === 0 && !outlines.some(isObject));
+  return [isDone ? '' : rest + text.slice(done), kinds];
 }
 
 function lineEnds(text: string, start: number, end: number): string {
