@@ -1,4 +1,4 @@
-import { lintNames } from '../answers/questions/lintnames.ts';
+import { lint } from '../answers/lint/lint.ts';
 import { versioned } from '../answers/schema.ts';
 import { readingObject, readingText, unrenderedNotes } from '../inputs/files/tally.ts';
 import { plural } from '../lib/text/plural.ts';
@@ -25,7 +25,7 @@ export interface CheckOptions extends OutputOptions {
 export async function checkCommand(paths: readonly string[], options: CheckOptions): Promise<void> {
   const accepted = (options.accept ?? []).map(parseAccepted);
   for (const path of paths) await requireReadable(path);
-  const read = await checkManifests(paths, lintNames, options.namespace);
+  const read = await checkManifests(paths, lint, options.namespace);
   if (holdsNothing(read)) throw new CommandError(nothingIn(paths, read));
   const { cluster, inventory, problems: all, reading } = read;
   const problems = all.filter(problem => !isAccepted(problem, accepted));

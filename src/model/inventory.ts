@@ -2,7 +2,7 @@
 import type { Address } from './address.ts';
 import type { PodKey } from './cluster.ts';
 import type { Protocol } from './policy.ts';
-import type { EndpointSlice, Service, ServiceKey } from './service.ts';
+import type { EndpointSlice, Entrance, Service, ServiceKey } from './service.ts';
 import type { Controller, PodMaker, Workload, WorkloadId } from './workload.ts';
 
 export interface Inventory {
@@ -14,8 +14,17 @@ export interface Inventory {
   readonly podOwners: ReadonlyMap<PodKey, Controller>;
   /** The host ports of each pod that has some. */
   readonly hostPorts: ReadonlyMap<PodKey, readonly PodHostPort[]>;
+  /** The ports without a name that containers of a pod declare. */
+  readonly unnamedPorts: ReadonlyMap<PodKey, readonly DeclaredPort[]>;
   /** Objects that make pods which are not among the workloads. */
   readonly podMakers: readonly PodMaker[];
+  readonly entrances: readonly Entrance[];
+}
+
+/** A port that a container declares without a name: policy does not know it, and it says where a program listens. */
+export interface DeclaredPort {
+  readonly protocol: Protocol;
+  readonly port: number;
 }
 
 /** A port of a node that leads to a port of its pod. */
@@ -30,6 +39,7 @@ export interface PodHostPort {
 export type InventoryItem =
   | { readonly type: 'workload'; readonly value: Workload }
   | { readonly type: 'podMaker'; readonly value: PodMaker }
+  | { readonly type: 'entrance'; readonly value: Entrance }
   | { readonly type: 'service'; readonly value: Service }
   | { readonly type: 'slice'; readonly value: EndpointSlice }
   | { readonly type: 'slices'; readonly values: readonly EndpointSlice[] }
@@ -38,6 +48,7 @@ export type InventoryItem =
       readonly pod: PodKey;
       readonly owner?: Controller;
       readonly hostPorts: readonly PodHostPort[];
+      readonly unnamedPorts?: readonly DeclaredPort[];
     };
 
 export const NO_INVENTORY: Inventory = inventoryOf([]);
@@ -49,19 +60,23 @@ export function inventoryOf(items: Iterable<InventoryItem>): Inventory {
   const slices = new Map<string, EndpointSlice>();
   const podOwners = new Map<PodKey, Controller>();
   const hostPorts = new Map<PodKey, readonly PodHostPort[]>();
+  const unnamedPorts = new Map<PodKey, readonly DeclaredPort[]>();
   const podMakers: PodMaker[] = [];
+  const entrances: Entrance[] = [];
   for (const item of items) {
     if (item.type === 'workload') add(workloads, item.value.id, item.value);
     else if (item.type === 'podMaker') podMakers.push(item.value);
+    else if (item.type === 'entrance') entrances.push(item.value);
     else if (item.type === 'service') add(services, item.value.key, item.value);
     else if (item.type === 'slice') add(slices, item.value.key, item.value);
     else if (item.type === 'slices') for (const value of item.values) add(slices, value.key, value);
     else {
       if (item.owner !== undefined) add(podOwners, item.pod, item.owner);
       if (item.hostPorts.length > 0) add(hostPorts, item.pod, item.hostPorts);
+      if (item.unnamedPorts !== undefined) add(unnamedPorts, item.pod, item.unnamedPorts);
     }
   }
-  return { workloads, services, slices, podOwners, hostPorts, podMakers };
+  return { workloads, services, slices, podOwners, hostPorts, unnamedPorts, podMakers, entrances };
 }
 
 /** If two objects have the same name, the last one counts. */
@@ -72,7 +87,9 @@ export function mergedInventory(inventories: readonly Inventory[]): Inventory {
     slices: new Map(inventories.flatMap(({ slices }) => [...slices])),
     podOwners: new Map(inventories.flatMap(({ podOwners }) => [...podOwners])),
     hostPorts: new Map(inventories.flatMap(({ hostPorts }) => [...hostPorts])),
+    unnamedPorts: new Map(inventories.flatMap(({ unnamedPorts }) => [...unnamedPorts])),
     podMakers: inventories.flatMap(({ podMakers }) => podMakers),
+    entrances: inventories.flatMap(({ entrances }) => entrances),
   };
 }
 

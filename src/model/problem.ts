@@ -16,16 +16,26 @@ export interface ObjectReference {
 export const WARNING_CODES = [
   'no-address',
   'missing-namespace',
+  'wrong-namespace',
   'empty-subject',
+  'empty-peer',
   'host-network',
+  'unread-rules',
+  'covered-rule',
   'port-name',
+  'service-port',
   'service-address',
   'tunnel-address',
+  'legacy-address',
   'service-name',
   'no-dns',
+  'dns-anyone',
   'public-wildcard',
   'shared-address',
   'equal-priority',
+  'missing-service',
+  'empty-service',
+  'closed-entrance',
   'other-engine',
   'object',
 ] as const;
@@ -51,7 +61,14 @@ export interface Problem {
   readonly message: string;
   /** `the peer matches nothing until it is fixed`. */
   readonly effect: string;
+  /** The one edit that mends it, where there is only one. */
+  readonly fix?: Fix;
 }
+
+/** What a field of the object gets, or a list in addition. */
+export type Fix =
+  | { readonly field: string; readonly set: unknown }
+  | { readonly field: string; readonly append: unknown };
 
 /** `NetworkPolicy shop/web: spec.ingress[0].from[1].ipBlock.cidr "10.0.0.0/33" is not a network; the peer matches …`. */
 export function problemText(problem: Problem): string {

@@ -60,3 +60,18 @@ export interface EndpointSlice {
   /** Made from an Endpoints object: it counts only if no EndpointSlice says otherwise. */
   readonly isMirrored?: true;
 }
+
+/** An object that leads clients from outside to Services: an Ingress, a route of the Gateway API, a Route of OpenShift. */
+export interface Entrance {
+  /** `Ingress shop/web`. */
+  readonly object: string;
+  readonly backends: readonly Backend[];
+}
+
+export interface Backend {
+  /** `spec.rules[0].http.paths[0].backend`. */
+  readonly field: string;
+  readonly service: ServiceKey;
+  /** A port of the Service, or its name; absent for all of its ports. */
+  readonly port?: number | string;
+}

@@ -34,6 +34,8 @@ export interface Workload extends Labelled {
   readonly selector?: LabelSelector;
   /** Named ports of its containers and restartable init containers (4.14). */
   readonly ports: readonly ContainerPort[];
+  /** The ports of its containers that have no name; absent if there are none. */
+  readonly unnamedPorts?: readonly Omit<ContainerPort, 'name'>[];
   readonly hostNetwork: boolean;
   /** How many pods it should have; absent for a workload that makes one when it is due, or one for each node. */
   readonly replicas?: number;

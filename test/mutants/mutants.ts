@@ -846,9 +846,9 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'check: addresses of tunnels in policies are no matter',
-    find: '...tunnelBlocks(policy, tunnels),',
-    replace: '',
-    test: 'files/lint.test.ts',
+    find: '  tunnelAddress,\n  serviceName,',
+    replace: '  serviceName,',
+    test: 'answers/lint/lint.test.ts',
   },
   {
     name: 'tunnels: what networks of nodes need counts for nothing where there is no room',
@@ -949,7 +949,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'diff: policies that select nobody change nothing in silence',
-    find: 'changed.filter(({ subject }) => !subjects.selectsAny(subject))',
+    find: 'changed.filter(({ subject }) => !candidates.selectsAny(subject))',
     replace: 'changed.filter(() => false)',
     test: 'notes.test.ts',
   },
@@ -2541,8 +2541,9 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'reading manifests: what reads their texts loads what opens files',
-    find: "import { lintCluster } from './lint.ts';",
-    replace: "import '../folder/folder.ts';\nimport { lintCluster } from './lint.ts';",
+    find: "import { type FiledObject, isError, type Manifest, readAllDocuments, readNeeded } from './manifest.ts';",
+    replace:
+      "import '../folder/folder.ts';\nimport { type FiledObject, isError, type Manifest, readAllDocuments, readNeeded } from './manifest.ts';",
     test: 'imports.test.ts',
   },
   {
@@ -2799,13 +2800,13 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'names: one may ask DNS by TCP and is said to be silent by UDP',
     find: "'169.254.20.10:53/UDP'",
     replace: "'169.254.20.10:53/TCP'",
-    test: 'lintnames.test.ts',
+    test: 'lint/names.test.ts',
   },
   {
     name: 'names: a headless Service is warned of',
     find: 'if (service?.headless) return [];',
     replace: '',
-    test: 'lintnames.test.ts',
+    test: 'lint/names.test.ts',
   },
   {
     name: 'names: a thread that is silent passes for one that hears',
@@ -3925,7 +3926,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'lint: a policy for pods on the network of their node is not warned of',
     find: 'if (!hostNetwork) return false;\n      isFound = true;',
     replace: 'return false;',
-    test: 'inputs/files/lint.test.ts',
+    test: 'answers/lint/lint.test.ts',
   },
   {
     name: 'explain: a pod on the network of its node, without an address, is judged as a pod',
@@ -3942,10 +3943,76 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'customworkloads.test.ts',
   },
   {
+    name: 'check: rules that policyTypes leaves out are no matter',
+    find: "if (egress.length > 0 && !types.includes('Egress')) warnOfUnread(spec, 'egress', 'Egress');",
+    replace: '',
+    test: 'decode/networkpolicy.test.ts',
+  },
+  {
+    name: 'lint: a port that is right for one pod is taken for the port of a Service',
+    find: 'if (isOpened) return undefined;',
+    replace: '',
+    test: 'lint/warnings.test.ts',
+  },
+  {
+    name: 'lint: a peer is said to be nobody where the labels of namespaces are not known',
+    find: '!candidates.selectsNone(selector) || !candidates.areKnown(selector.namespaces)',
+    replace: '!candidates.selectsNone(selector)',
+    test: 'lint/warnings.test.ts',
+  },
+  {
+    name: 'lint: a copy of a policy is said to be in the wrong namespace',
+    find: 'found.filter(({ namespace }) => !copies.has(namespace))',
+    replace: 'found',
+    test: 'lint/warnings.test.ts',
+  },
+  {
+    name: 'lint: an exception of the wider network is no matter to a covered rule',
+    find: 'wide.except.every(hole => isApart(hole) || isLeftOut(hole))',
+    replace: 'wide.except.length >= 0',
+    test: 'lint/warnings.test.ts',
+  },
+  {
+    name: 'lint: what the Admin tier passes on is denied by it all the same',
+    find: "if (rule.action === 'pass') passed.add(direction);",
+    replace: '',
+    test: 'lint/warnings.test.ts',
+  },
+  {
+    name: 'lint: a rule for DNS to a server that is not known is none',
+    find: 'known.has(pod.id) || asksSomebody(pod, facts)',
+    replace: 'known.has(pod.id)',
+    test: 'lint/warnings.test.ts',
+  },
+  {
+    name: 'lint: the pods of a controller are none',
+    find: 'CONTROLLER.test(text)',
+    replace: "text === '' && CONTROLLER.test(text)",
+    test: 'lint/warnings.test.ts',
+  },
+  {
+    name: 'lint: an address of a node is one of a load balancer',
+    find: 'external.filter(address => !ofNodes.has(address))',
+    replace: 'external',
+    test: 'lint/warnings.test.ts',
+  },
+  {
+    name: 'check: groups of IPv6 may not begin with a zero',
+    find: '(isV6 ? /\\/0\\d/ : /(?:^|[./])0\\d/)',
+    replace: '/(?:^|[./])0\\d/',
+    test: 'legacyaddresses.test.ts',
+  },
+  {
+    name: 'check: a fix of a list comes before the comment of its last entry',
+    find: 'const end = endOfLine(text, last.range[1]);',
+    replace: 'const end = last.range[1];',
+    test: 'fixtext.test.ts',
+  },
+  {
     name: 'lint: what makes pods that are not read is not named',
     find: "if (makers.length === 0) return '';",
     replace: "if (makers.length >= 0) return '';",
-    test: 'inputs/files/lint.test.ts',
+    test: 'answers/lint/lint.test.ts',
   },
   {
     name: 'matrix: a label that a selector excludes makes no kind of new pods',

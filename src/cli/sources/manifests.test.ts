@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { lint } from '../../answers/lint/lint.ts';
 import { problemText } from '../../model/problem.ts';
 import { checkManifests, loadManifests } from './manifests.ts';
 
@@ -43,7 +44,7 @@ describe('loadManifests()', () => {
 
   test('reads whole objects of every kind as an API server hands them out, with nothing to complain of', async () => {
     const fixture = join(import.meta.dirname, '../../../test/fixtures/manifests/from-api-server.yaml');
-    const { cluster, problems } = await checkManifests(fixture);
+    const { cluster, problems } = await checkManifests(fixture, lint);
     expect(problems).toEqual([]);
     expect([...cluster.namespaces.keys(), ...cluster.nodes.keys(), ...cluster.pods.keys()]).toEqual([
       'shop',

@@ -1,6 +1,6 @@
 /** Reads manifests from files, folders and standard input; src/inputs/files makes a cluster of their texts. */
 import { text } from 'node:stream/consumers';
-import { type LoadedCluster, ManifestCollector, type MoreChecks } from '../../inputs/files/load.ts';
+import { type Lint, type LoadedCluster, ManifestCollector } from '../../inputs/files/load.ts';
 import { readManifestFile } from '../../inputs/folder/folder.ts';
 import { listRepository } from '../../inputs/folder/repository.ts';
 
@@ -22,14 +22,10 @@ export async function loadManifests(
 }
 
 /** The same, and all that is wrong: with every document, and with the cluster as a whole. */
-export async function checkManifests(
-  paths: Paths,
-  more?: MoreChecks,
-  namespace?: string,
-): Promise<LoadedCluster> {
+export async function checkManifests(paths: Paths, lint: Lint, namespace?: string): Promise<LoadedCluster> {
   const collector = new ManifestCollector({ namespace, allDocuments: true });
   await readAll(paths, collector);
-  return collector.checked(more);
+  return collector.checked(lint);
 }
 
 /** One after another, a file once: the memory that reading takes is that of one file. */

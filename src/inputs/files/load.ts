@@ -2,14 +2,13 @@
  * Manifests as a cluster: text in, objects and problems out. Whoever has the texts adds them one by one: `sluice` reads
  * files (src/cli/sources/manifests.ts), and a page in a browser has them already.
  */
+import type { Cidr } from '../../model/address.ts';
 import { withEnforced } from '../../model/audited.ts';
 import { type Cluster, ClusterState } from '../../model/cluster.ts';
 import { type Inventory, inventoryOf } from '../../model/inventory.ts';
 import { POLICY_KINDS } from '../../model/policy.ts';
 import { type Problem, problemText } from '../../model/problem.ts';
-import { topWorkloads } from '../../model/workloadof.ts';
 import type { ObjectType } from '../kube/report/identity.ts';
-import { lintCluster } from './lint.ts';
 import { type FiledObject, isError, type Manifest, readAllDocuments, readNeeded } from './manifest.ts';
 import { ManifestStore } from './store.ts';
 import { type FolderTally, ReadingCounter, type ReadingTally } from './tally.ts';
@@ -23,8 +22,12 @@ export interface LoadedCluster {
   readonly reading: ReadingTally;
 }
 
-/** Finds problems of a cluster in addition to those that `lintCluster` finds. */
-export type MoreChecks = (cluster: Cluster, inventory: Inventory) => readonly Problem[];
+/** Finds problems of a cluster as a whole; `serviceNetworks` are those from which Services get their addresses. */
+export type Lint = (
+  cluster: Cluster,
+  inventory: Inventory,
+  serviceNetworks: readonly Cidr[],
+) => readonly Problem[];
 
 export interface ManifestOptions {
   /** The namespace of objects that name none. */
@@ -79,25 +82,25 @@ export class ManifestCollector {
   }
 
   /** The same, with the problems of the cluster as a whole. */
-  checked(more: MoreChecks = () => []): LoadedCluster {
+  checked(lint: Lint): LoadedCluster {
     const loaded = this.loaded();
-    const problems = [...loaded.problems, ...this.#lint(loaded, more), ...this.#otherEngines()];
+    const problems = [...loaded.problems, ...this.#lint(loaded, lint), ...this.#otherEngines()];
     return { ...loaded, problems };
   }
 
-  #lint({ cluster, inventory }: LoadedCluster, more: MoreChecks): readonly Problem[] {
+  #lint({ cluster, inventory, problems: read }: LoadedCluster, lint: Lint): readonly Problem[] {
     const services = this.#objects.flatMap(({ serviceNetworks }) => serviceNetworks);
-    const places = new Map(this.#objects.toReversed().map(({ object, placeOf }) => [object, placeOf]));
-    const lint = (each: Cluster) => [
-      ...lintCluster(each, services, topWorkloads(inventory), inventory.podMakers),
-      ...more(each, inventory),
-    ];
-    const now = lint(cluster);
+    const places = new Map(this.#objects.toReversed().map(each => [identityOf(each), each.placeOf]));
+    const now = lint(cluster, inventory, services);
     // Warnings as if audited policies were in force, for their authors, and those for the policies in force now.
-    const then = (cluster.audited?.size ?? 0) === 0 ? [] : lint(withEnforced(cluster));
+    const then = (cluster.audited?.size ?? 0) === 0 ? [] : lint(withEnforced(cluster), inventory, services);
     const known = new Set(now.map(problemText));
-    const found = [...now, ...then.filter(problem => !known.has(problemText(problem)))];
-    return found.map(problem => ({ ...places.get(problem.object)?.(problem.field), ...problem }));
+    // What could not be read as it is written is closed, and a warning of that is none of what its author wrote.
+    const broken = new Set(read.filter(isError).map(({ object }) => object));
+    const found = [...now, ...then.filter(problem => !known.has(problemText(problem)))].filter(
+      ({ object }) => !broken.has(object),
+    );
+    return found.map(problem => ({ ...places.get(problem.object ?? '')?.(problem.field), ...problem }));
   }
 
   #otherEngines(): readonly Problem[] {
@@ -106,6 +109,11 @@ export class ManifestCollector {
       return found === undefined ? [] : [{ ...placeOf(found.field), ...found }];
     });
   }
+}
+
+/** As a problem names the object. */
+function identityOf({ object, type: { kind }, name }: FiledObject): string {
+  return object ?? `${kind} ${name.includes('/') ? name : `default/${name}`}`;
 }
 
 /** Whether the object is a policy whose problems left nothing to judge by. */

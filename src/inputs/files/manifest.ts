@@ -4,6 +4,7 @@ import { WORKLOAD_KINDS } from '../../model/workload.ts';
 import { hasPodTemplate, podMakerOf } from '../kube/decode/customworkloads.ts';
 import { type Decoded, decodeObject } from '../kube/decode/decode.ts';
 import { type DecodedItem, decodeInventory } from '../kube/decode/inventory.ts';
+import { legacyAddresses } from '../kube/decode/legacyaddresses.ts';
 import { serviceNetworks } from '../kube/decode/service.ts';
 import { asMap, type ObjectType, objectKey, typeOf } from '../kube/report/identity.ts';
 import { flattenLists } from './lists.ts';
@@ -18,7 +19,7 @@ export interface FiledObject extends Decoded {
   readonly serviceNetworks: readonly Cidr[];
   /** The object for questions that name it; the agent does not use it. */
   readonly inventory: () => DecodedItem;
-  /** Further problems of an object without a usable name. */
+  /** Further problems: of an object without a usable name, and of what newer API servers refuse. */
   readonly deeper: () => readonly Problem[];
   readonly type: ObjectType;
   /** `shop/web`. */
@@ -110,7 +111,10 @@ function decodeDocument(document: ParsedDocument, file: string, namespace?: stri
     const problems = decoded.problems.map(problem => ({ ...problem, ...placeOf(problem.field) }));
     const inventory = () => placed(decodeInventory(object), placeOf);
     const deeper = () =>
-      deeperProblems(object, decoded).map(problem => ({ ...problem, ...placeOf(problem.field) }));
+      [...deeperProblems(object, decoded), ...legacyAddresses(object)].map(problem => ({
+        ...problem,
+        ...placeOf(problem.field),
+      }));
     const rest = {
       placeOf,
       serviceNetworks: serviceNetworks(object),
@@ -140,6 +144,13 @@ const NAMESPACED: readonly string[] = [
   'Service',
   'EndpointSlice',
   'Endpoints',
+  'Ingress',
+  'Route',
+  'HTTPRoute',
+  'GRPCRoute',
+  'TLSRoute',
+  'TCPRoute',
+  'UDPRoute',
   ...WORKLOAD_KINDS,
 ];
 

@@ -1,10 +1,8 @@
 /** A comparison of two clusters in words, as Markdown and as JSON. */
-import { unlessUnread } from '../../../inputs/files/lint.ts';
-import { SubjectIndex } from '../../../inputs/files/subjects.ts';
 import { plural } from '../../../lib/text/plural.ts';
 import { FAMILY_NAME } from '../../../model/address.ts';
 import { namespaceOfPolicy, type Policy } from '../../../model/policy.ts';
-import { topWorkloads } from '../../../model/workloadof.ts';
+import { Candidates, unlessUnread } from '../../lint/candidates.ts';
 import { versioned } from '../../schema.ts';
 import { connectionsText, newPodConnectionsObject } from '../connectionstext.ts';
 import { escaped, rowOf } from '../documents.ts';
@@ -145,14 +143,13 @@ export function idleNotes(old: Compared, now: Compared, namespace: string | unde
   const changed = [...now.cluster.policies.values()].filter(
     policy => JSON.stringify(policy) !== JSON.stringify(old.cluster.policies.get(policy.id)),
   );
-  const { podMakers } = now.inventory;
-  const subjects = new SubjectIndex(now.cluster, topWorkloads(now.inventory), podMakers);
-  const idle = changed.filter(({ subject }) => !subjects.selectsAny(subject));
+  const candidates = new Candidates(now.cluster, now.inventory);
+  const idle = changed.filter(({ subject }) => !candidates.selectsAny(subject));
   const more = idle.length - MOST_NAMED;
   return [
     ...idle
       .slice(0, MOST_NAMED)
-      .map(policy => noteOf(policy, namespace) + unlessUnread(subjects.makersFor(policy.subject))),
+      .map(policy => noteOf(policy, namespace) + unlessUnread(candidates.makersFor(policy.subject))),
     ...(more > 0 ? [`and ${more} more policies select none of them`] : []),
   ];
 }

@@ -54,8 +54,9 @@ export class Field {
     this.#add('error', message, this.#effect);
   }
 
-  warning(message: string, effect: string): void {
-    this.#add('warning', message, effect);
+  /** Without a code it is accepted as `object`. */
+  warning(message: string, effect: string, more?: Pick<Problem, 'code' | 'fix'>): void {
+    this.#add('warning', message, effect, more);
   }
 
   /**
@@ -189,9 +190,18 @@ export class Field {
     this.get(key).error(`is not a known field${meant === undefined ? '' : ` (did you mean ${meant}?)`}`);
   }
 
-  #add(severity: Problem['severity'], message: string, effect: string): void {
+  #add(
+    severity: Problem['severity'],
+    message: string,
+    effect: string,
+    more?: Pick<Problem, 'code' | 'fix'>,
+  ): void {
     const { object, problems } = this.#report;
-    const where = { ...(object !== undefined && { object }), ...(this.path !== '' && { field: this.path }) };
+    const where = {
+      ...more,
+      ...(object !== undefined && { object }),
+      ...(this.path !== '' && { field: this.path }),
+    };
     if (severity === 'error') this.#report.errors++;
     if (problems.length < MOST_PROBLEMS) problems.push({ severity, ...where, message, effect });
     else if (problems.length === MOST_PROBLEMS)

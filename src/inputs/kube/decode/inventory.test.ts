@@ -90,6 +90,13 @@ test('decodeInventory() reads the ports of its node that a pod has, and of the h
       { protocol: 'UDP', hostPort: 53, port: 53, hostIp: '172.18.0.1' },
       { protocol: 'TCP', hostPort: 54, port: 53 },
     ],
+    unnamedPorts: [
+      { protocol: 'TCP', port: 8080 },
+      { protocol: 'UDP', port: 53 },
+      { protocol: 'TCP', port: 53 },
+      { protocol: 'TCP', port: 8081 },
+      { protocol: 'TCP', port: 8082 },
+    ],
   });
   expect(decodeInventory(pod({ hostNetwork: true })).item).toBeUndefined();
 });

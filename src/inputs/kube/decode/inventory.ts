@@ -1,6 +1,6 @@
 /** Objects that policy does not use, for questions that name them. */
 import { FAMILIES, familyOf, parseAddress } from '../../../model/address.ts';
-import type { InventoryItem, PodHostPort } from '../../../model/inventory.ts';
+import type { DeclaredPort, InventoryItem, PodHostPort } from '../../../model/inventory.ts';
 import type { Labelled, LabelSelector, Operator, Requirement } from '../../../model/labels.ts';
 import { PROTOCOLS, type Protocol } from '../../../model/policy.ts';
 import type { Problem } from '../../../model/problem.ts';
@@ -12,8 +12,9 @@ import {
   type WorkloadKind,
   workloadId,
 } from '../../../model/workload.ts';
-import { asMap, metadataOf, typeOf } from '../report/identity.ts';
+import { asMap, asMaps, metadataOf, typeOf } from '../report/identity.ts';
 import { addedLabels, hasPodTemplate, podMakerOf } from './customworkloads.ts';
+import { entranceOf } from './entrances.ts';
 import { Field, type Report } from './fields.ts';
 import { readLabelled, readName, readNamespace } from './metadata.ts';
 import { readPorts } from './pod.ts';
@@ -36,6 +37,7 @@ function decodeWorkload(object: Field, kind: WorkloadKind): Workload | undefined
   const replicas = replicasOf(object, kind);
   const owner = controllerOf(object.value);
   const selector = workloadSelector(asMap(asMap(object.value).spec).selector);
+  const unnamedPorts = unnamedPortsOf(spec.value);
   return {
     id: workloadId(kind, namespace, name),
     kind,
@@ -44,6 +46,7 @@ function decodeWorkload(object: Field, kind: WorkloadKind): Workload | undefined
     ...withAdded(readLabelled(template), object, kind, name),
     ...(selector !== undefined && { selector }),
     ports: readPorts(spec),
+    ...(unnamedPorts.length > 0 && { unnamedPorts }),
     hostNetwork: spec.get('hostNetwork').boolean() ?? false,
     ...(replicas !== undefined && { replicas }),
     ...(owner !== undefined && { owner }),
@@ -137,6 +140,8 @@ export function decodeInventory(object: unknown): DecodedItem {
   const decoder =
     DECODERS.get(`${apiVersion} ${kind}`) ?? (hasPodTemplate(object) ? workload(kind) : undefined);
   if (decoder === undefined) {
+    const entrance = entranceOf(object);
+    if (entrance !== undefined) return { item: { type: 'entrance', value: entrance }, problems: [] };
     const value = podMakerOf(object);
     return value === undefined ? NOTHING : { item: { type: 'podMaker', value }, problems: [] };
   }
@@ -163,22 +168,39 @@ function pod({ value }: Field): InventoryItem | undefined {
   const owner = controllerOf(value);
   const hostPorts = hostPortsOf(value);
   const { namespace, name } = metadataOf(value);
-  if (owner === undefined && hostPorts.length === 0) return undefined;
-  return { type: 'pod', pod: `${namespace}/${name}`, ...(owner && { owner }), hostPorts };
+  const unnamedPorts = unnamedPortsOf(asMap(value).spec);
+  if (owner === undefined && hostPorts.length === 0 && unnamedPorts.length === 0) return undefined;
+  return {
+    type: 'pod',
+    pod: `${namespace}/${name}`,
+    ...(owner && { owner }),
+    hostPorts,
+    ...(unnamedPorts.length > 0 && { unnamedPorts }),
+  };
 }
 
-/** None of a pod of the host's network: there they are the ports that it listens on. */
 function hostPortsOf(object: unknown): PodHostPort[] {
-  const { containers, initContainers, hostNetwork } = asMap(asMap(object).spec);
-  if (hostNetwork === true) return [];
-  const all = [containers, initContainers].flatMap(list => (Array.isArray(list) ? list.map(asMap) : []));
-  const ports = all.flatMap(container => (Array.isArray(container.ports) ? container.ports.map(asMap) : []));
-  return ports.flatMap(({ hostPort, containerPort, protocol = 'TCP', hostIP }) => {
+  const { spec } = asMap(object);
+  return containerPorts(spec).flatMap(({ hostPort, containerPort, protocol = 'TCP', hostIP }) => {
     if (!isPort(hostPort) || !isPort(containerPort) || !isProtocol(protocol)) return [];
     const hostIp = typeof hostIP === 'string' ? parseAddress(hostIP) : undefined;
     const isOne = hostIp !== undefined && !ANY.includes(hostIp);
     return [{ protocol, hostPort, port: containerPort, ...(isOne && { hostIp }) }];
   });
+}
+
+/** None of a pod of the host's network: policy does not select it, and its host ports are those that it listens on. */
+function containerPorts(spec: unknown) {
+  const { containers, initContainers, hostNetwork } = asMap(spec);
+  if (hostNetwork === true) return [];
+  const all = [...asMaps(containers), ...asMaps(initContainers)];
+  return all.flatMap(({ ports }) => asMaps(ports));
+}
+
+function unnamedPortsOf(spec: unknown): readonly DeclaredPort[] {
+  return containerPorts(spec).flatMap(({ name = '', containerPort, protocol = 'TCP' }) =>
+    name === '' && isPort(containerPort) && isProtocol(protocol) ? [{ protocol, port: containerPort }] : [],
+  );
 }
 
 const ANY: readonly string[] = ['0.0.0.0', '::'];

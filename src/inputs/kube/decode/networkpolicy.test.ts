@@ -73,8 +73,21 @@ describe('decodeNetworkPolicy() gives what the API server leaves out', () => {
     ['N34: SCTP', ports({ port: 80, protocol: 'SCTP' }), 'in[*:SCTP/80-80]'],
   ])('%s', (_, spec, expected) => {
     const decoded = decode({ podSelector: {}, ...spec });
-    expect(decoded.problems).toEqual([]);
+    expect(decoded.problems.filter(({ code }) => code !== 'unread-rules')).toEqual([]);
     expect(policyText(decoded)).toBe(expected);
+  });
+
+  test.each([
+    ['ingress', 'Ingress', ['Egress']],
+    ['egress', 'Egress', ['Ingress']],
+  ])('N6: rules of %s that are not read are warned of', (direction, type, policyTypes) => {
+    const rules = { ingress: [{}], egress: [{}] };
+    const { problems } = decode({ podSelector: {}, policyTypes, ...rules });
+    expect(problems.map(({ severity, field, message }) => [severity, field, message])).toEqual([
+      ['warning', `spec.${direction}`, `is never read, because policyTypes leaves out ${type}`],
+    ]);
+    expect(decode({ podSelector: {}, policyTypes, ...rules, [direction]: [] }).problems).toEqual([]);
+    expect(decode({ podSelector: {}, ...rules }).problems).toEqual([]);
   });
 
   test('N5: an absent or null podSelector is every pod, and an absent namespace is `default`', () => {

@@ -86,7 +86,20 @@ function withinBudget(policy: Policy, spec: Field, namespace: string): AppliedPo
 function readDirections(spec: Field, types: readonly PolicyType[], namespace: string) {
   const ingress = readRules(spec.get('ingress'), 'ingress', namespace);
   const egress = readRules(spec.get('egress'), 'egress', namespace);
+  if (ingress.length > 0 && !types.includes('Ingress')) warnOfUnread(spec, 'ingress', 'Ingress');
+  if (egress.length > 0 && !types.includes('Egress')) warnOfUnread(spec, 'egress', 'Egress');
   return directionsOf(types, ingress, egress);
+}
+
+/** N6: what the policy says of this direction is not in force, although its author wrote it down. */
+function warnOfUnread(spec: Field, direction: Direction, type: PolicyType): void {
+  spec
+    .get(direction)
+    .warning(
+      `is never read, because policyTypes leaves out ${type}`,
+      `the policy leaves ${direction} of its pods open: add ${type} to policyTypes, and what these rules do not allow is denied; or remove them`,
+      { code: 'unread-rules' },
+    );
 }
 
 /** The directions of the policy; rules of other directions are dropped (N6). */

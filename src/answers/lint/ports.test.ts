@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { clusterView } from '../../../test/support/questions/clusterview.ts';
 import { problemText } from '../../model/problem.ts';
-import { topWorkloads } from '../../model/workloadof.ts';
-import { lintCluster } from './lint.ts';
+import { lint } from './lint.ts';
 
 const PORTS = 'ports: [{ name: http, containerPort: 80 }, { name: dns, containerPort: 53, protocol: UDP }]';
 const CLUSTER = `
@@ -18,7 +17,7 @@ const to = (app: string, port: string) =>
 
 function warnings(document: string): string[] {
   const { cluster, inventory } = clusterView(CLUSTER + document);
-  const problems = lintCluster(cluster, [], topWorkloads(inventory));
+  const problems = lint(cluster, inventory, []);
   return problems.filter(({ code }) => code === 'port-name').map(problemText);
 }
 

@@ -6,8 +6,9 @@ import { tenantPod } from '../../../test/support/agent/tenants.ts';
 import { shopPolicy } from '../../../test/support/scenarios/shop.ts';
 import { checkManifests, loadManifests } from '../../cli/sources/manifests.ts';
 import { ClusterState } from '../../model/cluster.ts';
+import { NO_INVENTORY } from '../../model/inventory.ts';
 import { problemText } from '../../model/problem.ts';
-import { lintCluster } from './lint.ts';
+import { lint } from './lint.ts';
 
 let folder: string;
 
@@ -27,12 +28,12 @@ test('a pod more is looked at a few times, however many policies select nobody',
   const cluster = new ClusterState();
   let looks = 0;
   for (let i = 0; i < 500; i++) {
-    const pod = tenantPod('shop', i, { labels: { app: `a${i}` } });
-    const labels = () => {
+    const pod = tenantPod('shop', i, {});
+    const getOwnPropertyDescriptor = (labels: Record<string, string>, key: PropertyKey) => {
       looks++;
-      return { app: `a${i}` };
+      return Reflect.getOwnPropertyDescriptor(labels, key);
     };
-    const value = Object.defineProperty({ ...pod }, 'labels', { get: labels });
+    const value = { ...pod, labels: new Proxy({ app: `a${i}` }, { getOwnPropertyDescriptor }) };
     cluster.apply({ type: 'pod', key: pod.key, value });
   }
   const key = (operator: string) => ({ podSelector: { matchExpressions: [{ key: 'tier', operator }] } });
@@ -40,7 +41,7 @@ test('a pod more is looked at a few times, however many policies select nobody',
     cluster.apply(
       shopPolicy(`p${i}`, i === 0 ? key('Exists') : { podSelector: { matchLabels: { app: `b${i}` } } }),
     );
-  expect(lintCluster(cluster, []).filter(({ code }) => code === 'empty-subject')).toHaveLength(500);
+  expect(lint(cluster, NO_INVENTORY, []).filter(({ code }) => code === 'empty-subject')).toHaveLength(500);
   expect(looks).toBeLessThan(2_500);
 });
 
@@ -67,7 +68,7 @@ describe('checkManifests() warns of', () => {
         "{ apiVersion: v1, kind: Node, metadata: { name: n2, annotations: { projectcalico.org/IPv4VXLANTunnelAddr: 10.244.2.0 } }, spec: { podCIDRs: [10.244.2.0/24] }, status: { addresses: [{ type: InternalIP, address: 172.18.0.2 }, { type: InternalIP, address: 'fd18::2' }] } }",
         policy(
           'shop',
-          '{ podSelector: {}, ingress: [{ from: [{ ipBlock: { cidr: 172.18.0.2/32 } }, { ipBlock: { cidr: 10.244.2.0/24 } }] }, { from: [{ ipBlock: { cidr: 10.244.2.0/32 } }] }] }',
+          '{ podSelector: {}, ingress: [{ from: [{ ipBlock: { cidr: 172.18.0.2/32 } }, { ipBlock: { cidr: 10.244.2.0/24 } }], ports: [{ port: 80 }] }, { from: [{ ipBlock: { cidr: 10.244.2.0/32 } }] }] }',
         ),
       ],
       [
@@ -78,7 +79,7 @@ describe('checkManifests() warns of', () => {
       'a policy that selects none of the workloads',
       [SHOP, deployment('web'), policy('shop', '{ podSelector: { matchLabels: { app: wbe } } }')],
       [
-        'a.yaml:3: NetworkPolicy shop/p: spec.podSelector selects none of the pods and workloads that are there; the policy decides nothing',
+        'a.yaml:3: NetworkPolicy shop/p: spec.podSelector selects none of the pods and workloads that are there (did you mean app=web?); the policy decides nothing',
       ],
     ],
     [
@@ -137,7 +138,7 @@ describe('checkManifests() warns of', () => {
         onNode(deployment('exporter')),
         policy(
           'shop',
-          '{ podSelector: {}, ingress: [{ from: [{ podSelector: {} }] }, { from: [{ podSelector: { matchLabels: { app: exporter } } }] }], egress: [{ to: [{ namespaceSelector: {}, podSelector: { matchLabels: { app: exporter } } }] }] }',
+          '{ podSelector: {}, ingress: [{ from: [{ podSelector: {} }], ports: [{ port: 80 }] }, { from: [{ podSelector: { matchLabels: { app: exporter } } }] }], egress: [{ to: [{ namespaceSelector: {}, podSelector: { matchLabels: { app: exporter } } }] }] }',
         ),
       ],
       [
@@ -182,7 +183,7 @@ describe('checkManifests() warns of', () => {
       'a policy that selects none of the pods of its namespace',
       [SHOP, WEB, policy('shop', '{ podSelector: { matchLabels: { app: wbe } } }')],
       [
-        'a.yaml:3: NetworkPolicy shop/p: spec.podSelector selects none of the pods and workloads that are there; the policy decides nothing',
+        'a.yaml:3: NetworkPolicy shop/p: spec.podSelector selects none of the pods and workloads that are there (did you mean app=web?); the policy decides nothing',
       ],
     ],
     [
@@ -221,7 +222,7 @@ describe('checkManifests() warns of', () => {
     ],
   ])('%s', async (_, documents, expected) => {
     await writeFile(join(folder, 'a.yaml'), documents.map(document => `--- ${document}`).join('\n'));
-    const { problems } = await checkManifests(folder);
+    const { problems } = await checkManifests(folder, lint);
     expect(problems.map(problem => problemText(problem).replace(`${folder}/`, ''))).toEqual(expected);
     expect(problems.every(({ severity }) => severity === 'warning')).toBe(true);
     expect((await loadManifests(folder)).problems).toEqual([]);
@@ -267,7 +268,7 @@ test('checkManifests() shows all that is wrong at once: beside a document that c
   const bad =
     '{ apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: { name: a_b, namespace: shop }, spec: { podSelector: {}, ingress: [{ from: [{ ipBlock: { cidr: x }, foo: 1 }] }] } }';
   await writeFile(join(folder, 'a.yaml'), `a: 1\na: 2\n---\n${bad}\n---\n[1\n`);
-  const { problems } = await checkManifests(folder);
+  const { problems } = await checkManifests(folder, lint);
   const texts = problems.map(problemText).map(text => text.replace(`${folder}/`, ''));
   expect(texts.map(text => text.split('; ')[0])).toEqual([
     'a.yaml:2: Map keys must be unique',

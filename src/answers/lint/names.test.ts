@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { clusterView } from '../../../test/support/questions/clusterview.ts';
 import { problemText } from '../../model/problem.ts';
-import { lintNames } from './lintnames.ts';
+import { lint as lintCluster } from './lint.ts';
 
 const pod = (name: string) =>
   `{ apiVersion: v1, kind: Pod, metadata: { name: ${name}, namespace: shop, labels: { app: ${name} } }, spec: { nodeName: n1 }, status: { podIP: 10.1.0.${name.length} } }`;
@@ -27,9 +27,14 @@ const dnsTo = (peer: string) =>
 const KUBE_DNS =
   'pods: { namespaceSelector: { matchLabels: { kubernetes.io/metadata.name: kube-system } }, podSelector: { matchLabels: { k8s-app: kube-dns } } }';
 
+const OF_NAMES: readonly string[] = ['service-name', 'no-dns', 'public-wildcard', 'shared-address'];
+
 function lint(...objects: string[]) {
   const { cluster, inventory } = clusterView(objects.join('\n---\n'));
-  return lintNames(cluster, inventory).map(problem => [problem.code, problemText(problem)]);
+  const problems = lintCluster(cluster, inventory, []);
+  return problems
+    .filter(({ code = 'object' }) => OF_NAMES.includes(code))
+    .map(problem => [problem.code, problemText(problem)]);
 }
 
 test.each([

@@ -1,0 +1,121 @@
+/** Warnings about whom policies select, as subject or as peer. */
+import { firstOf } from '../../lib/text/firstof.ts';
+import { isSelectable } from '../../model/cluster.ts';
+import { namespaceOfPolicy, type Policy } from '../../model/policy.ts';
+import type { Problem } from '../../model/problem.ts';
+import { podSelectorText, selectorText } from '../../model/selector.ts';
+import { type Candidate, unlessUnread } from './candidates.ts';
+import {
+  directedRules,
+  type Facts,
+  MOST_OF_POLICY,
+  peersField,
+  podSelectorsOf,
+  subjectField,
+  warning,
+} from './facts.ts';
+
+/** N50. A pod that nothing runs yet, as one in a repository, has no address to miss. */
+export function noAddress({ cluster }: Facts): readonly Problem[] {
+  return [...cluster.pods.values()]
+    .filter(pod => isSelectable(pod) && pod.addresses.length === 0 && pod.node !== '')
+    .map(({ key }) =>
+      warning(
+        'no-address',
+        `Pod ${key}`,
+        'status.podIPs',
+        'holds no address',
+        'no policy selects the pod until it has one',
+      ),
+    );
+}
+
+const ALWAYS_THERE = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
+
+export function missingNamespace(policy: Policy, { cluster }: Facts): readonly Problem[] {
+  const namespace = namespaceOfPolicy(policy.id);
+  // Manifests without any namespace may be policies only, whose namespaces are elsewhere.
+  if (namespace === '' || cluster.namespaces.size === 0) return [];
+  if (cluster.namespaces.has(namespace) || ALWAYS_THERE.includes(namespace)) return [];
+  const message = `"${namespace}" does not exist`;
+  const effect = 'the policy selects no pod until it does';
+  return [warning('missing-namespace', policy.id, 'metadata.namespace', message, effect)];
+}
+
+/**
+ * N65: a subject without pods is legal, but worth a warning if there are pods or workloads that it could have meant.
+ */
+export function emptySubject(policy: Policy, facts: Facts): readonly Problem[] {
+  const { candidates } = facts;
+  const { id, subject } = policy;
+  const makers = candidates.makersFor(subject);
+  const misplaced = makers.length > 0 ? [] : meantElsewhere(policy, facts);
+  if (misplaced.length > 0) return [wrongNamespace(policy, misplaced)];
+  if (!candidates.selectsNone(subject)) return [];
+  const message = `selects none of the pods and workloads that are there${hintOf(candidates.nearLabel(subject))}`;
+  const effect = `the policy decides nothing${unlessUnread(makers)}`;
+  return [warning('empty-subject', id, subjectField(policy), message, effect)];
+}
+
+function hintOf(label: string | undefined): string {
+  return label === undefined ? '' : ` (did you mean ${label}?)`;
+}
+
+/**
+ * Pods and workloads of other namespaces that have the labels, where nobody has them in the policy's own. Copies of one
+ * policy for many namespaces have one name, and mean nobody else.
+ */
+function meantElsewhere({ kind, subject, name }: Policy, { candidates, policies }: Facts): Candidate[] {
+  const { namespaces, pods } = subject;
+  const isNarrow = pods.requirements.some(({ operator }) => operator === 'In' || operator === 'Exists');
+  if (kind !== 'NetworkPolicy' || namespaces.kind !== 'name' || !isNarrow) return [];
+  if (candidates.hasSome(subject)) return [];
+  const found = candidates.elsewhere(namespaces.name, pods);
+  if (found.length === 0) return [];
+  const text = selectorText(pods);
+  const own = name.slice(name.indexOf('/'));
+  const copies = new Set(
+    policies
+      .filter(other => selectorText(other.subject.pods) === text || other.name.endsWith(own))
+      .map(({ id }) => namespaceOfPolicy(id)),
+  );
+  return found.filter(({ namespace }) => !copies.has(namespace));
+}
+
+function wrongNamespace(policy: Policy, found: readonly Candidate[]): Problem {
+  const namespace = namespaceOfPolicy(policy.id);
+  const who = firstOf(found, MOST_OF_POLICY, ({ id }) => id);
+  const message = `is "${namespace}", where nobody has the labels ${selectorText(policy.subject.pods)}, and ${who} has them`;
+  const effect = 'the policy decides nothing: it selects pods of its own namespace alone';
+  return warning('wrong-namespace', policy.id, 'metadata.namespace', message, effect);
+}
+
+/** N45, N46: policy neither selects pods on the network of their node nor knows them by their labels. */
+export function hostNetwork(policy: Policy, { candidates }: Facts): readonly Problem[] {
+  const of = (field: string, what: string, effect: string) =>
+    warning('host-network', policy.id, field, `${what} on the network of their node`, effect);
+  if (candidates.meansOnlyNodes(policy.subject)) {
+    const effect = 'policy does not select them, so this one decides nothing';
+    return [of(subjectField(policy), 'selects only pods', effect)];
+  }
+  const effect = 'policy sees them as their nodes: name the addresses of the nodes';
+  return [...directedRules(policy)]
+    .filter(([, rule]) => podSelectorsOf(rule).some(selector => candidates.meansOnlyNodes(selector)))
+    .slice(0, MOST_OF_POLICY)
+    .map(([direction, rule]) => of(peersField(direction, rule), 'has a peer of only pods', effect));
+}
+
+/** A peer that nobody is, although pods or workloads of its namespaces are there, and all of those are known. */
+export function emptyPeer(policy: Policy, { candidates }: Facts): readonly Problem[] {
+  const found: Problem[] = [];
+  for (const [direction, rule] of directedRules(policy))
+    for (const selector of podSelectorsOf(rule)) {
+      if (!candidates.selectsNone(selector) || !candidates.areKnown(selector.namespaces)) continue;
+      if (found.length === MOST_OF_POLICY) return found;
+      const hint = hintOf(candidates.nearLabel(selector));
+      const message = `has a peer that none of the pods and workloads is: ${podSelectorText(selector)}${hint}`;
+      const effect = `the peer means nobody until one is${unlessUnread(candidates.makersFor(selector))}`;
+      found.push(warning('empty-peer', policy.id, peersField(direction, rule), message, effect));
+    }
+  return found;
+}

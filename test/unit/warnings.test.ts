@@ -1,0 +1,154 @@
+/** Each kind of warning has a bad and a good example, which docs/check.md shows; what is well is not warned of. */
+import { globSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { expect, test } from 'vitest';
+import { parse, parseAllDocuments } from 'yaml';
+import { lint } from '../../src/answers/lint/lint.ts';
+import { fixText } from '../../src/inputs/files/fixtext.ts';
+import { ManifestCollector } from '../../src/inputs/files/load.ts';
+import { type Problem, problemNote, problemText, WARNING_CODES } from '../../src/model/problem.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const FIXTURES = join(ROOT, 'test/fixtures/warnings');
+
+interface Example {
+  readonly code: string;
+  /** What is warned of, and why. */
+  readonly text: string;
+  /** Manifests that both examples have. */
+  readonly given?: string;
+  readonly bad: string;
+  readonly good: string;
+}
+
+const examples = WARNING_CODES.map((code): Example => {
+  return { code, ...parse(readFileSync(join(FIXTURES, `${code}.yaml`), 'utf8')) };
+});
+
+function problemsOf(...texts: readonly (string | undefined)[]): readonly Problem[] {
+  const collector = new ManifestCollector({ allDocuments: true });
+  const file = 'web.yaml';
+  const text = texts.filter(each => each !== undefined).join('---\n');
+  collector.put(file, collector.read(text, file));
+  return collector.checked(lint).problems;
+}
+
+function codesOf(problems: readonly Problem[]): string[] {
+  return [
+    ...new Set(problems.map(({ severity, code = 'object' }) => (severity === 'error' ? 'error' : code))),
+  ];
+}
+
+test('every kind of warning has an example, and every example is of a kind', () => {
+  expect(readdirSync(FIXTURES).sort()).toEqual(WARNING_CODES.map(code => `${code}.yaml`).sort());
+});
+
+test.each(examples)('$code: the bad example has this warning alone, and the good one none', example => {
+  const { code, given, bad, good } = example;
+  const problems = problemsOf(given, bad);
+  expect(codesOf(problems)).toEqual([code]);
+  expect(problems.every(({ line }) => line !== undefined)).toBe(true);
+  expect(problemsOf(given, good).map(problemText)).toEqual([]);
+});
+
+/** Edits that --fix makes. */
+const FIXED = ['service-port', 'legacy-address', 'no-dns', 'dns-anyone'];
+
+test.each(examples)(
+  '$code: what --fix makes of the bad example is the good one, if it makes something',
+  ({ code, given, bad, good }) => {
+    const fixes = problemsOf(given, bad).flatMap(({ object = '', fix }) =>
+      fix === undefined ? [] : [{ object, fix }],
+    );
+    expect(fixes.length > 0).toBe(FIXED.includes(code));
+    const fixed = fixes.reduce((text, { object, fix }) => fixText(text, object, fix)!, bad);
+    if (fixes.length > 0) expect(parse(fixed)).toEqual(parse(good));
+  },
+);
+
+test('docs/check.md shows the examples', async () => {
+  await expect(page()).toMatchFileSnapshot(join(ROOT, 'docs/check.md'));
+});
+
+function page(): string {
+  const rows = examples.map(({ code, text }) => `| [\`${code}\`](#${code}) | ${firstSentence(text)} |`);
+  return [HEAD, '| code | what |\n|---|---|', ...rows, '', ...examples.map(sectionOf)].join('\n');
+}
+
+const HEAD = `# Warnings of \`sluice check\`
+
+\`sluice check PATH…\` lists what is wrong with manifests, by file, line, object and field, and what happens because of it. All paths
+together are one cluster. An **error** is what the API server would refuse, or Sluice cannot read. A **warning** is what may not mean what
+its author believes: with \`--strict\` it is a failure too. \`--fix\` edits the files where a warning has one fix (${FIXED.map(code => `\`${code}\``).join(', ')}).
+\`--accept CODE\` leaves out a kind of warning, and
+\`--accept 'CODE:NetworkPolicy shop/web'\` one of an object. No warning changes a verdict, or what is enforced.
+
+Warnings are about what the manifests say: a namespace of which they hold no pod and no workload is not judged. \`unread-rules\`
+and \`object\` are also Events of the policy in a cluster.
+
+The examples are test fixtures (\`test/fixtures/warnings\`): the bad one has the warning and no other, the good one has none.
+\`vitest run --project unit test/unit/warnings.test.ts -u\` writes this page.
+`;
+
+function firstSentence(text: string): string {
+  return text
+    .replaceAll('\n', ' ')
+    .match(/^.*?[.:](?= |$)/)![0]
+    .replace(/:$/, '.');
+}
+
+function sectionOf({ code, text, given, bad, good }: Example): string {
+  const found = problemsOf(given, bad).map(problem => `${problem.object}: ${problemNote(problem)}`);
+  const block = (name: string, yaml: string) => `${name}:\n\`\`\`yaml\n${yaml}\`\`\`\n`;
+  return [
+    `## ${code}\n${text.trimEnd()}\n`,
+    ...(given === undefined ? [] : [block('Beside', given)]),
+    block('Bad', bad),
+    ...found.map(each => `> warning[${code}]: ${each}\n`),
+    block('Good', good),
+  ].join('\n');
+}
+
+/** The manifests of a scenario at its beginning. */
+function scenarioManifests(path: string): readonly unknown[] {
+  const { include = [], manifests = [] } = documents(path)[0] as {
+    include?: string[];
+    manifests?: unknown[];
+  };
+  return [...include.flatMap(each => documents(join(dirname(path), each))), ...manifests];
+}
+
+function documents(path: string): unknown[] {
+  return parseAllDocuments(readFileSync(path, 'utf8'), { merge: true }).map(document => document.toJS());
+}
+
+test('scenarios are warned of what they show', async () => {
+  const lines = globSync('test/scenarios/**/*.yaml', { cwd: ROOT })
+    .sort()
+    .flatMap(file => {
+      const items = scenarioManifests(join(ROOT, file));
+      const codes = codesOf(problemsOf(JSON.stringify({ apiVersion: 'v1', kind: 'List', items })));
+      const warned = codes.filter(code => code !== 'error').sort();
+      return warned.length === 0 ? [] : [`${relative('test/scenarios', file)}: ${warned.join(', ')}`];
+    });
+  await expect(`${lines.join('\n')}\n`).toMatchFileSnapshot(join(ROOT, 'test/scenarios/warnings.txt'));
+});
+
+test('nothing of the examples and of manifests of tests is warned of', () => {
+  const stories = readdirSync(join(ROOT, 'examples/user-stories'), { withFileTypes: true });
+  const folders = [
+    'examples/shop',
+    'test/fixtures/manifests',
+    ...stories.filter(each => each.isDirectory()).map(({ name }) => `examples/user-stories/${name}`),
+  ];
+  const found = folders.flatMap(folder => {
+    const files = globSync(`${folder}/**/*.yaml`, { cwd: ROOT }).sort();
+    const problems = problemsOf(...files.map(file => readFileSync(join(ROOT, file), 'utf8')));
+    return problems.map(problem => `${folder}: ${problemText(problem)}`);
+  });
+  expect(folders.length).toBeGreaterThan(9);
+  // The story shows that a tenant cannot open what the platform sealed.
+  expect(found).toEqual([
+    expect.stringMatching(/^.*1-deny: .* vault\/let-the-shop-in: .* denies it before$/),
+  ]);
+});
