@@ -1,5 +1,8 @@
+import { readFile, writeFile } from 'node:fs/promises';
 import { lint } from '../answers/lint/lint.ts';
 import { versioned } from '../answers/schema.ts';
+import { fixText } from '../inputs/files/fixtext.ts';
+import type { LoadedCluster } from '../inputs/files/load.ts';
 import { readingObject, readingText, unrenderedNotes } from '../inputs/files/tally.ts';
 import { plural } from '../lib/text/plural.ts';
 import { type Problem, problemText, WARNING_CODES } from '../model/problem.ts';
@@ -13,6 +16,8 @@ import { checkManifests } from './sources/manifests.ts';
 
 export interface CheckOptions extends OutputOptions {
   readonly strict?: boolean;
+  /** Files are edited where a warning has one fix. */
+  readonly fix?: boolean;
   readonly accept?: readonly string[];
   /** The namespace of objects that name none. */
   readonly namespace?: string;
@@ -25,12 +30,33 @@ export interface CheckOptions extends OutputOptions {
 export async function checkCommand(paths: readonly string[], options: CheckOptions): Promise<void> {
   const accepted = (options.accept ?? []).map(parseAccepted);
   for (const path of paths) await requireReadable(path);
-  const read = await checkManifests(paths, lint, options.namespace);
+  if (options.fix && paths.includes('-'))
+    throw new CommandError('--fix writes files, and standard input is none');
+  let read = await checkManifests(paths, lint, options.namespace);
   if (holdsNothing(read)) throw new CommandError(nothingIn(paths, read));
-  const { cluster, inventory, problems: all, reading } = read;
-  const problems = all.filter(problem => !isAccepted(problem, accepted));
+  const isCounted = (problem: Problem) => !isAccepted(problem, accepted);
+  if (options.fix && (await mend(read.problems.filter(isCounted), !isData(options.output))))
+    read = await checkManifests(paths, lint, options.namespace);
+  const problems = read.problems.filter(isCounted);
+  const notes = unrenderedNotes(read.reading);
+  const counts = { workloads: read.inventory.workloads.size, policies: read.cluster.policies.size };
+  if (isData(options.output))
+    await writeData(options.output, [
+      ...problems.map(problem => versioned('Problem', problem)),
+      versioned('Reading', { ...readingObject(read.reading), ...counts, notes }),
+    ]);
+  else {
+    for (const problem of problems) writeLine(problemLine(problem));
+    for (const note of notes) writeLine(`${pc.yellow('note')}: ${HANG}${note}`);
+    writeLine(summary(problems, read.problems.length - problems.length, countsOf(read)));
+    writeLine(readingText(read.reading, counts.workloads, counts.policies));
+  }
+  if (problems.some(({ severity }) => severity === 'error' || options.strict)) process.exitCode = 1;
+}
+
+function countsOf({ cluster, inventory }: LoadedCluster): string {
   const { namespaces, nodes, pods, policies, audited } = cluster;
-  const objects = [
+  return [
     plural(namespaces.size, 'namespace'),
     plural(nodes.size, 'node'),
     plural(pods.size, 'pod'),
@@ -38,25 +64,24 @@ export async function checkCommand(paths: readonly string[], options: CheckOptio
     plural(policies.size, 'policy'),
     ...(audited.size === 0 ? [] : [`${plural(audited.size, 'policy')} audited and not enforced`]),
   ].join(', ');
-  const notes = unrenderedNotes(reading);
-  const [workloadCount, policyCount] = [inventory.workloads.size, policies.size];
-  if (isData(options.output))
-    await writeData(options.output, [
-      ...problems.map(problem => versioned('Problem', problem)),
-      versioned('Reading', {
-        ...readingObject(reading),
-        workloads: workloadCount,
-        policies: policyCount,
-        notes,
-      }),
-    ]);
-  else {
-    for (const problem of problems) writeLine(problemLine(problem));
-    for (const note of notes) writeLine(`${pc.yellow('note')}: ${HANG}${note}`);
-    writeLine(summary(problems, all.length - problems.length, objects));
-    writeLine(readingText(reading, workloadCount, policyCount));
+}
+
+/** Makes the edits of the problems that have one, in objects without errors; whether there was one. */
+async function mend(problems: readonly Problem[], isTold: boolean): Promise<boolean> {
+  const idOf = ({ file, object }: Problem) => `${file} ${object}`;
+  const broken = new Set(problems.filter(({ severity }) => severity === 'error').map(idOf));
+  let isMended = false;
+  for (const problem of problems) {
+    const { file, object, fix, code } = problem;
+    if (file === undefined || object === undefined || fix === undefined || broken.has(idOf(problem)))
+      continue;
+    const text = fixText(await readFile(file, 'utf8'), object, fix);
+    if (text === undefined) continue;
+    await writeFile(file, text);
+    isMended = true;
+    if (isTold) writeLine(`${pc.green(`fixed[${code}]`)}: ${HANG}${file}: ${object}: ${fix.field}`);
   }
-  if (problems.some(({ severity }) => severity === 'error' || options.strict)) process.exitCode = 1;
+  return isMended;
 }
 
 function problemLine(problem: Problem): string {
@@ -68,7 +93,9 @@ function summary(problems: readonly Problem[], accepted: number, objects: string
   const errors = problems.filter(({ severity }) => severity === 'error').length;
   const rest = accepted === 0 ? '' : `, ${accepted} accepted`;
   if (problems.length === 0) return `${pc.green('ok')}: ${objects}${rest}`;
-  return `${plural(errors, 'error')}, ${plural(problems.length - errors, 'warning')}${rest} in ${objects}`;
+  const fixes = problems.filter(({ fix }) => fix !== undefined).length;
+  const mended = fixes === 0 ? '' : ` (--fix mends ${fixes} of them)`;
+  return `${plural(errors, 'error')}, ${plural(problems.length - errors, 'warning')}${mended}${rest} in ${objects}`;
 }
 
 /** Warnings to ignore: all of a kind, or those of one object. */

@@ -119,6 +119,7 @@ export function addCheck(sluice: Command): void {
     .description('list every problem of manifests, by file, object and field')
     .argument('<paths...>', 'folders and files of Kubernetes manifests, - for standard input')
     .option('--strict', 'exit code 1 for warnings too')
+    .option('--fix', 'edit the files where a warning has one fix, and check them again')
     .option(
       '--accept <warning>',
       'leave out warnings of a kind, or of one object: empty-subject:NetworkPolicy shop/web',
