@@ -1,4 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises';
+import { foreignNotes } from '../answers/foreignnotes.ts';
 import { lint } from '../answers/lint/lint.ts';
 import { versioned } from '../answers/schema.ts';
 import { fixText } from '../inputs/files/fixtext.ts';
@@ -38,7 +39,7 @@ export async function checkCommand(paths: readonly string[], options: CheckOptio
   if (options.fix && (await mend(read.problems.filter(isCounted), !isData(options.output))))
     read = await checkManifests(paths, lint, options.namespace);
   const problems = read.problems.filter(isCounted);
-  const notes = unrenderedNotes(read.reading);
+  const notes = [...unrenderedNotes(read.reading), ...foreignNotes(read)];
   const counts = { workloads: read.inventory.workloads.size, policies: read.cluster.policies.size };
   if (isData(options.output))
     await writeData(options.output, [

@@ -1,6 +1,7 @@
 /** Objects by which people name their programs, and which policy does not see. */
 import type { Address } from './address.ts';
 import type { PodKey } from './cluster.ts';
+import type { ForeignPolicy } from './foreignpolicy.ts';
 import type { Protocol } from './policy.ts';
 import type { EndpointSlice, Entrance, Service, ServiceKey } from './service.ts';
 import type { Controller, PodMaker, Workload, WorkloadId } from './workload.ts';
@@ -19,6 +20,8 @@ export interface Inventory {
   /** Objects that make pods which are not among the workloads. */
   readonly podMakers: readonly PodMaker[];
   readonly entrances: readonly Entrance[];
+  /** Policies that other engines enforce. */
+  readonly foreignPolicies: readonly ForeignPolicy[];
 }
 
 /** A port that a container declares without a name: policy does not know it, and it says where a program listens. */
@@ -40,6 +43,7 @@ export type InventoryItem =
   | { readonly type: 'workload'; readonly value: Workload }
   | { readonly type: 'podMaker'; readonly value: PodMaker }
   | { readonly type: 'entrance'; readonly value: Entrance }
+  | { readonly type: 'foreignPolicy'; readonly value: ForeignPolicy }
   | { readonly type: 'service'; readonly value: Service }
   | { readonly type: 'slice'; readonly value: EndpointSlice }
   | { readonly type: 'slices'; readonly values: readonly EndpointSlice[] }
@@ -63,10 +67,12 @@ export function inventoryOf(items: Iterable<InventoryItem>): Inventory {
   const unnamedPorts = new Map<PodKey, readonly DeclaredPort[]>();
   const podMakers: PodMaker[] = [];
   const entrances: Entrance[] = [];
+  const foreignPolicies: ForeignPolicy[] = [];
   for (const item of items) {
     if (item.type === 'workload') add(workloads, item.value.id, item.value);
     else if (item.type === 'podMaker') podMakers.push(item.value);
     else if (item.type === 'entrance') entrances.push(item.value);
+    else if (item.type === 'foreignPolicy') foreignPolicies.push(item.value);
     else if (item.type === 'service') add(services, item.value.key, item.value);
     else if (item.type === 'slice') add(slices, item.value.key, item.value);
     else if (item.type === 'slices') for (const value of item.values) add(slices, value.key, value);
@@ -76,7 +82,17 @@ export function inventoryOf(items: Iterable<InventoryItem>): Inventory {
       if (item.unnamedPorts !== undefined) add(unnamedPorts, item.pod, item.unnamedPorts);
     }
   }
-  return { workloads, services, slices, podOwners, hostPorts, unnamedPorts, podMakers, entrances };
+  return {
+    workloads,
+    services,
+    slices,
+    podOwners,
+    hostPorts,
+    unnamedPorts,
+    podMakers,
+    entrances,
+    foreignPolicies,
+  };
 }
 
 /** If two objects have the same name, the last one counts. */
@@ -90,6 +106,7 @@ export function mergedInventory(inventories: readonly Inventory[]): Inventory {
     unnamedPorts: new Map(inventories.flatMap(({ unnamedPorts }) => [...unnamedPorts])),
     podMakers: inventories.flatMap(({ podMakers }) => podMakers),
     entrances: inventories.flatMap(({ entrances }) => entrances),
+    foreignPolicies: inventories.flatMap(({ foreignPolicies }) => foreignPolicies),
   };
 }
 

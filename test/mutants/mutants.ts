@@ -4129,4 +4129,17 @@ export const MUTANTS: readonly Mutant[] = [
     replace: '',
     test: 'repository.test.ts',
   },
+  // Policies of other engines
+  {
+    name: 'a policy of another engine is said to isolate only what it surely selects',
+    find: "subjects.some(subject => matchPod(subject, pod, namespace) !== 'no')",
+    replace: "subjects.some(subject => matchPod(subject, pod, namespace) === 'yes')",
+    test: 'foreignnotes.test.ts',
+  },
+  {
+    name: 'a selector of Calico with an alternative is read as one without',
+    find: "|| text.includes('||')) return EVERYTHING;",
+    replace: ') return EVERYTHING;',
+    test: 'foreignpolicies.test.ts',
+  },
 ];

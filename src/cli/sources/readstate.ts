@@ -2,6 +2,7 @@
  * Reads the cluster for a question: from manifests, a dump, a live cluster or the node's agent. A named source is read;
  * otherwise the agent of this node, or on a machine without one the current cluster of kubectl.
  */
+import { foreignNotes } from '../../answers/foreignnotes.ts';
 import { unrenderedNotes } from '../../inputs/files/tally.ts';
 import { auditedNote } from '../../model/audited.ts';
 import { NO_INVENTORY } from '../../model/inventory.ts';
@@ -19,7 +20,7 @@ import { DEFAULT_SOCKET, type QuestionNeeds, type SourceOptions, type State, sco
 /** Throws CommandError where there is nothing to read. */
 export async function readState(options: SourceOptions, wanted: QuestionNeeds = {}): Promise<State> {
   const state = await readSource(options, wanted);
-  return { ...state, notes: [...state.notes, ...auditedNote(state.cluster)] };
+  return { ...state, notes: [...state.notes, ...foreignNotes(state), ...auditedNote(state.cluster)] };
 }
 
 async function readSource(options: SourceOptions, wanted: QuestionNeeds): Promise<State> {

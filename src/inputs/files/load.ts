@@ -8,7 +8,6 @@ import { type Cluster, ClusterState } from '../../model/cluster.ts';
 import { type Inventory, inventoryOf } from '../../model/inventory.ts';
 import { POLICY_KINDS } from '../../model/policy.ts';
 import { type Problem, problemText } from '../../model/problem.ts';
-import type { ObjectType } from '../kube/report/identity.ts';
 import { type FiledObject, isError, type Manifest, readAllDocuments, readNeeded } from './manifest.ts';
 import { ManifestStore } from './store.ts';
 import { type FolderTally, ReadingCounter, type ReadingTally } from './tally.ts';
@@ -103,10 +102,17 @@ export class ManifestCollector {
     return found.map(problem => ({ ...places.get(problem.object ?? '')?.(problem.field), ...problem }));
   }
 
+  /** Sluice does not read them, but their author believes that they are in force. */
   #otherEngines(): readonly Problem[] {
-    return this.#objects.flatMap(({ type, name, placeOf }) => {
-      const found = otherEngine(type, name);
-      return found === undefined ? [] : [{ ...placeOf(found.field), ...found }];
+    return this.#objects.flatMap(({ type, name, placeOf, engine }) => {
+      if (engine === undefined) return [];
+      const object = `${type.kind} ${name}`;
+      const field = 'apiVersion';
+      const message = `is ${type.apiVersion}, a policy of ${engine}`;
+      const effect = 'Sluice does not enforce it, and no answer knows of it';
+      return [
+        { ...placeOf(field), severity: 'warning', code: 'other-engine', object, field, message, effect },
+      ];
     });
   }
 }
@@ -129,30 +135,4 @@ function readOnce(problem: Problem): Problem {
     .replace('; if it was good before, its last good version stays in force', '')
     .replace(/^the (\w+) stays as it was last known$/, 'the $1 is not known');
   return { ...problem, effect };
-}
-
-/**
- * Policies of other engines. Sluice does not read them, but their author believes that they are in force, so a warning
- * is given.
- */
-const ENGINES: readonly (readonly [group: RegExp, engine: string])[] = [
-  [/^cilium\.io\//, 'Cilium'],
-  [/^(crd\.)?projectcalico\.org\//, 'Calico'],
-  [/^(crd|security)\.antrea\.(io|tanzu\.vmware\.com)\//, 'Antrea'],
-  [/^k8s\.ovn\.org\//, 'OVN-Kubernetes'],
-];
-
-const POLICIES = /Policy$|^EgressFirewall$|^Tier$/;
-
-function otherEngine({ apiVersion = '', kind = '' }: ObjectType, name: string): Problem | undefined {
-  const [, engine] = ENGINES.find(([group]) => group.test(apiVersion)) ?? [];
-  if (engine === undefined || !POLICIES.test(kind)) return undefined;
-  return {
-    severity: 'warning',
-    code: 'other-engine',
-    object: `${kind} ${name}`,
-    field: 'apiVersion',
-    message: `is ${apiVersion}, a policy of ${engine}`,
-    effect: 'Sluice does not enforce it, and no answer knows of it',
-  };
 }

@@ -3,6 +3,7 @@ import { type Problem, problemNote } from '../../model/problem.ts';
 import { WORKLOAD_KINDS } from '../../model/workload.ts';
 import { hasPodTemplate, podMakerOf } from '../kube/decode/customworkloads.ts';
 import { type Decoded, decodeObject } from '../kube/decode/decode.ts';
+import { foreignPolicyOf, isNamespacedForeign } from '../kube/decode/foreignpolicies.ts';
 import { type DecodedItem, decodeInventory } from '../kube/decode/inventory.ts';
 import { legacyAddresses } from '../kube/decode/legacyaddresses.ts';
 import { serviceNetworks } from '../kube/decode/service.ts';
@@ -22,6 +23,8 @@ export interface FiledObject extends Decoded {
   /** Further problems: of an object without a usable name, and of what newer API servers refuse. */
   readonly deeper: () => readonly Problem[];
   readonly type: ObjectType;
+  /** The engine of a policy that is not ours to enforce. */
+  readonly engine: string | undefined;
   /** `shop/web`. */
   readonly name: string;
 }
@@ -121,6 +124,7 @@ function decodeDocument(document: ParsedDocument, file: string, namespace?: stri
       inventory,
       deeper,
       type: typeOf(object),
+      engine: foreignPolicyOf(object)?.engine,
       name: objectKey(object) ?? '',
     };
     return { ...decoded, problems, ...rest };
@@ -133,7 +137,10 @@ function withNamespace(object: unknown, namespace: string): unknown {
   const { metadata, ...rest } = asMap(object);
   const own = asMap(metadata);
   const isNamespaced =
-    NAMESPACED.includes(kind) || hasPodTemplate(object) || podMakerOf(object) !== undefined;
+    NAMESPACED.includes(kind) ||
+    hasPodTemplate(object) ||
+    podMakerOf(object) !== undefined ||
+    isNamespacedForeign(object);
   if (!isNamespaced || (own.namespace ?? '') !== '') return object;
   return { ...rest, metadata: { ...own, namespace } };
 }

@@ -60,7 +60,7 @@ test.each<[string, string, object]>([
   ['monitoring.coreos.com/v1', 'ServiceMonitor', { selector: {} }],
   ['autoscaling/v2', 'HorizontalPodAutoscaler', { maxReplicas: 3, replicas: 1 }],
   ['apiextensions.k8s.io/v1', 'CustomResourceDefinition', { versions: [{ replicas: 1 }] }],
-  ['cilium.io/v2', 'CiliumNetworkPolicy', { containers: [] }],
+  ['example.org/v2', 'OtherNetworkPolicy', { containers: [] }],
   ['v1', 'ConfigMap', { replicas: 1 }],
 ])('%s %s makes no pods', (apiVersion, kind, spec) => {
   expect(read(apiVersion, kind, spec)).toBeUndefined();

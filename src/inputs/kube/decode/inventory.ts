@@ -1,7 +1,7 @@
 /** Objects that policy does not use, for questions that name them. */
 import { FAMILIES, familyOf, parseAddress } from '../../../model/address.ts';
 import type { DeclaredPort, InventoryItem, PodHostPort } from '../../../model/inventory.ts';
-import type { Labelled, LabelSelector, Operator, Requirement } from '../../../model/labels.ts';
+import type { Labelled, LabelSelector } from '../../../model/labels.ts';
 import { PROTOCOLS, type Protocol } from '../../../model/policy.ts';
 import type { Problem } from '../../../model/problem.ts';
 import type { Endpoint, EndpointSlice } from '../../../model/service.ts';
@@ -16,6 +16,8 @@ import { asMap, asMaps, metadataOf, typeOf } from '../report/identity.ts';
 import { addedLabels, hasPodTemplate, podMakerOf } from './customworkloads.ts';
 import { entranceOf } from './entrances.ts';
 import { Field, type Report } from './fields.ts';
+import { foreignPolicyOf } from './foreignpolicies.ts';
+import { looseSelector } from './looseselector.ts';
 import { readLabelled, readName, readNamespace } from './metadata.ts';
 import { readPorts } from './pod.ts';
 import {
@@ -70,31 +72,12 @@ function replicasOf(object: Field, kind: WorkloadKind): number | undefined {
   return written ?? (isWorkloadKind(kind) ? 1 : undefined);
 }
 
-/** A label selector, or labels alone, as a ReplicationController has. No verdict depends on it, so it is taken without a check. */
+/** A label selector, or labels alone, as a ReplicationController has; absent where there is none. */
 function workloadSelector(selector: unknown): LabelSelector | undefined {
-  const given = asMap(selector);
-  const isPlain = given.matchLabels === undefined && given.matchExpressions === undefined;
-  const labels = Object.entries(isPlain ? given : asMap(given.matchLabels));
-  const { matchExpressions = [] } = given;
-  if (!Array.isArray(matchExpressions) || labels.some(([, value]) => typeof value !== 'string'))
-    return undefined;
-  const requirements = [
-    ...labels.map(([key, value]): Requirement => ({ key, operator: 'In', values: [value as string] })),
-    ...matchExpressions.map(asMap).map(requirementOf),
-  ];
-  return requirements.length > 0 && !requirements.includes(undefined)
-    ? { requirements: requirements as readonly Requirement[] }
-    : undefined;
-}
-
-const OPERATORS: readonly Operator[] = ['In', 'NotIn', 'Exists', 'DoesNotExist'];
-
-function requirementOf({ key, operator, values = [] }: Record<string, unknown>): Requirement | undefined {
-  const known = OPERATORS.find(each => each === operator);
-  const isList = Array.isArray(values) && values.every(value => typeof value === 'string');
-  return typeof key === 'string' && known !== undefined && isList
-    ? { key, operator: known, values }
-    : undefined;
+  const { matchLabels, matchExpressions } = asMap(selector);
+  const isPlain = matchLabels === undefined && matchExpressions === undefined;
+  const read = looseSelector(isPlain ? { matchLabels: selector } : selector);
+  return read?.requirements.length === 0 ? undefined : read;
 }
 
 /** A Job labels its pods with its own name; the values of other workloads' labels are known only to the cluster. */
@@ -142,6 +125,8 @@ export function decodeInventory(object: unknown): DecodedItem {
   if (decoder === undefined) {
     const entrance = entranceOf(object);
     if (entrance !== undefined) return { item: { type: 'entrance', value: entrance }, problems: [] };
+    const foreign = foreignPolicyOf(object);
+    if (foreign !== undefined) return { item: { type: 'foreignPolicy', value: foreign }, problems: [] };
     const value = podMakerOf(object);
     return value === undefined ? NOTHING : { item: { type: 'podMaker', value }, problems: [] };
   }
