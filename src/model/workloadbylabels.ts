@@ -3,6 +3,7 @@
  * labels, and so give any workload's name to a pod of its own namespace.
  */
 import type { Pod } from './cluster.ts';
+import type { Labels } from './labels.ts';
 import { type WorkloadId, type WorkloadKind, workloadId } from './workload.ts';
 
 /** Undefined where no controller's label is there, or the pod's name is not made as that controller makes it. */
@@ -21,8 +22,16 @@ const FINDERS: readonly ((pod: Named) => Found)[] = [deployment, statefulSet, jo
 
 /** `web-7d4b9c6f5-x2x9k` */
 function deployment({ name, labels }: Named): Found {
+  const generation = /^(.+)-[^-]*$/.exec(name)?.[1];
+  return named('Deployment', generation === undefined ? undefined : deploymentName(generation, labels));
+}
+
+/** Of the ReplicaSet `web-7d4b9c6f5`: a Deployment names its own after itself and a hash, which is also a label of their pods. */
+export function deploymentName(replicaSet: string, labels: Labels): string | undefined {
   const hash = labels['pod-template-hash'];
-  return named('Deployment', hash === undefined ? undefined : before(name, `-${hash}-`));
+  return hash !== undefined && replicaSet.endsWith(`-${hash}`)
+    ? replicaSet.slice(0, -hash.length - 1)
+    : undefined;
 }
 
 /** `db-0` */
@@ -43,9 +52,4 @@ function daemonSet({ name, labels }: Named): Found {
 
 function named(kind: WorkloadKind, name: string | undefined): Found {
   return name === undefined || name === '' ? undefined : { kind, name };
-}
-
-function before(text: string, part: string): string | undefined {
-  const at = text.lastIndexOf(part);
-  return at > 0 ? text.slice(0, at) : undefined;
 }

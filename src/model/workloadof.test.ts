@@ -94,12 +94,15 @@ test.each([
   expect(workloadOf(inventory, pod('a')).id).toBe(id);
 });
 
-test('workloadOf() a pod of a custom workload is the workload, if this is known', () => {
+test('workloadOf() a pod of a custom workload is the workload', () => {
   const value = workload('CloneSet', 'web');
   expect(
     workloadOf(inventoryOf([owned('a', 'CloneSet', 'web'), { type: 'workload', value }]), pod('a')).id,
   ).toBe('CloneSet shop/web');
-  expect(workloadOf(inventoryOf([owned('a', 'CloneSet', 'web')]), pod('a')).id).toBe('Pod shop/a');
+});
+
+test('workloadOf() a pod of a kind that no cluster lists is its owner', () => {
+  expect(workloadOf(inventoryOf([owned('a', 'CloneSet', 'web')]), pod('a')).id).toBe('CloneSet shop/web');
 });
 
 test('topWorkloads() leaves out what another one made', () => {
@@ -113,7 +116,21 @@ test('topWorkloads() leaves out what another one made', () => {
   );
   expect(topWorkloads(inventory).map(({ id }) => id)).toEqual([
     'Deployment shop/web',
-    'ReplicaSet shop/lost-1',
+    'Deployment shop/lost',
     'Job shop/rollout',
+  ]);
+});
+
+test('topWorkloads() takes the generations of a Rollout, which no cluster lists, as one, by the one that runs', () => {
+  const rollout = { kind: 'Rollout', name: 'web' };
+  const generation = (n: number, replicas: number) => ({
+    ...workload('ReplicaSet', `web-${n}`, rollout),
+    labels: { generation: `${n}` },
+    replicas,
+  });
+  const all = [generation(1, 0), generation(2, 3), generation(3, 0)];
+  const inventory = inventoryOf(all.map(value => ({ type: 'workload', value })));
+  expect(topWorkloads(inventory).map(({ id, labels }) => [id, labels])).toEqual([
+    ['Rollout shop/web', { generation: '2' }],
   ]);
 });

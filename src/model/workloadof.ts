@@ -3,15 +3,21 @@
 import { getOrMake } from '../lib/collections/getormake.ts';
 import type { Cluster, Pod } from './cluster.ts';
 import type { Inventory } from './inventory.ts';
-import { isWorkloadKind, type PodOrWorkload, workloadId } from './workload.ts';
+import {
+  isWorkloadKind,
+  type PodOrWorkload,
+  type Workload,
+  type WorkloadId,
+  workloadId,
+} from './workload.ts';
+import { deploymentName } from './workloadbylabels.ts';
 
 /** The last of the pod's owners, as far as they are known. */
 export function workloadOf({ workloads, podOwners }: Inventory, pod: Pod): PodOrWorkload {
   const owner = podOwners.get(pod.key);
-  const own = owner && workloadId(owner.kind, pod.namespace, owner.name);
-  if (own === undefined || !(isWorkloadKind(owner!.kind) || workloads.has(own)))
-    return { kind: 'Pod', id: `Pod ${pod.key}` };
-  const { kind, name } = owner!;
+  if (owner === undefined || owner.kind === STATIC) return { kind: 'Pod', id: `Pod ${pod.key}` };
+  const { kind, name } = owner;
+  const own = workloadId(kind, pod.namespace, name);
   const above = workloads.get(own)?.owner ?? deploymentOf(pod, kind, name);
   if (above === undefined) return { kind, id: own };
   const top = workloadId(above.kind, pod.namespace, above.name);
@@ -19,14 +25,16 @@ export function workloadOf({ workloads, podOwners }: Inventory, pod: Pod): PodOr
   return isTop ? { kind: above.kind, id: top } : { kind, id: own };
 }
 
+/** The owner of a static pod is its node. Any other kind makes pods, whether or not its objects can be listed. */
+const STATIC = 'Node';
+
 /** Nobody writes these where they have an owner, such as a Deployment, a Rollout or a DeploymentConfig. */
 const GENERATIONS: readonly string[] = ['ReplicaSet', 'ReplicationController'];
 
-/** A Deployment's ReplicaSets are named after it and a hash, which is also a label of their pods. */
+/** Of a ReplicaSet that is not listed. */
 function deploymentOf({ labels }: Pod, kind: string, name: string) {
-  const hash = labels['pod-template-hash'];
-  if (kind !== 'ReplicaSet' || hash === undefined || !name.endsWith(`-${hash}`)) return undefined;
-  return { kind: 'Deployment', name: name.slice(0, -hash.length - 1) };
+  const own = kind === 'ReplicaSet' ? deploymentName(name, labels) : undefined;
+  return own === undefined ? undefined : { kind: 'Deployment', name: own };
 }
 
 /** The pods of each workload, and each other pod by itself, without finished pods. */
@@ -43,10 +51,20 @@ export function podsByWorkload(
   return groups;
 }
 
-/** Workloads that a person wrote: not those that another one of the inventory made. */
-export function topWorkloads({ workloads }: Inventory) {
-  return [...workloads.values()].filter(
-    ({ owner, namespace }) =>
-      owner === undefined || !workloads.has(workloadId(owner.kind, namespace, owner.name)),
-  );
+/**
+ * Workloads that a person wrote: not those that another one of the inventory made. A cluster lists no Rollouts, but the
+ * generations of each, which are one workload.
+ */
+export function topWorkloads({ workloads }: Inventory): Workload[] {
+  const found = new Map<WorkloadId, Workload>();
+  for (const each of workloads.values()) {
+    const { kind, namespace, owner } = each;
+    const above = owner && workloadId(owner.kind, namespace, owner.name);
+    if (above !== undefined && workloads.has(above)) continue;
+    const isGeneration = above !== undefined && GENERATIONS.includes(kind);
+    const top = isGeneration ? { ...each, ...owner!, id: above } : each;
+    // Of old generations nothing runs.
+    if (!found.has(top.id) || each.replicas !== 0) found.set(top.id, top);
+  }
+  return [...found.values()];
 }

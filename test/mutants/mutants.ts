@@ -2656,6 +2656,12 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'property/reach.test.ts',
   },
   {
+    name: 'workloads: each generation of a Rollout is one',
+    find: '...each, ...owner!, id: above }',
+    replace: '...each, ...owner! }',
+    test: 'workloadof.test.ts',
+  },
+  {
     name: 'reach: labels that only the subjects of policies name are forgotten',
     find: 'addKeys(words.labelKeys, policy.subject);',
     replace: '',

@@ -177,7 +177,7 @@ function workloadPlaces(
   const ofWorkload = (places: readonly ResolvedEndpoint[]) =>
     places.map(place => ({ ...place, workload: id }));
   if (pods.length > 0) return ofWorkload(pods.flatMap(pod => podEndpoints(view, pod)));
-  const workload = inventory.workloads.get(id);
+  const workload = inventory.workloads.get(id) ?? topWorkloads(inventory).find(each => each.id === id);
   if (workload === undefined) throw new FlowTextError(noWorkload(view, kind, namespace, name));
   return ofWorkload(templateEndpoints(view, workload));
 }
