@@ -67,3 +67,20 @@ test('explain notes policies of which nothing is in force yet, where they may be
 test('explain does not repeat a status that the reason of the version in force has', () => {
   expect(linesOf({ id: ID, kind: 'over-budget', reason: 'too large' }).join()).not.toContain('too large');
 });
+
+test('explain shows five of many policies that had no part in the verdict, counts the others, and hides none with a status', () => {
+  const others = Array.from({ length: 3_000 }, (_, at) =>
+    DENY.replace('name: db', `name: other-${String(at).padStart(4, '0')}`),
+  );
+  const yaml = [pod('web', '10.0.0.1'), pod('db', '10.0.0.2'), DENY, ...others].join('\n---\n');
+  const id = 'NetworkPolicy shop/other-2500' as const;
+  const view = clusterView(yaml, { statuses: [statusText({ ...EDIT, id })] });
+  const found = answer(view, { from: 'shop/web', to: 'shop/db:5432' });
+  const lines = (isWide: boolean) =>
+    answerLines(found, 'allow', isWide).map(line => wrapped(stripVTControlCharacters(line), undefined));
+  const short = lines(false);
+  expect(short.length).toBeLessThan(20);
+  expect(short).toContain('  same verdict  2,994 other policies (-o wide lists them)');
+  expect(short.some(line => line.includes(id))).toBe(true);
+  expect(lines(true).filter(line => line.includes('same verdict'))).toHaveLength(3_000);
+});

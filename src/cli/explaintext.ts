@@ -14,6 +14,7 @@ import { type JudgedFlow, walkSeen, withNames } from '../answers/questions/judge
 import type { NearMiss } from '../answers/questions/nearmiss.ts';
 import type { StatusesByPolicy } from '../answers/questions/statuses.ts';
 import { plural } from '../lib/text/plural.ts';
+import { thousands } from '../lib/text/thousands.ts';
 import { FAMILY_NAME, type Family } from '../model/address.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import type { StatusText } from '../model/policystatus.ts';
@@ -40,7 +41,9 @@ export function answerLines(answer: Answer, unknownPods: UnknownPods, isWide = f
     ...undecidedLines(answer),
     ...answer.notes.map(note => `       ${HANG}${pc.dim(note)}`),
     ...differenceLines(answer, isWide ? Number.POSITIVE_INFINITY : MOST_GROUPS),
-    ...(way === undefined ? [] : walkLines(answer, way, unknownPods).map(line => withNames(line, decisive!))),
+    ...(way === undefined
+      ? []
+      : walkLines(answer, way, unknownPods, isWide).map(line => withNames(line, decisive!))),
     ...sameLines(answer),
   ];
 }
@@ -129,10 +132,15 @@ function sameLines({ cases, verdict, differsBy, families }: Answer): string[] {
   return ['', pc.dim(`the same ${over}${ends}${all}: ${verdict}`)];
 }
 
-function walkLines(answer: Answer, { egress, ingress }: Walk, unknownPods: UnknownPods): string[] {
+function walkLines(
+  answer: Answer,
+  { egress, ingress }: Walk,
+  unknownPods: UnknownPods,
+  isWide: boolean,
+): string[] {
   return [egress, ingress].flatMap(way => [
     '',
-    ...directionLines(way, answer.statuses),
+    ...directionLines(way, answer.statuses, isWide),
     ...nearMissesOf(answer, way.direction, unknownPods).map(nearMissLine),
   ]);
 }
@@ -141,12 +149,46 @@ function walkLines(answer: Answer, { egress, ingress }: Walk, unknownPods: Unkno
 function directionLines(
   { direction, pod, verdict, stops }: DirectionWalk,
   statuses: StatusesByPolicy,
+  isWide: boolean,
 ): string[] {
   const whose = pod === undefined ? '' : ` of ${pod}`;
-  const width = Math.min(60, Math.max(0, ...stops.map(stop => whoText(stop).length)));
+  const alike = isWide ? new Map<Stop, number>() : alikeAfter(stops, statuses);
+  const shown = stops.filter(stop => alike.get(stop) !== 0);
+  const width = Math.min(60, Math.max(0, ...shown.map(stop => whoText(stop).length)));
   return [
     `${verdictWord(verdict.verdict)}  ${HANG}${direction}${whose}: ${verdict.reason}`,
-    ...stops.flatMap(stop => [stopLine(stop, width), ...(statuses.get(stop.policy) ?? []).map(statusLine)]),
+    ...shown.flatMap(stop => [
+      stopLine(stop, width),
+      ...(statuses.get(stop.policy) ?? []).map(statusLine),
+      ...moreLines(stop, alike.get(stop)),
+    ]),
+  ];
+}
+
+/** Policies that had no part in the verdict, of each kind: a namespace may have thousands. */
+const MOST_ALIKE = 5;
+
+/**
+ * Of policies without a part in the verdict, the first are shown. The last of those has the number of the others, which
+ * have 0 themselves. A policy that is not in force as written is always shown.
+ */
+function alikeAfter(stops: readonly Stop[], statuses: StatusesByPolicy): ReadonlyMap<Stop, number> {
+  const counts = new Map<Stop, number>();
+  for (const part of ['no-match', 'same-verdict'] as const) {
+    const its = stops.filter(stop => stop.part === part && !statuses.has(stop.policy));
+    const others = its.slice(MOST_ALIKE);
+    // A line in place of one policy says less than that policy's.
+    if (others.length < 2) continue;
+    for (const other of others) counts.set(other, 0);
+    counts.set(its[MOST_ALIKE - 1]!, others.length);
+  }
+  return counts;
+}
+
+function moreLines({ part }: Stop, count = 0): string[] {
+  if (count === 0) return [];
+  return [
+    pc.dim(`  ${PARTS[part].padEnd(12)}  ${HANG}${thousands(count)} other policies (-o wide lists them)`),
   ];
 }
 

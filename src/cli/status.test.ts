@@ -87,3 +87,16 @@ test.each([
   const lines = statusLines({ ...STATUS, commits }, NOW).map(stripVTControlCharacters);
   expect(lines).toContain(`  4 s ago: 3 operations in 2 ms ${said}`);
 });
+
+test('statusLines() shows the first twenty problems, and all where it is wide', () => {
+  const problems = Array.from({ length: 25 }, (_, at) => ({
+    severity: 'error' as const,
+    object: `NetworkPolicy shop/p${at}`,
+    text: `NetworkPolicy shop/p${at}: is wrong`,
+  }));
+  const about = (isWide: boolean) =>
+    statusLines({ ...STATUS, problems }, NOW, isWide).filter(line => /is wrong|and \d+ more/.test(line));
+  expect(about(false)).toHaveLength(21);
+  expect(about(false).at(-1)).toBe('  and 5 more (-o wide lists them)');
+  expect(about(true)).toHaveLength(25);
+});

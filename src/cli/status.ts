@@ -63,7 +63,7 @@ export function statusLines(status: StatusResponse, nowMs: number, isWide = fals
     `${plural(totals.commits, 'commit')}, ${totals.failures} failed, ${plural(totals.drifts, 'repair')} of foreign changes`,
     ...status.commits.slice(0, isWide ? undefined : SHOWN_COMMITS).map(commit => commitLine(commit, nowMs)),
     ...section(policyLines(status, isWide)),
-    ...section(status.problems.map(problemLine)),
+    ...section(problemLines(status.problems, isWide)),
   ];
 }
 
@@ -85,6 +85,15 @@ function auditedText({ audited = 0 }: StatusResponse['objects']): string {
 function problemCount({ problems }: StatusResponse): string {
   if (problems.length === 0) return '';
   return `, with ${problems.length === 1 ? 'a problem' : `${problems.length} problems`} in what it reads`;
+}
+
+/** Thousands of policies may have one each. */
+const MOST_PROBLEMS = 20;
+
+function problemLines(problems: StatusResponse['problems'], isWide: boolean): string[] {
+  const shown = isWide ? problems : problems.slice(0, MOST_PROBLEMS);
+  const more = problems.length - shown.length;
+  return [...shown.map(problemLine), ...(more > 0 ? [`  and ${more} more (-o wide lists them)`] : [])];
 }
 
 function problemLine({ severity, text }: StatusResponse['problems'][number]): string {
