@@ -5,7 +5,7 @@ import { type Api, ApiError } from '../../inputs/kube/client/api.ts';
 import { ApiServer } from '../../inputs/kube/client/apiserver.ts';
 import { inClusterAccess } from '../../inputs/kube/client/findaccess.ts';
 import { kubeconfigAccess, kubeconfigNamespace } from '../../inputs/kube/client/kubeconfig.ts';
-import { type ListedKinds, lackText, listOnce } from '../../inputs/kube/once/listonce.ts';
+import { type ListedKinds, lackTexts, listOnce } from '../../inputs/kube/once/listonce.ts';
 import { ClusterState } from '../../model/cluster.ts';
 import { inventoryOf } from '../../model/inventory.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
@@ -64,7 +64,7 @@ export async function readApi(api: Api, wanted: ListedKinds): Promise<LiveState>
       cluster,
       inventory: inventoryOf(read.items),
       problems: read.problems,
-      notes: read.lacks.map(lackText),
+      notes: lackTexts(read.lacks),
       hidesPolicies: read.lacks.some(({ hidesPolicies }) => hidesPolicies),
       knowsInventory: wanted.services,
       mayNotList: (plural, namespace = '') =>

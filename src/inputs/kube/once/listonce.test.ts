@@ -2,7 +2,7 @@ import { getEventListeners } from 'node:events';
 import { expect, test } from 'vitest';
 import { AskedApi } from '../../../../test/support/api/askedapi.ts';
 import { ApiError } from '../client/api.ts';
-import { type ListedKinds, lackText, listOnce } from './listonce.ts';
+import { type ListedKinds, lackTexts, listOnce } from './listonce.ts';
 import { MeasuredApi } from './measure.ts';
 
 const metadata = { name: 'web', namespace: 'shop' };
@@ -86,15 +86,27 @@ test.each([
     const whole = await read(new AskedApi(OBJECTS));
     expect(events.length + items.length).toBeLessThanOrEqual(whole.events.length + whole.items.length);
     expect(lacks).toEqual([expect.objectContaining({ resource: plural, hidesPolicies: hides })]);
-    expect(lackText(lacks[0]!)).toMatch(new RegExp(`^you may not list ${plural} \\(User "eve" cannot list`));
-    expect(lackText(lacks[0]!)).toMatch(effect);
+    expect(lackTexts(lacks)[0]).toMatch(new RegExp(`^you may not list ${plural} \\(User "eve" cannot list`));
+    expect(lackTexts(lacks)[0]).toMatch(effect);
   },
 );
 
 test('listOnce() falls back to the namespaces that the question is about', async () => {
   const { events, lacks } = await read(new AskedApi(OBJECTS, ['pods'], ['shop']));
   expect(events.filter(({ type }) => type === 'pod').map(({ key }) => key)).toEqual(['shop/web']);
-  expect(lackText(lacks[0]!)).toMatch(/^you may not list pods, but in shop \(/);
+  expect(lackTexts(lacks)[0]).toMatch(/^you may not list pods, but in shop \(/);
+});
+
+test('of many resources that may not be listed there is one sentence, with the caller and the namespaces that are left', async () => {
+  const { lacks } = await read(new AskedApi(OBJECTS, ['pods', 'nodes', 'networkpolicies'], ['shop']));
+  expect(lackTexts(lacks)).toEqual([
+    'you (eve) may not list pods (but in shop), nodes, networkpolicies (but in shop): a policy that could not be read may decide otherwise: what follows is no verdict',
+  ]);
+  const others = lacks.filter(({ hidesPolicies }) => !hidesPolicies);
+  expect(lackTexts(others)).toHaveLength(2);
+  expect(lackTexts([...others, ...others])).toEqual([
+    expect.stringMatching(/would need of them is not known$/),
+  ]);
 });
 
 /** Answers when the test says so, and observes the signal of a request for as long as it lasts, as `node:http` does. */

@@ -287,8 +287,24 @@ const EFFECTS: Readonly<Record<string, string>> = {
 
 const OTHER = 'they cannot be asked about by name, and their pods count as those of what they made';
 
+/** A sentence for each, or where there are many one for all: a caller without any right lacks fourteen. */
+export function lackTexts(lacks: readonly Lack[]): string[] {
+  if (lacks.length <= MOST_LACK_TEXTS) return lacks.map(lackText);
+  const names = lacks.map(({ resource, only }) => resource + butText(only));
+  const who = /^User "([^"]+)"/.exec(lacks[0]!.reason)?.[1];
+  const effect = lacks.some(({ hidesPolicies }) => hidesPolicies) ? HIDDEN_POLICY : MANY;
+  return [`you${who === undefined ? '' : ` (${who})`} may not list ${names.join(', ')}: ${effect}`];
+}
+
+const MOST_LACK_TEXTS = 2;
+const MANY = 'what the answer would need of them is not known';
+
+function butText(only: readonly string[]): string {
+  return only.length === 0 ? '' : ` (but in ${only.join(', ')})`;
+}
+
 /** `you may not list networkpolicies: …; what follows …`. */
-export function lackText({ resource, only, reason, effect }: Lack): string {
+function lackText({ resource, only, reason, effect }: Lack): string {
   const but = only.length === 0 ? '' : `, but in ${only.join(', ')}`;
   return `you may not list ${resource}${but} (${reason}): ${effect}`;
 }
