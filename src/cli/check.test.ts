@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -60,6 +60,25 @@ test('check takes -n for the namespace of manifests that say none, as its siblin
   const of = (...words: string[]) => check([...words, '-', 'workloads.yaml'], policy).stdout;
   expect(of('-n', 'shop')).toContain(`${EMPTY}: standard input:1: NetworkPolicy shop/p: `);
   expect(of()).not.toContain(EMPTY);
+});
+
+test('check --fix edits files, says what, and checks them again; without it, it says what can be mended', () => {
+  const policy = (cidr: string, more = '') =>
+    `kind: NetworkPolicy # mine\napiVersion: networking.k8s.io/v1\nmetadata: { name: p }\nspec: { podSelector: {}, ingress: [{ from: [{ ipBlock: { cidr: ${cidr} } }]${more} }] }\n`;
+  const [bad, broken] = ['bad.yaml', 'broken.yaml'].map(name => join(folder, name));
+  writeFileSync(bad!, policy('10.0.0.5/8'));
+  writeFileSync(broken!, policy('10.0.0.5/8', ', prots: []').replace('name: p', 'name: q'));
+  expect(check([bad!]).stdout).toContain('0 errors, 1 warning (--fix mends 1 of them) in ');
+  const { stdout, status } = check(['--fix', bad!]);
+  expect([stdout.split('\n')[0], status]).toEqual([
+    `fixed[legacy-address]: ${bad}: NetworkPolicy default/p: spec.ingress[0].from[0].ipBlock.cidr`,
+    0,
+  ]);
+  expect(stdout).toContain('ok: ');
+  expect(readFileSync(bad!, 'utf8')).toBe(policy('10.0.0.0/8'));
+  expect(check(['--fix', broken!]).stdout).not.toMatch(/fixed\[|--fix/);
+  expect(check(['--fix', '-'], policy('10.0.0.5/8'))).toMatchObject({ status: 2, stdout: '' });
+  for (const file of [bad!, broken!]) rmSync(file);
 });
 
 test('check reads standard input, and an error is exit code 1', () => {

@@ -67,15 +67,24 @@ function countsOf({ cluster, inventory }: LoadedCluster): string {
   ].join(', ');
 }
 
-/** Makes the edits of the problems that have one, in objects without errors; whether there was one. */
-async function mend(problems: readonly Problem[], isTold: boolean): Promise<boolean> {
+/** Those that have an edit, in files and in objects without errors. */
+function mendable(
+  problems: readonly Problem[],
+): (Problem & Required<Pick<Problem, 'file' | 'object' | 'fix'>>)[] {
   const idOf = ({ file, object }: Problem) => `${file} ${object}`;
   const broken = new Set(problems.filter(({ severity }) => severity === 'error').map(idOf));
+  return problems.flatMap(problem => {
+    const { file, object, fix } = problem;
+    const isPlain =
+      file !== undefined && object !== undefined && fix !== undefined && !broken.has(idOf(problem));
+    return isPlain ? [{ ...problem, file, object, fix }] : [];
+  });
+}
+
+/** Makes the edits of problems; whether there was one. */
+async function mend(problems: readonly Problem[], isTold: boolean): Promise<boolean> {
   let isMended = false;
-  for (const problem of problems) {
-    const { file, object, fix, code } = problem;
-    if (file === undefined || object === undefined || fix === undefined || broken.has(idOf(problem)))
-      continue;
+  for (const { file, object, fix, code } of mendable(problems)) {
     const text = fixText(await readFile(file, 'utf8'), object, fix);
     if (text === undefined) continue;
     await writeFile(file, text);
@@ -94,7 +103,7 @@ function summary(problems: readonly Problem[], accepted: number, objects: string
   const errors = problems.filter(({ severity }) => severity === 'error').length;
   const rest = accepted === 0 ? '' : `, ${accepted} accepted`;
   if (problems.length === 0) return `${pc.green('ok')}: ${objects}${rest}`;
-  const fixes = problems.filter(({ fix }) => fix !== undefined).length;
+  const fixes = mendable(problems).length;
   const mended = fixes === 0 ? '' : ` (--fix mends ${fixes} of them)`;
   return `${plural(errors, 'error')}, ${plural(problems.length - errors, 'warning')}${mended}${rest} in ${objects}`;
 }

@@ -3986,8 +3986,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'lint: a rule for DNS to a server that is not known is none',
-    find: 'known.has(pod.id) || asksSomebody(pod, facts)',
-    replace: 'known.has(pod.id)',
+    find: '!known.has(pod.id) && !asksSomebody(pod)',
+    replace: '!known.has(pod.id)',
     test: 'lint/warnings.test.ts',
   },
   {

@@ -82,7 +82,7 @@ export class Candidates {
   }
 
   /** Whether it may select this one. */
-  selects(selector: PodSelector, pod: Candidate): boolean {
+  selects(selector: PodSelector, pod: Pick<Candidate, 'namespace' | 'labels'>): boolean {
     return matchPod(selector, pod, namespaceOf(this.#cluster, pod.namespace)) !== 'no';
   }
 

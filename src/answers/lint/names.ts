@@ -11,7 +11,7 @@ import { answer } from '../questions/answer.ts';
 import { workloadText } from '../questions/endpoint.ts';
 import type { ClusterView } from '../questions/place.ts';
 import type { Candidate } from './candidates.ts';
-import { type Facts, MOST_OF_POLICY, peersField, podSelectorsOf, warning } from './facts.ts';
+import { type Facts, MOST_OF_POLICY, peersField, podSelectorsOf, podsOf, warning } from './facts.ts';
 
 interface Named {
   readonly pattern: string;
@@ -74,12 +74,15 @@ export function publicName(policy: Policy): readonly Problem[] {
   });
 }
 
+type Asker = (pod: Candidate) => boolean;
+
 /** With more pods the check of a folder would take minutes. */
 const MOST_SOURCES = 100;
 
 /** What pods reach by name, and cannot because they may not ask DNS. Each pod is warned of once. */
 export function noDns(facts: Facts): readonly Problem[] {
   const mayAsk = dnsAsker(facts);
+  const asksSomebody = openersOf(facts);
   const known = new Set<string>();
   return facts.policies.flatMap(policy => {
     const need = needOf(policy, facts);
@@ -87,7 +90,7 @@ export function noDns(facts: Facts): readonly Problem[] {
     const silent = facts.candidates
       .selected(policy.subject)
       .slice(0, MOST_SOURCES)
-      .filter(pod => !(need.isService && (known.has(pod.id) || asksSomebody(pod, facts))) && !mayAsk(pod));
+      .filter(pod => (need.isService ? !known.has(pod.id) && !asksSomebody(pod) : !mayAsk(pod)));
     for (const { id } of silent) known.add(id);
     return silent.length === 0 ? [] : [withoutDns(policy, need, silent)];
   });
@@ -160,18 +163,28 @@ function sourceText({ id }: Candidate): string {
 /** Usual ports of DNS servers: of their Services, and of the pods behind these. */
 const DNS_PORTS = [53, 1053, 5353, 8053, 9053];
 
-/** Whether some rule lets the pod out to a port of DNS: whoever is meant may be a server of which nothing is known. */
-function asksSomebody(pod: Candidate, { policies, candidates }: Facts): boolean {
-  return policies.some(
-    ({ egress = [], subject }) => egress.some(isForDns) && candidates.selects(subject, pod),
+/** Whether some rule lets a pod out to DNS: whoever is meant may be a server of which nothing is known. */
+function openersOf({ policies, candidates, inventory }: Facts): Asker {
+  const dns = [...inventory.services.values()].filter(({ ports }) =>
+    ports.some(({ port }) => port === DNS_PORT),
   );
+  const servers = [...USUAL_SERVERS, ...dns.flatMap(service => podsOf(service, candidates))];
+  const isServer = (peer: Peer) =>
+    peer.kind === 'pods' && servers.some(server => candidates.selects(peer.selector, server));
+  const isForDns = ({ action, peers, ports }: Rule) =>
+    action === 'accept' &&
+    (ports === 'any'
+      ? peers === 'any' || peers.some(peer => isWide(peer) || isServer(peer))
+      : ports.some(isDnsPort));
+  const openers = policies.filter(({ egress = [] }) => egress.some(isForDns));
+  return pod => openers.some(({ subject }) => candidates.selects(subject, pod));
 }
 
-function isForDns({ action, peers, ports }: Rule): boolean {
-  if (action !== 'accept') return false;
-  if (ports !== 'any') return ports.some(isDnsPort);
-  return peers === 'any' || peers.some(isWide);
-}
+/** DNS of kubeadm and most others, and of OpenShift. */
+const USUAL_SERVERS = [
+  { namespace: 'kube-system', labels: { 'k8s-app': 'kube-dns' } },
+  { namespace: 'openshift-dns', labels: { 'dns.operator.openshift.io/daemonset-dns': 'default' } },
+];
 
 function isDnsPort(port: PortMatch): boolean {
   if (port.kind === 'named') return port.name.includes('dns');
@@ -183,8 +196,6 @@ const DNS_PORT = 53;
 const USUAL = ['kube-system/k8s-app=kube-dns:53/UDP', '169.254.20.10:53/UDP'];
 
 const OF_MANIFESTS = { knowsInventory: true, defaultNamespace: 'default', unknownPods: 'allow' } as const;
-
-type Asker = (pod: Candidate) => boolean;
 
 /** Whether policy allows the pod to reach any possible DNS server. Pods with the same labels are asked about once. */
 function dnsAsker({ cluster, inventory }: Facts): Asker {
