@@ -4,6 +4,7 @@ export const SCHEMA_VERSION = 'sluice/v1';
 export type SchemaKind =
   | 'Explanation'
   | 'Matrix'
+  | 'Coverage'
   | 'Diff'
   | 'Replay'
   | 'Audit'

@@ -5,17 +5,22 @@ import { versioned } from '../answers/schema.ts';
 import { fixText } from '../inputs/files/fixtext.ts';
 import type { LoadedCluster } from '../inputs/files/load.ts';
 import { readingObject, readingText, unrenderedNotes } from '../inputs/files/tally.ts';
+import { getOrMake } from '../lib/collections/getormake.ts';
 import { plural } from '../lib/text/plural.ts';
 import { type Problem, problemText, WARNING_CODES } from '../model/problem.ts';
 import pc from '../terminal/colours.ts';
 import { CommandError } from '../terminal/commanderror.ts';
 import { isData, writeData } from '../terminal/data.ts';
 import { HANG } from '../terminal/hang.ts';
-import { type OutputOptions, writeLine } from '../terminal/output.ts';
+import { type JunitSuite, junitLines } from '../terminal/junit.ts';
+import { writeDocument, writeJson, writeLine } from '../terminal/output.ts';
+import { type Finding, sarifOf } from '../terminal/sarif.ts';
+import { VERSION } from './program/version.ts';
 import { holdsNothing, nothingIn, requireReadable } from './sources/files.ts';
 import { checkManifests } from './sources/manifests.ts';
 
-export interface CheckOptions extends OutputOptions {
+export interface CheckOptions {
+  readonly output: 'text' | 'json' | 'yaml' | 'junit' | 'sarif';
   readonly strict?: boolean;
   /** Files are edited where a warning has one fix. */
   readonly fix?: boolean;
@@ -36,12 +41,14 @@ export async function checkCommand(paths: readonly string[], options: CheckOptio
   let read = await checkManifests(paths, lint, options.namespace);
   if (holdsNothing(read)) throw new CommandError(nothingIn(paths, read));
   const isCounted = (problem: Problem) => !isAccepted(problem, accepted);
-  if (options.fix && (await mend(read.problems.filter(isCounted), !isData(options.output))))
+  if (options.fix && (await mend(read.problems.filter(isCounted), options.output === 'text')))
     read = await checkManifests(paths, lint, options.namespace);
   const problems = read.problems.filter(isCounted);
   const notes = [...unrenderedNotes(read.reading), ...foreignNotes(read)];
   const counts = { workloads: read.inventory.workloads.size, policies: read.cluster.policies.size };
-  if (isData(options.output))
+  if (options.output === 'junit') writeDocument(junitOf(problems, paths));
+  else if (options.output === 'sarif') writeJson(sarifOf(problems.map(withCode), VERSION));
+  else if (isData(options.output))
     await writeData(options.output, [
       ...problems.map(problem => versioned('Problem', problem)),
       versioned('Reading', { ...readingObject(read.reading), ...counts, notes }),
@@ -92,6 +99,27 @@ async function mend(problems: readonly Problem[], isTold: boolean): Promise<bool
     if (isTold) writeLine(`${pc.green(`fixed[${code}]`)}: ${HANG}${file}: ${object}: ${fix.field}`);
   }
   return isMended;
+}
+
+/** An error has no kind by which it could be accepted. */
+function withCode(problem: Problem): Finding {
+  return { ...problem, code: problem.code ?? (problem.severity === 'error' ? 'error' : 'object') };
+}
+
+/** A suite for each file that has problems, or one that passes. */
+function junitOf(problems: readonly Problem[], paths: readonly string[]): string[] {
+  const byFile = new Map<string, Problem[]>();
+  for (const problem of problems) getOrMake(byFile, problem.file ?? '-', () => []).push(problem);
+  const suites = [...byFile].map(([file, some]): JunitSuite => {
+    const cases = some.map(problem => ({
+      name: `${withCode(problem).code} ${problem.object ?? ''}`.trim(),
+      className: file,
+      failure: problemText(problem),
+    }));
+    return { name: file, file, cases };
+  });
+  const fine = { name: paths.join(', '), cases: [{ name: 'no problem', className: 'sluice' }] };
+  return junitLines('sluice check', suites.length > 0 ? suites : [fine]);
 }
 
 function problemLine(problem: Problem): string {

@@ -4148,4 +4148,36 @@ export const MUTANTS: readonly Mutant[] = [
     replace: ') return EVERYTHING;',
     test: 'foreignpolicies.test.ts',
   },
+  // Coverage
+  {
+    name: 'coverage: a policy that allows everything isolates',
+    find: 'return { isolated: open === undefined, by: (open ?? first).id };',
+    replace: 'return { isolated: true, by: (open ?? first).id };',
+    test: 'coverage/coverage.test.ts',
+  },
+  {
+    name: 'coverage: a workload is isolated where one of its pods is',
+    find: 'return pods.find(({ isolated }) => !isolated) ?? pods[0]!;',
+    replace: 'return pods.find(({ isolated }) => isolated) ?? pods[0]!;',
+    test: 'coverage/coverage.test.ts',
+  },
+  {
+    name: 'coverage: the baseline goes before NetworkPolicies',
+    find: "byNetworkPolicies(ofTier('networkpolicy'), direction) ??",
+    replace:
+      "byCatchAll(ofTier('baseline'), direction) ?? byNetworkPolicies(ofTier('networkpolicy'), direction) ??",
+    test: 'coverage/coverage.test.ts',
+  },
+  {
+    name: 'coverage: a rule that passes all pods to the next tier decides for them',
+    find: "if (rule?.action === 'pass') return undefined;",
+    replace: '',
+    test: 'coverage/coverage.test.ts',
+  },
+  {
+    name: 'coverage: a rule is unused where one of its peers is nobody',
+    find: "peers.every(peer => peer.kind === 'pods' && isNobody(peer.selector))",
+    replace: "peers.some(peer => peer.kind === 'pods' && isNobody(peer.selector))",
+    test: 'coverage/coverage.test.ts',
+  },
 ];

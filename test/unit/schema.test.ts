@@ -70,12 +70,14 @@ test('check', () => {
   for (const object of objects) expect(wrongWith(object)).toEqual([]);
 });
 
-test('matrix, diff and version', () => {
+test('matrix, coverage, diff and version', () => {
   const shop = join(ROOT, 'examples/shop');
   for (const words of [
     ['matrix', '--manifests', shop, '-o', 'json'],
     ['matrix', '--manifests', join(ROOT, 'examples/user-stories/4-tenants'), '-o', 'json'],
     ['matrix', '--manifests', QUESTIONS, '-o', 'json'],
+    ['coverage', '--manifests', QUESTIONS, '-o', 'json'],
+    ['coverage', '--manifests', shop, '--direction', 'egress', '-o', 'json'],
     ['matrix', '--manifests', NAMES, '-o', 'json'],
     ['diff', shop, QUESTIONS, '-o', 'json'],
     ['diff', shop, NAMES, '-o', 'json'],

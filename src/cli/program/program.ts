@@ -5,7 +5,7 @@ import { addAbout } from './about.ts';
 import { addAgent } from './agent.ts';
 import { addDrops, addFlows, addNode, addReadback } from './node.ts';
 import type { NodeActions } from './nodeactions.ts';
-import { addCheck, addClusterCommands, addExplain } from './questions.ts';
+import { addCheck, addClusterCommands, addCoverage, addExplain } from './questions.ts';
 import { addRecording } from './recording.ts';
 import { VERSION } from './version.ts';
 
@@ -23,6 +23,7 @@ export function makeProgram(actions: NodeActions): Command {
     .exitOverride();
   addExplain(sluice);
   addCheck(sluice);
+  addCoverage(sluice);
   addClusterCommands(sluice);
   addAgent(sluice, actions);
   addReadback(sluice, actions);

@@ -1,5 +1,5 @@
 /** The commands about a whole cluster: who reaches whom, what a change changes, whether it is as expected. */
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { collect, masqueradeAsked, output, unknownPodsAsked, withScope, withSources } from './options.ts';
 
@@ -126,7 +126,7 @@ export function addCheck(sluice: Command): void {
       collect,
     )
     .option('-n, --namespace <name>', 'the namespace of manifests that say none')
-    .addOption(output())
+    .addOption(output('junit', 'sarif'))
     .addHelpText('after', CHECK_HELP)
     .action(async (paths, options) => (await import('../check.ts')).checkCommand(paths, options));
 }
@@ -142,8 +142,39 @@ Exit code 0: no error; 1: an error, or with --strict a warning; 2: error.
 
   sluice check k8s/
   helm template . | sluice check --strict -n shop -
-  sluice check .
+  sluice check . -o sarif > sluice.sarif
   sluice check k8s/ --accept empty-subject --accept 'other-engine:CiliumNetworkPolicy shop/web'`;
+
+export function addCoverage(sluice: Command): void {
+  withSources(
+    sluice
+      .command('coverage')
+      .description('say which workloads no policy isolates, and which policies and rules are about nobody'),
+  )
+    .addOption(new Option('--min <percent>', 'exit code 1 where fewer are isolated').argParser(percent))
+    .addOption(
+      new Option('--direction <direction>', 'only this one (default: both)').choices(['ingress', 'egress']),
+    )
+    .addOption(output('junit', 'sarif'))
+    .addHelpText('after', COVERAGE_HELP)
+    .action(async options => (await import('../coverage.ts')).coverageCommand(options));
+}
+
+function percent(text: string): number {
+  const value = Number(text.replace(/%$/, ''));
+  if (text === '' || !(value >= 0 && value <= 100)) throw new InvalidArgumentError('It is not a percentage.');
+  return value;
+}
+
+const COVERAGE_HELP = `
+A workload is isolated in a direction where a policy in force denies what no rule allows, and no rule allows everything.
+--min counts for each direction, over all namespaces, or that of -n.
+
+Exit code 0; 1: less than --min; 2: error, as where there is no pod and no workload, or policies that you may not read.
+
+  sluice coverage --manifests k8s/
+  sluice coverage --manifests . --direction ingress --min 90
+  sluice coverage --context staging -n shop -o json`;
 
 export function addExplain(sluice: Command): void {
   withSources(

@@ -36,6 +36,8 @@ export interface State {
   readonly mayNotList?: (plural: string, namespace?: string) => boolean;
   /** Whether Services and workloads were asked for, and could be: a name that is not there does not exist. */
   readonly knowsInventory: boolean;
+  /** For manifests: where an object, or a field of it, is written. */
+  readonly placeOf?: (object: string, field?: string) => Pick<Problem, 'file' | 'line'>;
   /** `the manifests`, `context kind of the kubeconfig`, `the agent's cluster`. */
   readonly source: string;
   readonly scope: Scope;

@@ -8,7 +8,7 @@ import { readManifests } from '../sources/readstate.ts';
 import { clusterViewOf } from '../sources/state.ts';
 import { readTestFile } from './file.ts';
 import { runTestFile, type TestResult } from './run.ts';
-import { junitLines } from './test.ts';
+import { junitOf } from './test.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-test-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -143,13 +143,13 @@ describe('a file that would prove less than it says is refused', () => {
   });
 });
 
-test('junitLines() counts, and escapes what somebody wrote', () => {
+test('junitOf() counts, and escapes what somebody wrote', () => {
   const cases = [
     { flow: 'a -> b:80', expected: 'allow' as const },
     { step: '<1>', flow: 'a -> c', expected: 'deny' as const, failure: 'got "allow" & more\u0007' },
     { flow: 'a -> d', expected: 'deny' as const, failure: 'there is no pod', isError: true as const },
   ];
-  expect(junitLines([{ file: 't.yaml', title: 'T', cases, notes: [] }])).toEqual([
+  expect(junitOf([{ file: 't.yaml', title: 'T', cases, notes: [] }])).toEqual([
     '<?xml version="1.0" encoding="UTF-8"?>',
     '<testsuites name="sluice test" tests="3" failures="1" errors="1">',
     '  <testsuite name="T" file="t.yaml" tests="3" failures="1" errors="1">',

@@ -6,6 +6,7 @@ import { plural } from '../../lib/text/plural.ts';
 import pc from '../../terminal/colours.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { isData, writeData } from '../../terminal/data.ts';
+import { type JunitCase, junitLines } from '../../terminal/junit.ts';
 import { writeDocument, writeLines } from '../../terminal/output.ts';
 import { terminalWidth, wrap } from '../../terminal/wrap.ts';
 import { requireReadable } from '../sources/files.ts';
@@ -68,7 +69,7 @@ async function write(format: TestOptions['output'], results: readonly TestResult
       format,
       results.map(result => versioned('TestResult', result)),
     );
-  else if (format === 'junit') writeDocument(junitLines(results));
+  else if (format === 'junit') writeDocument(junitOf(results));
   else writeLines(textLines(results, terminalWidth()));
 }
 
@@ -94,37 +95,20 @@ function failureLines({ step, flow, failure }: TestCase, width: number): string[
   return [...wrap(`      ${where}${flow}`, width, 8), ...wrap(`        ${failure}`, width, 8)];
 }
 
-/** Results as JUnit's XML, which every CI reads: a suite for each file, a case for each flow. */
-export function junitLines(results: readonly TestResult[]): string[] {
-  return [
-    '<?xml version="1.0" encoding="UTF-8"?>',
-    `<testsuites name="sluice test" ${counts(results.flatMap(({ cases }) => cases))}>`,
-    ...results.flatMap(({ file, title, cases }) => [
-      `  <testsuite name="${escaped(title)}" file="${escaped(file)}" ${counts(cases)}>`,
-      ...cases.flatMap(each => caseLines(file, each)),
-      '  </testsuite>',
-    ]),
-    '</testsuites>',
-  ];
-}
-
-function caseLines(file: string, { step, flow, expected, failure, isError }: TestCase): string[] {
-  const name = `${step === undefined ? '' : `${step}: `}${flow} ${expected}`;
-  const open = `    <testcase name="${escaped(name)}" classname="${escaped(file)}"`;
-  if (failure === undefined) return [`${open}/>`];
-  const tag = isError ? 'error' : 'failure';
-  return [`${open}>`, `      <${tag} message="${escaped(failure)}"/>`, '    </testcase>'];
-}
-
-function counts(cases: readonly TestCase[]): string {
-  const errors = cases.filter(({ isError }) => isError).length;
-  const failures = cases.filter(({ failure }) => failure !== undefined).length - errors;
-  return `tests="${cases.length}" failures="${failures}" errors="${errors}"`;
-}
-
-/** XML 1.0 has no way to write most control characters. */
-function escaped(text: string): string {
-  return text
-    .replace(/[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu, '\u{fffd}')
-    .replace(/[&<>"'\t\n\r]/g, character => `&#${character.charCodeAt(0)};`);
+/** A suite for each file, a case for each flow. */
+export function junitOf(results: readonly TestResult[]): string[] {
+  const caseOf = (file: string, { step, flow, expected, failure, isError }: TestCase): JunitCase => ({
+    name: `${step === undefined ? '' : `${step}: `}${flow} ${expected}`,
+    className: file,
+    ...(failure !== undefined && { failure }),
+    ...(isError && { isError }),
+  });
+  return junitLines(
+    'sluice test',
+    results.map(({ file, title, cases }) => ({
+      name: title,
+      file,
+      cases: cases.map(each => caseOf(file, each)),
+    })),
+  );
 }

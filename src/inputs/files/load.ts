@@ -19,6 +19,8 @@ export interface LoadedCluster {
   /** Whether a file or a policy could not be read at all, so that it is missing in the cluster. */
   readonly hidesPolicies: boolean;
   readonly reading: ReadingTally;
+  /** The place of an object such as `Deployment shop/web`, or of a field of it. */
+  readonly placeOf: (object: string, field?: string) => Pick<Problem, 'file' | 'line'>;
 }
 
 /** Finds problems of a cluster as a whole; `serviceNetworks` are those from which Services get their addresses. */
@@ -42,6 +44,7 @@ export class ManifestCollector {
   readonly #store = new ManifestStore();
   readonly #cluster = new ClusterState();
   readonly #objects: FiledObject[] = [];
+  #placesByObject: ReadonlyMap<string, FiledObject['placeOf']> | undefined;
   readonly #reading = new ReadingCounter();
   #hidesPolicies = false;
 
@@ -77,6 +80,7 @@ export class ManifestCollector {
       problems: problems.map(readOnce),
       hidesPolicies: this.#hidesPolicies,
       reading: this.#reading.tally(),
+      placeOf: (object, field) => this.#places().get(object)?.(field) ?? {},
     };
   }
 
@@ -89,7 +93,6 @@ export class ManifestCollector {
 
   #lint({ cluster, inventory, problems: read }: LoadedCluster, lint: Lint): readonly Problem[] {
     const services = this.#objects.flatMap(({ serviceNetworks }) => serviceNetworks);
-    const places = new Map(this.#objects.toReversed().map(each => [identityOf(each), each.placeOf]));
     const now = lint(cluster, inventory, services);
     // Warnings as if audited policies were in force, for their authors, and those for the policies in force now.
     const then = (cluster.audited?.size ?? 0) === 0 ? [] : lint(withEnforced(cluster), inventory, services);
@@ -99,7 +102,16 @@ export class ManifestCollector {
     const found = [...now, ...then.filter(problem => !known.has(problemText(problem)))].filter(
       ({ object }) => !broken.has(object),
     );
+    const places = this.#places();
     return found.map(problem => ({ ...places.get(problem.object ?? '')?.(problem.field), ...problem }));
+  }
+
+  /** Of two objects of the same name the first one counts. */
+  #places(): ReadonlyMap<string, FiledObject['placeOf']> {
+    this.#placesByObject ??= new Map(
+      this.#objects.toReversed().map(each => [identityOf(each), each.placeOf]),
+    );
+    return this.#placesByObject;
   }
 
   /** Sluice does not read them, but their author believes that they are in force. */

@@ -49,7 +49,12 @@ test.each<[apiVersion: string, kind: string, spec: object, subjects: string[]]>(
     { selector: "app in { 'a', \"b\" } && tier not in {'c'}" },
     ['pods app in (a, b),tier!=c in namespace shop'],
   ],
-  [CALICO, 'NetworkPolicy', { selector: "app == 'a' || app == 'b'" }, ['all pods in namespace shop']],
+  [
+    CALICO,
+    'NetworkPolicy',
+    { selector: "has(x) && app == 'a' || app == 'b'" },
+    ['all pods in namespace shop'],
+  ],
   [CALICO, 'NetworkPolicy', { selector: "!(app == 'a' && has(b))" }, ['all pods in namespace shop']],
   [CALICO, 'NetworkPolicy', {}, ['all pods in namespace shop']],
   [

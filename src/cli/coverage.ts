@@ -1,0 +1,224 @@
+/** `sluice coverage`: which workloads no policy isolates, and which policies and rules are about nobody. */
+import {
+  byNamespace,
+  type Coverage,
+  type CoveredWorkload,
+  counted,
+  coverageOf,
+  type Isolation,
+  percentOf,
+} from '../answers/coverage/coverage.ts';
+import { memberName } from '../answers/reach/view.ts';
+import { versioned } from '../answers/schema.ts';
+import { firstOf } from '../lib/text/firstof.ts';
+import { plural } from '../lib/text/plural.ts';
+import { DIRECTIONS, type Direction } from '../model/policy.ts';
+import pc from '../terminal/colours.ts';
+import { CommandError } from '../terminal/commanderror.ts';
+import { isData, writeData } from '../terminal/data.ts';
+import { type JunitCase, type JunitSuite, junitLines } from '../terminal/junit.ts';
+import { writeDocument, writeJson, writeLines } from '../terminal/output.ts';
+import { type Finding, sarifOf } from '../terminal/sarif.ts';
+import { terminalWidth, wrap } from '../terminal/wrap.ts';
+import { VERSION } from './program/version.ts';
+import { noteState, notesOf, readState } from './sources/readstate.ts';
+import {
+  isInScope,
+  namespacesOf,
+  refuseUnknownNamespace,
+  type SourceOptions,
+  type State,
+} from './sources/state.ts';
+
+export type CoverageOptions = SourceOptions & {
+  readonly output: 'text' | 'json' | 'yaml' | 'junit' | 'sarif';
+  /** The least percentage of isolated workloads, in each direction that is asked about. */
+  readonly min?: number;
+  readonly direction?: Direction;
+};
+
+/** Exit code 1 where it is less than --min; 2 where there may be policies that could not be read. */
+export async function coverageCommand(options: CoverageOptions): Promise<void> {
+  const state = await readState(options, { workloads: true });
+  noteState(state);
+  if (!state.mayNotList?.('namespaces'))
+    refuseUnknownNamespace(state.scope, namespacesOf(state), `in ${state.source}`);
+  const coverage = coverageOf(state.cluster, state.inventory, item => isInScope(state.scope, item));
+  if (coverage.workloads.length === 0)
+    throw new CommandError(`there is no pod and no workload that policy could select in ${state.source}`);
+  const directions = options.direction === undefined ? DIRECTIONS : [options.direction];
+  await write(options.output, coverage, directions, state);
+  const { min = 0 } = options;
+  if (directions.some(each => percentOf(counted(coverage.workloads, each)) < min)) process.exitCode = 1;
+  if (state.hidesPolicies) process.exitCode = 2;
+}
+
+async function write(
+  format: CoverageOptions['output'],
+  coverage: Coverage,
+  directions: readonly Direction[],
+  state: State,
+): Promise<void> {
+  if (isData(format)) await writeData(format, [coverageObject(coverage, directions, notesOf(state))]);
+  else if (format === 'junit') writeDocument(junitLines('sluice coverage', suitesOf(coverage, directions)));
+  else if (format === 'sarif') writeJson(sarifOf(findingsOf(coverage, directions, state), VERSION));
+  else writeLines(coverageLines(coverage, directions, terminalWidth()));
+}
+
+function coverageObject(
+  { workloads, ...unused }: Coverage,
+  directions: readonly Direction[],
+  notes: readonly string[],
+) {
+  const of = (some: readonly CoveredWorkload[]) =>
+    Object.fromEntries(
+      directions.map(direction => {
+        const count = counted(some, direction);
+        return [direction, { ...count, percent: percentOf(count) }];
+      }),
+    );
+  return versioned('Coverage', {
+    ...of(workloads),
+    namespaces: [...byNamespace(workloads)].map(([namespace, some]) => ({ namespace, ...of(some) })),
+    workloads: workloads.map(({ workload, namespace, ...each }) => ({
+      workload,
+      namespace,
+      ...Object.fromEntries(directions.map(direction => [direction, each[direction]])),
+    })),
+    ...unused,
+    notes,
+  });
+}
+
+// As text: the figures, then what lowers them.
+
+export function coverageLines(coverage: Coverage, directions: readonly Direction[], width: number): string[] {
+  const { workloads, unusedPolicies, unusedRules } = coverage;
+  const open = directions.flatMap(direction => [...openLines(workloads, direction)]);
+  const unused = [
+    ...unusedPolicies.map(policy => `${policy}: selects none of the pods and workloads that are there`),
+    ...unusedRules.map(({ policy, rule }) => `${policy} ${rule}: its peers are none of them`),
+  ];
+  return [
+    ...tableLines(workloads, directions),
+    ...(open.length > 0 ? ['', pc.bold('Not isolated'), ...open.flatMap(line => wrap(line, width, 6))] : []),
+    ...(unused.length > 0
+      ? ['', pc.bold('Unused'), ...unused.flatMap(line => wrap(`  ${line}`, width, 6))]
+      : []),
+  ];
+}
+
+function tableLines(workloads: readonly CoveredWorkload[], directions: readonly Direction[]): string[] {
+  const groups = [...byNamespace(workloads), ['all', workloads] as const];
+  const rows = groups.map(([namespace, some]) => [
+    namespace,
+    plural(some.length, 'workload'),
+    ...directions.map(direction => {
+      const count = counted(some, direction);
+      return `${direction} ${count.isolated} (${percentOf(count)} %)`;
+    }),
+  ]);
+  const widths = rows[0]!.map((_, column) => Math.max(...rows.map(row => row[column]!.length)));
+  return rows.map(row =>
+    row
+      .map((text, column) => text.padEnd(widths[column]!))
+      .join('  ')
+      .trimEnd(),
+  );
+}
+
+/** A line for each namespace, and one for each policy that opens some. */
+function* openLines(workloads: readonly CoveredWorkload[], direction: Direction): Generator<string> {
+  for (const some of byNamespace(workloads).values()) {
+    const open = some.filter(each => !each[direction].isolated);
+    const reasons = new Map(
+      open.map(each => [
+        each[direction].by,
+        open.filter(other => other[direction].by === each[direction].by),
+      ]),
+    );
+    for (const [by, those] of reasons) {
+      const why = by === undefined ? '' : ` (${by} allows everything)`;
+      yield `  ${direction.padEnd(7)}  ${firstOf(those, MOST_NAMED, ({ workload }) => memberName(workload))}${why}`;
+    }
+  }
+}
+
+const MOST_NAMED = 50;
+
+// For programs that show findings.
+
+function findingsOf(coverage: Coverage, directions: readonly Direction[], state: State): Finding[] {
+  const finding = (
+    code: string,
+    object: string,
+    message: string,
+    effect: string,
+    field?: string,
+  ): Finding => ({
+    ...state.placeOf?.(object, field),
+    ...{ severity: 'warning', code, object, message, effect },
+    ...(field !== undefined && { field }),
+  });
+  return [
+    ...coverage.workloads.flatMap(each =>
+      directions.flatMap(direction =>
+        each[direction].isolated
+          ? []
+          : [
+              finding(
+                'not-isolated',
+                each.workload,
+                openText(each[direction], direction),
+                EFFECTS[direction],
+              ),
+            ],
+      ),
+    ),
+    ...coverage.unusedPolicies.map(policy =>
+      finding(
+        'unused-policy',
+        policy,
+        'selects none of the pods and workloads that are there',
+        'it decides nothing',
+      ),
+    ),
+    ...coverage.unusedRules.map(({ policy, rule }) =>
+      finding(
+        'unused-rule',
+        policy,
+        'has peers that are none of the pods and workloads',
+        'it matches nobody',
+        `spec.${rule}`,
+      ),
+    ),
+  ];
+}
+
+const EFFECTS = { ingress: 'whoever can reach it may', egress: 'it may reach everything' } as const;
+
+function openText({ by }: Isolation, direction: Direction): string {
+  const why = by === undefined ? 'no policy selects it' : `${by} allows everything`;
+  return `is not isolated for ${direction}: ${why}`;
+}
+
+/** A suite for each namespace, a case for each workload and direction; and one of the policies. */
+function suitesOf(coverage: Coverage, directions: readonly Direction[]): JunitSuite[] {
+  const { workloads, unusedPolicies, unusedRules } = coverage;
+  const caseOf = ({ workload, namespace, ...each }: CoveredWorkload, direction: Direction): JunitCase => ({
+    name: `${workload} ${direction}`,
+    className: namespace,
+    ...(!each[direction].isolated && { failure: openText(each[direction], direction) }),
+  });
+  const unused = [...unusedPolicies, ...unusedRules.map(({ policy, rule }) => `${policy} ${rule}`)];
+  const failure = 'it is about none of the pods and workloads that are there';
+  return [
+    ...[...byNamespace(workloads)].map(([name, some]) => ({
+      name,
+      cases: some.flatMap(each => directions.map(direction => caseOf(each, direction))),
+    })),
+    ...(unused.length === 0
+      ? []
+      : [{ name: 'unused', cases: unused.map(name => ({ name, className: 'unused', failure })) }]),
+  ];
+}
