@@ -3968,8 +3968,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'lint: a copy of a policy is said to be in the wrong namespace',
-    find: 'found.filter(({ namespace }) => !copies.has(namespace))',
-    replace: 'found',
+    find: 'namespace !== UNNAMED && !copies.has(namespace)',
+    replace: 'namespace !== UNNAMED',
     test: 'lint/warnings.test.ts',
   },
   {

@@ -140,6 +140,16 @@ export class Candidates {
     );
   }
 
+  /** Whether its labels seem to be those of pods that one of these makes: they often have its kind or its name. */
+  maySelectMade(selector: PodSelector): boolean {
+    const values = selector.pods.requirements.flatMap(({ operator, values }) =>
+      operator === 'In' ? values : [],
+    );
+    return this.makersFor(selector).some(({ kind, name }) =>
+      values.some(value => isAlike(value, kind) || isAlike(value, name)),
+    );
+  }
+
   /** A label of somebody in these namespaces that is nearly the one that nobody has: `app=frontend`. */
   nearLabel({ namespaces, pods }: PodSelector): string | undefined {
     const places = this.#in(namespaces);
@@ -184,6 +194,11 @@ export class Candidates {
     }
     for (const { name } of candidate.ports) of.byPort.add(name, candidate);
   }
+}
+
+function isAlike(value: string, name: string): boolean {
+  const [a, b] = [value.toLowerCase(), name.toLowerCase()];
+  return a === b || (a.length > 3 && b.includes(a)) || (b.length > 3 && a.includes(b));
 }
 
 /** What a policy selects cannot be said where pods are not read. */

@@ -1,34 +1,50 @@
 /** Warnings about Services, and about what leads clients from outside to them. */
 import { firstOf } from '../../lib/text/firstof.ts';
+import type { Inventory } from '../../model/inventory.ts';
 import type { Policy, Rule } from '../../model/policy.ts';
 import type { Problem } from '../../model/problem.ts';
 import type { PodSelector } from '../../model/selector.ts';
 import type { Backend, Service, ServicePort } from '../../model/service.ts';
+import { isWorkloadKind } from '../../model/workload.ts';
 import type { Candidate } from './candidates.ts';
 import { type Facts, podsOf, warning, withLabels } from './facts.ts';
 import { allows, targetOf } from './ports.ts';
 
 /** A backend whose Service or port is not there, in a namespace of which Services are. */
-export function missingService({ inventory: { entrances, services } }: Facts): readonly Problem[] {
-  const known = new Set([...services.values()].map(({ namespace }) => namespace));
-  return entrances.flatMap(({ object, backends }) =>
-    backends.flatMap(({ field, service, port }) => {
-      const found = services.get(service);
-      if (found === undefined && !known.has(service.slice(0, service.indexOf('/')))) return [];
-      if (
-        found?.type === 'ExternalName' ||
-        (found && (port === undefined || portsAt(found, port).length > 0))
-      )
-        return [];
-      const has =
-        found && firstOf(found.ports, 5, ({ port, name }) => (name === '' ? `${port}` : `${port} (${name})`));
-      const message =
-        found === undefined
-          ? `names Service ${service}, which does not exist`
-          : `names port ${port} of Service ${service}, which has ${has}`;
-      return [warning('missing-service', object, field, message, 'nobody outside is led to a pod')];
+export function missingService({ inventory }: Facts): readonly Problem[] {
+  const mayMiss = namespacesOf(inventory);
+  return inventory.entrances.flatMap(({ object, backends }) =>
+    backends.flatMap(backend => {
+      const message = missing(backend, inventory.services.get(backend.service), mayMiss);
+      if (message === undefined) return [];
+      return [warning('missing-service', object, backend.field, message, 'nobody outside is led to a pod')];
     }),
   );
+}
+
+/** Those that have Services, and nothing that would make more. */
+function namespacesOf({ services, podMakers, workloads }: Inventory): ReadonlySet<string> {
+  const makers = [...podMakers, ...[...workloads.values()].filter(({ kind }) => !isWorkloadKind(kind))];
+  const making = new Set(makers.map(({ namespace }) => namespace));
+  const having = [...services.values()].map(({ namespace }) => namespace);
+  return new Set(having.filter(namespace => !making.has(namespace)));
+}
+
+function missing(
+  { service: key, port }: Backend,
+  service: Service | undefined,
+  mayMiss: ReadonlySet<string>,
+): string | undefined {
+  // An annotation of the Ingress says what is meant, for controllers of AWS.
+  if (port === 'use-annotation') return undefined;
+  if (service === undefined)
+    return mayMiss.has(key.slice(0, key.indexOf('/')))
+      ? `names Service ${key}, which does not exist`
+      : undefined;
+  if (port === undefined || service.type === 'ExternalName' || portsAt(service, port).length > 0)
+    return undefined;
+  const has = firstOf(service.ports, 5, ({ port, name }) => (name === '' ? `${port}` : `${port} (${name})`));
+  return `names port ${port} of Service ${key}, which has ${has}`;
 }
 
 /** All of a Service's ports, or the one of that number or name. */

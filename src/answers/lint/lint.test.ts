@@ -94,11 +94,24 @@ describe('checkManifests() warns of', () => {
         WEB,
         '{ apiVersion: monitoring.coreos.com/v1, kind: Prometheus, metadata: { name: k8s, namespace: shop }, spec: {} }',
         '{ apiVersion: monitoring.coreos.com/v1, kind: Prometheus, metadata: { name: k9s, namespace: other }, spec: {} }',
-        policy('shop', '{ podSelector: { matchLabels: { app: prometheus } } }'),
+        policy('shop', '{ podSelector: { matchLabels: { app: grafana } } }'),
       ],
       [
         'a.yaml:5: NetworkPolicy shop/p: spec.podSelector selects none of the pods and workloads that are there; the policy decides nothing, unless it means pods of Prometheus shop/k8s: how these are made is not read',
       ],
+    ],
+    [
+      'no policy, and no peer, that seems to mean what such an object makes',
+      [
+        SHOP,
+        WEB,
+        '{ apiVersion: monitoring.coreos.com/v1, kind: Prometheus, metadata: { name: k8s, namespace: shop }, spec: {} }',
+        policy(
+          'shop',
+          '{ podSelector: { matchLabels: { prometheus: k8s } }, ingress: [{ from: [{ podSelector: { matchLabels: { app.kubernetes.io/name: prometheus } } }] }] }',
+        ),
+      ],
+      [],
     ],
     [
       'no policy that selects what a Rollout would make',

@@ -51,7 +51,7 @@ export function emptySubject(policy: Policy, facts: Facts): readonly Problem[] {
   const makers = candidates.makersFor(subject);
   const misplaced = makers.length > 0 ? [] : meantElsewhere(policy, facts);
   if (misplaced.length > 0) return [wrongNamespace(policy, misplaced)];
-  if (!candidates.selectsNone(subject)) return [];
+  if (!candidates.selectsNone(subject) || candidates.maySelectMade(subject)) return [];
   const message = `selects none of the pods and workloads that are there${hintOf(candidates.nearLabel(subject))}`;
   const effect = `the policy decides nothing${unlessUnread(makers)}`;
   return [warning('empty-subject', id, subjectField(policy), message, effect)];
@@ -79,8 +79,11 @@ function meantElsewhere({ kind, subject, name }: Policy, { candidates, policies 
       .filter(other => selectorText(other.subject.pods) === text || other.name.endsWith(own))
       .map(({ id }) => namespaceOfPolicy(id)),
   );
-  return found.filter(({ namespace }) => !copies.has(namespace));
+  return found.filter(({ namespace }) => namespace !== UNNAMED && !copies.has(namespace));
 }
+
+/** Objects that name no namespace are of this one, and may be meant for any. */
+const UNNAMED = 'default';
 
 function wrongNamespace(policy: Policy, found: readonly Candidate[]): Problem {
   const namespace = namespaceOfPolicy(policy.id);
@@ -111,6 +114,7 @@ export function emptyPeer(policy: Policy, { candidates }: Facts): readonly Probl
   for (const [direction, rule] of directedRules(policy))
     for (const selector of podSelectorsOf(rule)) {
       if (!candidates.selectsNone(selector) || !candidates.areKnown(selector.namespaces)) continue;
+      if (candidates.maySelectMade(selector)) continue;
       if (found.length === MOST_OF_POLICY) return found;
       const hint = hintOf(candidates.nearLabel(selector));
       const message = `has a peer that none of the pods and workloads is: ${podSelectorText(selector)}${hint}`;

@@ -80,6 +80,11 @@ describe('wrong-namespace', () => {
     ['the other namespace has a policy of that name', [policy('podSelector: {}', 'p', 'team-b')]],
   ])('silent where %s', (_, more) => expect(texts(misplaced, ...more)).toEqual([]));
 
+  test('silent of what names no namespace', () => {
+    const unnamed = [deployment('worker', undefined, '', 'default'), misplaced];
+    expect(found('wrong-namespace', ...unnamed)).toEqual([]);
+  });
+
   test('silent of a policy for all pods', () => {
     expect(texts(policy('podSelector: {}', 'p', 'team-a'))).toEqual([]);
   });
@@ -333,6 +338,7 @@ describe('entrances', () => {
     ['what is there, by number', ingress('{ name: web, port: { number: 80 } }')],
     ['what is there, by name', ingress('{ name: web, port: { name: http } }')],
     ['another namespace, of which no Service is known', route('{ name: x, namespace: other, port: 1 }')],
+    ['what an annotation says', ingress('{ name: redirect, port: { name: use-annotation } }')],
     ['another kind', route('{ kind: S3Bucket, group: example.org, name: x, port: 1 }')],
   ])('missing-service: silent of %s', (_, object) =>
     expect(found('missing-service', ...WEB, object)).toEqual([]),
