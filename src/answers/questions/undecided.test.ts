@@ -64,6 +64,9 @@ test.each(['deny', 'allow'] as const)(
         verdict: 'undecided',
         reason: expect.stringContaining('--unknown-pods=deny or allow says which'),
       });
+    expect(ask('shop/web', '10.2.0.9:80', guess).reason).toMatch(
+      /^10\.2\.0\.9 is in the pod network of node n2, and no known pod has it: agents deny or allow /,
+    );
     expect(ask('10.2.0.9', 'shop/web:80', guess).verdict).toBe('deny');
     expect(ask('172.18.0.9', 'shop/web:80', guess).verdict).toBe('deny');
     expect(ask('shop/web', '192.0.2.1:80', guess).verdict).toBe('allow');

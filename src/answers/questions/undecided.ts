@@ -9,7 +9,7 @@ import { hasDomainPeers } from '../../model/domainpeers.ts';
 import type { Flow } from '../../model/flow.ts';
 import { podCidrsOf, type UnknownPods } from '../../model/podcidrs.ts';
 import type { DnsSnapshot } from '../../names/dnscache.ts';
-import { evaluator } from '../../semantics/evaluate.ts';
+import { evaluator, type FlowVerdict } from '../../semantics/evaluate.ts';
 import { isSeenOtherwise, type JudgedFlow, judgeSeen } from './judge.ts';
 import { podOf, type ResolvedEndpoint } from './place.ts';
 
@@ -86,13 +86,23 @@ export function undecidedByUnknownPods(
   guessed: UnknownPods,
 ): ReadonlyMap<JudgedFlow, string> {
   const evaluate = evaluator(cluster, guessed === 'deny' ? 'allow' : 'deny');
-  const differing = cases.filter(each => judgeSeen(evaluate, each).verdict !== each.verdict.verdict);
-  return new Map(differing.map(each => [each, UNKNOWN_PODS_UNSAID]));
+  return new Map(
+    cases.flatMap(each => {
+      const other = judgeSeen(evaluate, each);
+      if (other.verdict === each.verdict.verdict) return [];
+      return [[each, unsaidText(guessed === 'deny' ? each.verdict : other)] as const];
+    }),
+  );
 }
 
-const UNKNOWN_PODS_UNSAID =
-  'an address is in a pod network, and no known pod has it: agents deny or allow its packets, as they were started ' +
-  '(by default they deny them where pods wait for their rules); --unknown-pods=deny or allow says which';
+function unsaidText({ egress, ingress }: FlowVerdict): string {
+  const { reason } = egress.verdict === 'deny' ? egress : ingress;
+  const [what] = reason.split(': ');
+  return (
+    `${what}: agents deny or allow its packets, as they were started (by default they deny them where pods wait for ` +
+    'their rules); --unknown-pods=deny or allow says which'
+  );
+}
 
 // Answers of DNS to pods of other nodes are not known to this agent, so a denial that they would lift is undecided.
 

@@ -4,6 +4,7 @@ import { parseEndpoint } from '../../answers/questions/endpoint.ts';
 import type { ClusterView, ResolvedEndpoint } from '../../answers/questions/place.ts';
 import { placesOf } from '../../answers/questions/places.ts';
 import { asMap } from '../../inputs/kube/report/identity.ts';
+import { getOrMake } from '../../lib/collections/getormake.ts';
 import type { PodKey } from '../../model/cluster.ts';
 import { FlowTextError } from '../../semantics/flowtext.ts';
 import pc from '../../terminal/colours.ts';
@@ -57,7 +58,10 @@ export async function traceCluster(from: string, to: string, options: ReadbackOp
   const state = await readState({ ...options, isCluster: true }, { workloads: true });
   noteState(state);
   const view = clusterViewOf(state, {});
-  const [source, target] = [tracedEnd(view, from), tracedEnd(view, to)];
+  const [source, target] = [from, to].map(text => readable(() => tracedEnd(view, text))) as [
+    TracedEnd,
+    TracedEnd,
+  ];
   const nodes = options.node === undefined ? [source.node, target.node] : [options.node];
   const known = nodes.filter(node => node !== undefined);
   if (known.length === 0)
@@ -75,7 +79,7 @@ interface TracedEnd {
 
 /** A workload means one of its pods, which is said. */
 function tracedEnd(view: ClusterView, text: string): TracedEnd {
-  const end = endpointOf(text);
+  const end = parseEndpoint(text);
   if (end.name.kind === 'service')
     throw new CommandError(`"${text}": a packet goes to a pod behind the Service: trace one of them`);
   const places = placesOf(view, end.name);
@@ -92,9 +96,10 @@ function tracedEnd(view: ClusterView, text: string): TracedEnd {
   return { ...there, text: `${running.pod.key}${family}${port}${protocol}` };
 }
 
-function endpointOf(text: string) {
+/** Names that mean nothing are the user's to correct, without a stack. */
+function readable<T>(read: () => T): T {
   try {
-    return parseEndpoint(text);
+    return read();
   } catch (error) {
     throw error instanceof FlowTextError ? new CommandError(error.message) : error;
   }
@@ -127,10 +132,16 @@ async function relay(
   for (const text of awayTexts(answers)) writeNote(text);
   // With several nodes, one that has nothing of what was asked for is no failure as long as another has it.
   const refused = failed.filter(({ away }) => away === undefined);
-  if (found.length === 0)
-    for (const { node, notes } of refused) for (const note of notes) writeNote(`node ${node}: ${note}`);
+  if (found.length === 0) for (const text of refusalTexts(refused)) writeNote(text);
   if (failed.some(({ away }) => away !== undefined) || found.length === 0) process.exitCode = 2;
   else if (found.some(({ exitCode }) => exitCode === 1)) process.exitCode = 1;
+}
+
+/** What nodes say in the same words is said once. */
+function refusalTexts(refused: readonly NodeAnswer[]): string[] {
+  const byText = new Map<string, string[]>();
+  for (const { node, notes } of refused) getOrMake(byText, notes.join('; '), () => []).push(node);
+  return [...byText].map(([text, nodes]) => `${nodes.join(', ')}: ${text.replace(/^sluice: /, '')}`);
 }
 
 function hasAnswer({ exitCode }: NodeAnswer): boolean {
