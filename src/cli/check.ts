@@ -4,7 +4,7 @@ import { lint } from '../answers/lint/lint.ts';
 import { versioned } from '../answers/schema.ts';
 import { fixText } from '../inputs/files/fixtext.ts';
 import type { LoadedCluster } from '../inputs/files/load.ts';
-import { readingObject, readingText, unrenderedNotes } from '../inputs/files/tally.ts';
+import { readingNotes, readingObject, readingText } from '../inputs/files/tally.ts';
 import { getOrMake } from '../lib/collections/getormake.ts';
 import { plural } from '../lib/text/plural.ts';
 import { type Problem, problemText, WARNING_CODES } from '../model/problem.ts';
@@ -44,7 +44,7 @@ export async function checkCommand(paths: readonly string[], options: CheckOptio
   if (options.fix && (await mend(read.problems.filter(isCounted), options.output === 'text')))
     read = await checkManifests(paths, lint, options.namespace);
   const problems = read.problems.filter(isCounted);
-  const notes = [...unrenderedNotes(read.reading), ...foreignNotes(read)];
+  const notes = [...readingNotes(read.reading), ...foreignNotes(read)];
   const counts = { workloads: read.inventory.workloads.size, policies: read.cluster.policies.size };
   if (options.output === 'junit') writeDocument(junitOf(problems, paths));
   else if (options.output === 'sarif') writeJson(sarifOf(problems.map(withCode), VERSION));

@@ -4130,6 +4130,12 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'repository.test.ts',
   },
   {
+    name: 'that folders have an object otherwise is not said',
+    find: 'if (!isSame && folderOf(file) !== folderOf(owner))',
+    replace: 'if (!isSame && folderOf(file) === owner)',
+    test: 'load.test.ts',
+  },
+  {
     name: 'a chart that is not rendered is not named',
     find: 'if (isChart) this.charts.push(folder);',
     replace: '',

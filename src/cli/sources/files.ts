@@ -2,7 +2,7 @@ import type { Stats } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import type { LoadedCluster } from '../../inputs/files/load.ts';
-import { leftOutTexts, unrenderedNotes } from '../../inputs/files/tally.ts';
+import { leftOutTexts, readingNotes } from '../../inputs/files/tally.ts';
 import { readFailure } from '../../inputs/folder/folder.ts';
 import { plural } from '../../lib/text/plural.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
@@ -34,7 +34,7 @@ export function holdsNothing({ cluster, inventory, problems }: LoadedCluster): b
 
 export function nothingIn(paths: readonly string[], { reading }: LoadedCluster): string {
   const names = paths.map(path => (path === '-' ? 'standard input' : path));
-  const [leftOut, unrendered] = [leftOutTexts({ ...reading, foreign: 0 }), unrenderedNotes(reading)];
+  const [leftOut, unrendered] = [leftOutTexts({ ...reading, foreign: 0 }), readingNotes(reading)];
   const what = leftOut.length === 0 ? '' : ` (left out: ${leftOut.join(', ')})`;
   return [`${names.join(', ')} holds no object that Sluice reads${what}`, ...unrendered].join('; ');
 }

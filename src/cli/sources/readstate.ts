@@ -3,7 +3,7 @@
  * otherwise the agent of this node, or on a machine without one the current cluster of kubectl.
  */
 import { foreignNotes } from '../../answers/foreignnotes.ts';
-import { unrenderedNotes } from '../../inputs/files/tally.ts';
+import { readingNotes } from '../../inputs/files/tally.ts';
 import { auditedNote } from '../../model/audited.ts';
 import { NO_INVENTORY } from '../../model/inventory.ts';
 import { problemText } from '../../model/problem.ts';
@@ -40,7 +40,7 @@ async function readSource(options: SourceOptions, wanted: QuestionNeeds): Promis
 export async function readManifests(options: SourceOptions, paths: readonly string[]): Promise<State> {
   const read = await readFiles(paths, options.namespace);
   const isEmpty = paths.length > 0 && holdsNothing(read);
-  const notes = isEmpty ? [nothingIn(paths, read)] : unrenderedNotes(read.reading);
+  const notes = isEmpty ? [nothingIn(paths, read)] : readingNotes(read.reading);
   return { ...read, notes, knowsInventory: true, source: 'the manifests', scope: scopeOf(options) };
 }
 

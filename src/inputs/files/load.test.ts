@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { problemText } from '../../model/problem.ts';
 import { ManifestCollector, type ManifestOptions } from './load.ts';
+import { readingNotes } from './tally.ts';
 
 const SHOP = '{ apiVersion: v1, kind: Namespace, metadata: { name: shop } }';
 const POLICY =
@@ -43,4 +44,20 @@ test('checked() adds what is wrong with the cluster, what the caller finds, and 
   } as const;
   const messages = collector.checked(({ namespaces }) => (namespaces.size === 1 ? [more] : [])).problems;
   expect(messages.map(({ message }) => message)).toEqual(['is small', 'is cilium.io/v2, a policy of Cilium']);
+});
+
+test('of an object in two files of a folder that is a mistake, and in two folders a note where they differ', () => {
+  const other = POLICY.replace('podSelector: {}', 'podSelector: { matchLabels: { a: b } }');
+  const read = (first: string, second: string, text: string) => {
+    const { problems, reading, cluster } = collected({ [first]: POLICY, [second]: text }).loaded();
+    expect(cluster.policies.get('NetworkPolicy default/web')?.subject.pods.requirements).toEqual([]);
+    return [...problems.map(problemText), ...readingNotes(reading)];
+  };
+  const mistake = 'dev/b.yaml: NetworkPolicy default/web: is in dev/a.yaml too; the first one counts';
+  expect(read('dev/a.yaml', 'dev/b.yaml', other)).toEqual([mistake]);
+  expect(read('dev/a.yaml', 'dev/b.yaml', POLICY)).toEqual([mistake]);
+  expect(read('dev/a.yaml', 'prod/a.yaml', other)).toEqual([
+    'prod/a.yaml: NetworkPolicy default/web is also in dev/a.yaml, with other contents, and those count',
+  ]);
+  expect(read('dev/a.yaml', 'prod/a.yaml', POLICY)).toEqual([]);
 });

@@ -2,6 +2,8 @@
  * Manifests as a cluster: text in, objects and problems out. Whoever has the texts adds them one by one: `sluice` reads
  * files (src/cli/sources/manifests.ts), and a page in a browser has them already.
  */
+
+import { getOrMake } from '../../lib/collections/getormake.ts';
 import type { Cidr } from '../../model/address.ts';
 import { withEnforced } from '../../model/audited.ts';
 import { type Cluster, ClusterState } from '../../model/cluster.ts';
@@ -10,7 +12,7 @@ import { POLICY_KINDS } from '../../model/policy.ts';
 import { type Problem, problemText } from '../../model/problem.ts';
 import { type FiledObject, isError, type Manifest, readAllDocuments, readNeeded } from './manifest.ts';
 import { ManifestStore } from './store.ts';
-import { type FolderTally, ReadingCounter, type ReadingTally } from './tally.ts';
+import { type FolderTally, type Overlap, ReadingCounter, type ReadingTally } from './tally.ts';
 
 export interface LoadedCluster {
   readonly cluster: ClusterState;
@@ -41,7 +43,7 @@ export interface ManifestOptions {
 export class ManifestCollector {
   readonly #read: (text: string, file: string, namespace?: string) => Manifest;
   readonly #namespace: string | undefined;
-  readonly #store = new ManifestStore();
+  readonly #store = new ManifestStore(({ file, owner }) => folderOf(file) === folderOf(owner));
   readonly #cluster = new ClusterState();
   readonly #objects: FiledObject[] = [];
   #placesByObject: ReadonlyMap<string, FiledObject['placeOf']> | undefined;
@@ -79,7 +81,7 @@ export class ManifestCollector {
       inventory: inventoryOf(items.flatMap(({ item }) => item ?? [])),
       problems: problems.map(readOnce),
       hidesPolicies: this.#hidesPolicies,
-      reading: this.#reading.tally(),
+      reading: { ...this.#reading.tally(), overlaps: this.#overlaps() },
       placeOf: (object, field) => this.#places().get(object)?.(field) ?? {},
     };
   }
@@ -106,6 +108,15 @@ export class ManifestCollector {
     return found.map(problem => ({ ...places.get(problem.object ?? '')?.(problem.field), ...problem }));
   }
 
+  /** Objects of several folders, which may be of several clusters. */
+  #overlaps(): readonly Overlap[] {
+    const found = new Map<string, Overlap & { readonly objects: string[] }>();
+    for (const { file, object, owner, isSame } of this.#store.overridden())
+      if (!isSame && folderOf(file) !== folderOf(owner))
+        getOrMake(found, `${file}\0${owner}`, () => ({ file, owner, objects: [] })).objects.push(object);
+    return [...found.values()];
+  }
+
   /** Of two objects of the same name the first one counts. */
   #places(): ReadonlyMap<string, FiledObject['placeOf']> {
     this.#placesByObject ??= new Map(
@@ -127,6 +138,10 @@ export class ManifestCollector {
       ];
     });
   }
+}
+
+function folderOf(file: string): string {
+  return file.slice(0, Math.max(0, file.lastIndexOf('/')));
 }
 
 /** As a problem names the object. */

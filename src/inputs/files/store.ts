@@ -1,3 +1,4 @@
+import { getOrMake } from '../../lib/collections/getormake.ts';
 import type { ClusterEvent } from '../../model/cluster.ts';
 import { NamespaceBudget } from '../../model/namespacebudget.ts';
 import type { Problem } from '../../model/problem.ts';
@@ -9,6 +10,16 @@ interface StoredFile {
   /** Keys are as `NetworkPolicy shop/web`; of two in one file the first is kept. */
   readonly objects: ReadonlyMap<string, ClusterEvent>;
   readonly problems: readonly Problem[];
+}
+
+/** An object of a file that a file before has too. */
+export interface Overridden {
+  readonly file: string;
+  readonly object: string;
+  /** The file whose object counts. */
+  readonly owner: string;
+  /** Both mean the same. */
+  readonly isSame: boolean;
 }
 
 /**
@@ -25,6 +36,12 @@ export class ManifestStore {
   /** No file has changed since. */
   #isFlushed = true;
   #problems: readonly Problem[] | undefined;
+  readonly #isMistake: (overridden: Overridden) => boolean;
+
+  /** Whether it is a mistake that a file before has an object too: in one cluster it is, wherever the files are. */
+  constructor(isMistake: (overridden: Overridden) => boolean = () => true) {
+    this.#isMistake = isMistake;
+  }
 
   put(file: string, manifest: Manifest): void {
     const before: StoredFile['objects'] = this.#files.get(file)?.objects ?? new Map();
@@ -71,7 +88,11 @@ export class ManifestStore {
 
   #findProblems(): readonly Problem[] {
     const all = this.files.flatMap(file => this.#files.get(file)!.problems);
-    return [...all, ...this.#overridden(), ...this.#budget.problems()];
+    const mistakes = this.overridden().filter(this.#isMistake);
+    const overridden = mistakes.map(({ file, object, owner }) =>
+      duplicate(file, object, `is in ${owner} too`),
+    );
+    return [...all, ...overridden, ...this.#budget.problems()];
   }
 
   #effective(): Map<string, ClusterEvent> {
@@ -82,13 +103,12 @@ export class ManifestStore {
     return objects;
   }
 
-  #overridden(): readonly Problem[] {
-    const owners = new Map<string, string>();
+  overridden(): readonly Overridden[] {
+    const owners = new Map<string, { readonly owner: string; readonly first: ClusterEvent }>();
     return this.files.flatMap(file =>
-      [...this.#files.get(file)!.objects.keys()].flatMap(object => {
-        const owner = owners.get(object) ?? file;
-        owners.set(object, owner);
-        return owner === file ? [] : [duplicate(file, object, `is in ${owner} too`)];
+      [...this.#files.get(file)!.objects].flatMap(([object, event]) => {
+        const { owner, first } = getOrMake(owners, object, () => ({ owner: file, first: event }));
+        return owner === file ? [] : [{ file, object, owner, isSame: isSame(first, event) }];
       }),
     );
   }

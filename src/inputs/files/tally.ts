@@ -26,6 +26,13 @@ export interface FolderTally {
   readonly lostLinks: number;
 }
 
+/** Objects of a file that a file of another folder has too, with other contents: those count. */
+export interface Overlap {
+  readonly file: string;
+  readonly owner: string;
+  readonly objects: readonly string[];
+}
+
 /** Of all that was read. */
 export interface ReadingTally extends FolderTally {
   readonly files: number;
@@ -36,6 +43,7 @@ export interface ReadingTally extends FolderTally {
   readonly foreign: number;
   /** Files that have to be rendered by another program than Helm. */
   readonly templates: readonly string[];
+  readonly overlaps: readonly Overlap[];
 }
 
 export class ReadingCounter {
@@ -59,7 +67,7 @@ export class ReadingCounter {
     this.#folders.push(tally);
   }
 
-  tally(): ReadingTally {
+  tally(): Omit<ReadingTally, 'overlaps'> {
     const sum = (of: (folder: FolderTally) => number) =>
       this.#folders.reduce((all, each) => all + of(each), 0);
     return {
@@ -106,28 +114,39 @@ export function readingText(reading: ReadingTally, workloads: number, policies: 
 }
 
 /** The same for programs. */
-export function readingObject({ kinds, files, documents, ...leftOut }: ReadingTally) {
+export function readingObject({ kinds, files, documents, overlaps: _, ...leftOut }: ReadingTally) {
   return { files, documents, leftOut: { ...leftOut, kinds: Object.fromEntries(kinds) } };
 }
 
 const MOST_NAMED = 8;
 
-/** What has to be rendered before it can be read. */
-export function unrenderedNotes({ charts, templates }: Pick<ReadingTally, 'charts' | 'templates'>): string[] {
+/** What has to be rendered before it can be read, and what several folders have. */
+export function readingNotes({ charts, templates, overlaps }: ReadingTally): string[] {
   return [
-    ...charts
-      .slice(0, MOST_NAMED)
-      .map(
+    ...some(
+      charts.map(
         chart =>
           `chart ${chart} is not rendered, and not read: \`helm template ${word(chart)} | sluice check -\` reads it`,
       ),
-    ...(charts.length > MOST_NAMED
-      ? [`and ${charts.length - MOST_NAMED} more charts that are not rendered`]
-      : []),
+      'charts that are not rendered',
+    ),
     ...(templates.length > 0
       ? [`not read, for they are templates that have to be rendered: ${firstOf(templates, MOST_NAMED)}`]
       : []),
+    ...some(overlaps.map(overlapText), 'files with objects that other folders have too'),
   ];
+}
+
+function overlapText({ file, owner, objects }: Overlap): string {
+  const names = `${firstOf(objects, MOST_OBJECTS)} ${objects.length === 1 ? 'is' : 'are'}`;
+  return `${file}: ${names} also in ${owner}, with other contents, and those count`;
+}
+
+const MOST_OBJECTS = 3;
+
+function some(texts: readonly string[], what: string): string[] {
+  const more = texts.length - MOST_NAMED;
+  return [...texts.slice(0, MOST_NAMED), ...(more > 0 ? [`and ${more} more ${what}`] : [])];
 }
 
 /** As a word of a shell. */
