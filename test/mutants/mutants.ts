@@ -2662,6 +2662,24 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'workloadof.test.ts',
   },
   {
+    name: 'reach: a pod without an address may have one that is taken',
+    find: 'if (isInside(address)) rooms[at(address)]! -= 1n;',
+    replace: 'if (isInside(address)) rooms[at(address)]! -= 0n;',
+    test: 'reach/unknown.test.ts',
+  },
+  {
+    name: 'reach: what passes at some of the addresses that a pod may get is allowed',
+    find: "id = of === 'all' ? pool.andIds(id, other)",
+    replace: "id = of === 'all' && end < 0 ? pool.andIds(id, other)",
+    test: 'reach/unknown.test.ts',
+  },
+  {
+    name: 'diff: what opens at one address and closes at another is the same',
+    find: 'const parts = areParted ?',
+    replace: 'const parts = areParted && count === 0 ?',
+    test: 'reach/unknown.test.ts',
+  },
+  {
     name: 'reach: labels that only the subjects of policies name are forgotten',
     find: 'addKeys(words.labelKeys, policy.subject);',
     replace: '',

@@ -19,7 +19,7 @@ import { mergePorts, type NumberedPort, namedPortMatches } from '../../model/por
 import { Bits } from './bits.ts';
 import type { ClusterIndex, Selected } from './clusterindex.ts';
 import type { ConnectionPool, Connections } from './connections.ts';
-import type { FamilyEnds, PeerSets } from './familyends.ts';
+import { type FamilyEnds, PeerSets } from './familyends.ts';
 import { togglesOf } from './regions.ts';
 
 /**
@@ -45,11 +45,11 @@ export class Cases {
   /** The ends that declare the same named ports, by the text of these ports. */
   readonly #byPorts: ReadonlyMap<string, Bits>;
 
-  constructor(pool: ConnectionPool, clusterIndex: ClusterIndex, ends: FamilyEnds, peers: PeerSets) {
+  constructor(pool: ConnectionPool, clusterIndex: ClusterIndex, ends: FamilyEnds) {
     this.#pool = pool;
     this.#clusterIndex = clusterIndex;
     this.#ends = ends;
-    this.#peers = peers;
+    this.#peers = new PeerSets(clusterIndex, ends);
     this.#byPorts = this.#endsByPorts();
   }
 

@@ -3,21 +3,26 @@
 import { getOrMake } from '../../lib/collections/getormake.ts';
 import { assertNever } from '../../lib/text/assert.ts';
 import { contentText } from '../../lib/text/contenttext.ts';
-import { type Address, type Family, familyOf } from '../../model/address.ts';
+import { type Address, addressToInt, type Family, familyOf } from '../../model/address.ts';
+import { takenAddresses } from '../../model/addressowners.ts';
 import { podCidrsOf } from '../../model/podcidrs.ts';
 import type { NetworkPeer, Peer, Rule } from '../../model/policy.ts';
+import { mergeRanges } from '../../model/ranges.ts';
 import type { PodSelector } from '../../model/selector.ts';
+import { contains, podSpaces } from '../questions/ranges.ts';
 import { Bits } from './bits.ts';
 import type { ClusterIndex, Selected } from './clusterindex.ts';
 import type { NodeMeaning } from './nodeends.ts';
-import { networkAddresses, type Regions, regionsOf } from './regions.ts';
+import { networkAddresses, type Range, type Regions, regionsOf } from './regions.ts';
 
 export interface FamilyEnds {
   readonly family: Family;
   readonly all: readonly End[];
   readonly regions: Regions;
-  /** The region in which pods without an address are judged. */
-  readonly home: number;
+  /** The regions in which pods without an address may be; none if nothing is known of it. */
+  readonly possible: readonly number[];
+  /** The ends of pods without an address, where they may be in several regions. */
+  readonly unknown: readonly number[];
   /** The index of the end that an address is. */
   at(address: Address): number;
   /** The end as a pod sees it that has the address by a name of the class; it is not in `all`. */
@@ -63,18 +68,49 @@ export function familyEndsOf(family: Family, clusterIndex: ClusterIndex): Family
   };
   for (const address of [...owners.keys(), ...nodes.keys()]) if (familyOf(address) === family) at(address);
   const outside = [...regions.all.keys()].map(ofRegion);
-  const home = homeRegion(family, regions, clusterIndex);
-  const ofImagined = imagined.map(template => ofPod(template, home));
+  const possible = imagined.length === 0 ? [] : possibleRegions(family, regions, clusterIndex);
+  const home = possible[0] ?? homeRegion(family, regions, clusterIndex);
+  const ofImagined = imagined.map(template => {
+    if (possible.length < 2) return ofPod(template, home);
+    const oneOf = possible.map(region => ofPod(template, region));
+    return table.add({ ...table.all[oneOf[0]!]!, oneOf });
+  });
   return {
     family,
     all: table.all,
     regions,
-    home,
+    possible,
+    unknown: possible.length < 2 ? [] : [...new Set(ofImagined)],
     at,
     outside,
     imagined: ofImagined,
     ...naming(table.all.length),
   };
+}
+
+/** As `explain` judges pods without an address: where there is room for one in the pod networks of all clusters compared. */
+function possibleRegions(family: Family, { all, at }: Regions, { alongside }: ClusterIndex): number[] {
+  const spaces = mergeRanges(alongside.flatMap(podSpaces)).filter(range => range.family === family);
+  const rooms = all.map(({ addresses }) => roomIn(addresses, spaces));
+  const meeting = [...rooms.keys()].filter(region => rooms[region]! > 0n);
+  if (meeting.length < 2) return meeting;
+  const taken = new Set(alongside.flatMap(cluster => [...takenAddresses(cluster)]));
+  const isInside = (address: Address) =>
+    familyOf(address) === family && contains(spaces, family, addressToInt(address));
+  for (const address of taken) if (isInside(address)) rooms[at(address)]! -= 1n;
+  return meeting.filter(region => rooms[region]! > 0n);
+}
+
+/** How many addresses of the ranges are in these spaces, which are apart. */
+function roomIn(ranges: readonly Range<bigint>[], spaces: readonly Range<bigint>[]): bigint {
+  let sum = 0n;
+  for (const range of ranges)
+    for (const space of spaces) {
+      const first = range.first > space.first ? range.first : space.first;
+      const last = range.last < space.last ? range.last : space.last;
+      if (first <= last) sum += last - first + 1n;
+    }
+  return sum;
 }
 
 /** Ends with names are numbered beyond those without: as many again for each class, and none of them is kept. */
@@ -161,6 +197,8 @@ export interface End {
   readonly isOutside: boolean;
   /** Addresses of pod networks that no known pod has, where such are denied. */
   readonly isUnknownPod: boolean;
+  /** The ends that a pod without an address may turn out to be, in the order of their regions; its `region` is the first. */
+  readonly oneOf?: readonly number[];
 }
 
 class EndTable {
@@ -173,10 +211,11 @@ class EndTable {
 
   /** Returns the index of the end; equal ends share one. */
   add(end: End): number {
-    const { template, region, accepted, denied, isTunnelEnd, isOutside, isUnknownPod } = end;
+    const { template, region, accepted, denied, isTunnelEnd, isOutside, isUnknownPod, oneOf } = end;
     const words = [accepted, denied].map(each => `${each.nodeSelectors}/${each.networks}`);
     const ofNode = `${words.join('/')}/${isTunnelEnd}`;
-    const text = `${template}/${region}/${ofNode}/${isOutside}/${isUnknownPod}`;
+    const where = oneOf === undefined ? region : 'unknown';
+    const text = `${template}/${where}/${ofNode}/${isOutside}/${isUnknownPod}`;
     const known = this.#byText.get(text);
     if (known !== undefined) return known;
     this.#byText.set(text, this.#all.length);

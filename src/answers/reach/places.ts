@@ -169,7 +169,7 @@ export function nodesOfSeveral(
 
 /** Absent where one of the two has no address of the family. */
 export type Cell = Partial<Record<Family, Connections>> & {
-  /** What is allowed or not by labels that are not known. */
+  /** What is allowed or not by labels or addresses that are not known. */
   readonly undecided?: Partial<Record<Family, Connections>>;
 };
 

@@ -6,10 +6,18 @@ import { type Cluster, isNodeItself, type Node, type PodKey } from '../../model/
 import { patternsOfPolicy } from '../../model/domainpeers.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { Direction, Policy, PolicyId } from '../../model/policy.ts';
-import { allowedOf, Cases, type JudgedPeers, judgePeers, policiesByTemplate } from './cases.ts';
+import { Bits } from './bits.ts';
+import {
+  allowedOf,
+  Cases,
+  type DecidedConnections,
+  type JudgedPeers,
+  judgePeers,
+  policiesByTemplate,
+} from './cases.ts';
 import { type ClusterIndex, clusterIndexOf, hasRuleByName, type ImaginedPod } from './clusterindex.ts';
 import { ConnectionPool, type Connections } from './connections.ts';
-import { type End, type FamilyEnds, familyEndsOf, PeerSets } from './familyends.ts';
+import { type End, type FamilyEnds, familyEndsOf } from './familyends.ts';
 
 export interface Reach {
   readonly pool: ConnectionPool;
@@ -32,7 +40,27 @@ export function reachOf(cluster: Cluster, options: ReachOptions): Reach {
   return { pool, clusterIndex, families: { ip: family('ip'), ip6: family('ip6') } };
 }
 
+/** As which of its possible addresses the peer is judged, where its address is not known. */
+type UnknownAddress =
+  /** Allowed is what is allowed at all of them. */
+  | 'all'
+  /** Allowed is what is allowed at any of them. */
+  | 'any'
+  /** Those of one region, by its place among the possible ones. */
+  | number;
+
+/** By the direction that judges the peer: destinations in `egress`, sources in `ingress`. */
+export type UnknownAddresses = Readonly<Record<Direction, UnknownAddress>>;
+
+/** The same reach with other addresses of pods that have none yet. */
+export function reachWith(reach: Reach, unknown: UnknownAddresses): Reach {
+  const { ip, ip6 } = reach.families;
+  return { ...reach, families: { ip: ip.withAddresses(unknown), ip6: ip6.withAddresses(unknown) } };
+}
+
 // The reach over one family: for each pair of source and destination the exact set of allowed connections.
+
+const SURELY: UnknownAddresses = { egress: 'all', ingress: 'all' };
 
 /** What the policies on one subject say, by the index of the peer. */
 interface Judgement {
@@ -47,9 +75,12 @@ class FamilyReach {
   readonly #pool: ConnectionPool;
   readonly #clusterIndex: ClusterIndex;
   readonly #cases: Cases;
-  readonly #everybody;
+  readonly #everybody: Bits;
   readonly #policies: readonly Policy[][];
   readonly #resolving: readonly ReadonlySet<number>[];
+  readonly #unknown: UnknownAddresses;
+  /** By what decides; the same wherever pods without an address are. */
+  readonly #groups: Map<string, readonly JudgedPeers[]>;
   readonly #judgements = new Map<string, Judgement>();
   /** Egress to names: by the index of the source end and the class of the name. */
   readonly #byName = new Map<number, Judgement>();
@@ -58,16 +89,24 @@ class FamilyReach {
   /** Results by direction, and by the index of the end whose policies are evaluated. */
   readonly #byEnd: Record<Direction, (Judgement | undefined)[]>;
 
-  constructor(family: Family, pool: ConnectionPool, clusterIndex: ClusterIndex) {
+  /** `same` is a reach of the same cluster in which the addresses of pods that have none are others. */
+  constructor(
+    family: Family,
+    pool: ConnectionPool,
+    clusterIndex: ClusterIndex,
+    unknown = SURELY,
+    same?: FamilyReach,
+  ) {
     this.family = family;
     this.#pool = pool;
     this.#clusterIndex = clusterIndex;
-    this.ends = familyEndsOf(family, clusterIndex);
-    const peers = new PeerSets(clusterIndex, this.ends);
-    this.#everybody = peers.everybody.yes;
-    this.#cases = new Cases(pool, clusterIndex, this.ends, peers);
-    this.#policies = policiesByTemplate(clusterIndex);
-    this.#resolving = this.#endsResolving();
+    this.#unknown = unknown;
+    this.ends = same?.ends ?? familyEndsOf(family, clusterIndex);
+    this.#everybody = Bits.full(this.ends.all.length);
+    this.#cases = same ? same.#cases : new Cases(pool, clusterIndex, this.ends);
+    this.#policies = same ? same.#policies : policiesByTemplate(clusterIndex);
+    this.#groups = same ? same.#groups : new Map();
+    this.#resolving = same ? same.#resolving : this.#endsResolving();
     const judged = (direction: Direction) => {
       const known = new Map<number | undefined, Judgement | undefined>();
       return this.ends.all.map(end => getOrMake(known, end.template, () => this.#judge(direction, end)));
@@ -75,6 +114,10 @@ class FamilyReach {
     this.#byEnd = { egress: judged('egress'), ingress: judged('ingress') };
     const isPlain = (end: End) => !end.isTunnelEnd && !end.isOutside && !end.isUnknownPod;
     this.#plain = Uint8Array.from(this.ends.all, end => Number(isPlain(end)));
+  }
+
+  withAddresses(unknown: UnknownAddresses): FamilyReach {
+    return new FamilyReach(this.family, this.#pool, this.#clusterIndex, unknown, this);
   }
 
   /**
@@ -125,17 +168,34 @@ class FamilyReach {
 
   /** All by which policies can tell an end from others, as a text, and those that select it. */
   described(end: number): { readonly text: string; readonly policies: readonly PolicyId[] } {
-    const { template, ...rest } = this.ends.all[this.ends.bare(end)]!;
+    const { template, oneOf, ...rest } = this.ends.all[this.ends.bare(end)]!;
     if (template === undefined) return { text: JSON.stringify(rest), policies: [] };
     const { namespaceText, labels, partial, portsText } = this.#clusterIndex.templates.all[template]!;
     const policies = this.#policies[template]!.map(({ id }) => id);
-    return { text: JSON.stringify([rest, namespaceText, labels, partial, portsText, policies]), policies };
+    const parts = [rest, oneOf?.length, namespaceText, labels, partial, portsText, policies];
+    return { text: JSON.stringify(parts), policies };
   }
 
   /** The policies that decide, and their decisions. */
   group(direction: Direction, own: number, peer: number): JudgedPeers | undefined {
     const bare = this.ends.bare(peer);
     return this.#judgement(direction, own, peer)?.groups.find(({ peers }) => peers.has(bare));
+  }
+
+  /**
+   * All connections with what decides about them; undefined where no policy does. If the peer's address is not known,
+   * each is decided as at the first of its possible addresses that counts.
+   */
+  decisions(direction: Direction, own: number, peer: number): readonly DecidedConnections[] | undefined {
+    const { oneOf } = this.ends.all[this.ends.bare(peer)]!;
+    const of = this.#unknown[direction];
+    const at = typeof of === 'number' ? oneOf?.[Math.min(of, oneOf.length - 1)] : undefined;
+    if (oneOf === undefined || at !== undefined) return this.group(direction, own, at ?? peer)?.parts;
+    if (this.#judgement(direction, own, peer) === undefined) return undefined;
+    const all = oneOf.flatMap(each => this.group(direction, own, each)!.parts);
+    const counting = of === 'all' ? 'deny' : 'allow';
+    const first = all.filter(({ decision }) => decision.verdict === counting);
+    return onceEach(this.#pool, [...first, ...all]);
   }
 
   /** Whether the pods of the end have a rule by a name of the class: others have no addresses by it. */
@@ -258,20 +318,50 @@ class FamilyReach {
     const names = policies.map(({ id, uncertain }) => `${id}${uncertain ? '?' : ''}`);
     const key = JSON.stringify([direction, direction === 'ingress' && portsText, names, ...resolved]);
     return getOrMake(this.#judgements, key, () => {
-      const groups = judgePeers(
-        this.#pool,
-        this.#cases.of(policies, direction, portsText, resolved),
-        this.#everybody,
+      const groups = getOrMake(this.#groups, key, () =>
+        judgePeers(this.#pool, this.#cases.of(policies, direction, portsText, resolved), this.#everybody),
       );
-      return { groups, allowed: rowOf(this.#pool, groups, this.ends.all.length) };
+      return { groups, allowed: rowOf(this.#pool, groups, this.ends, this.#unknown[direction]) };
     });
   }
 }
 
 const NOTHING: ReadonlySet<string> = new Set();
 
-function rowOf(pool: ConnectionPool, groups: readonly JudgedPeers[], size: number): Uint32Array {
-  const row = new Uint32Array(size);
+function rowOf(
+  pool: ConnectionPool,
+  groups: readonly JudgedPeers[],
+  { all, unknown }: FamilyEnds,
+  of: UnknownAddress,
+): Uint32Array {
+  const row = new Uint32Array(all.length);
   for (const group of groups) group.peers.fill(row, allowedOf(pool, group).id);
+  for (const end of unknown) row[end] = idOfUnknown(pool, all[end]!.oneOf!, row, of);
   return row;
+}
+
+function idOfUnknown(
+  pool: ConnectionPool,
+  oneOf: readonly number[],
+  row: Uint32Array,
+  of: UnknownAddress,
+): number {
+  if (typeof of === 'number') return row[oneOf[Math.min(of, oneOf.length - 1)]!]!;
+  let id = row[oneOf[0]!]!;
+  for (const end of oneOf) {
+    const other = row[end]!;
+    if (other !== id)
+      id = of === 'all' ? pool.andIds(id, other) : pool.or(pool.byId(id), pool.byId(other)).id;
+  }
+  return id;
+}
+
+/** Each connection in the first of these that has it. */
+function onceEach(pool: ConnectionPool, parts: readonly DecidedConnections[]): DecidedConnections[] {
+  let rest = pool.all;
+  return parts.flatMap(({ connections, decision }) => {
+    const own = pool.and(connections, rest);
+    rest = pool.minus(rest, own);
+    return own === pool.none ? [] : [{ connections: own, decision }];
+  });
 }

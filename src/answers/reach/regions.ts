@@ -137,7 +137,7 @@ export function combine<N extends number | bigint>(a: Toggles<N>, b: Toggles<N>,
   return result;
 }
 
-interface Range<N> {
+export interface Range<N> {
   readonly first: N;
   readonly last: N;
 }

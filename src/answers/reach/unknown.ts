@@ -2,7 +2,7 @@
 
 import { firstOf } from '../../lib/text/firstof.ts';
 import { plural } from '../../lib/text/plural.ts';
-import { type AddressRange, cidrText, type Family } from '../../model/address.ts';
+import { cidrText, type Family } from '../../model/address.ts';
 import type { NetworkPeer } from '../../model/policy.ts';
 import { cidrsOf } from '../../model/ranges.ts';
 import { podSpaces, rangesText } from '../questions/ranges.ts';
@@ -30,49 +30,31 @@ export function networksBesideInternet(reach: Reach): string[] {
 }
 
 /**
- * Says that policies tell addresses apart that pods may get which have none yet, and as which ones these are judged.
- * `who` are these pods.
+ * Says that policies tell addresses apart that pods may get which have none yet; `who` are these pods, and `listed` is
+ * how the answer says what depends on it.
  */
-export function unknownAddressNotes(reach: Reach, who: string): string[] {
+export function unknownAddressNotes(reach: Reach, who: string, listed = 'as undecided'): string[] {
   const spaces = podSpaces(reach.clusterIndex.cluster);
-  const notes = familiesOf(reach).map(family => {
-    const ranges = spaces.filter(range => range.family === family);
-    const { inside, outside } = networksThatCut(reach, family, ranges);
-    const parts = [...partText('outside', outside), ...partText('inside', inside)];
-    return parts.length === 0
-      ? []
-      : [
-          `${who} may have any address of ${rangesText(ranges)}, and are judged as if theirs were ${parts.join(' and ')}`,
-        ];
+  return familiesOf(reach).flatMap(family => {
+    const networks = networksThatCut(reach, family);
+    if (networks.length === 0) return [];
+    const ranges = rangesText(spaces.filter(range => range.family === family));
+    return [
+      `${who} may have any address of ${ranges}: what depends on whether it is in ${firstOf(networks, MOST_NAMED)} is listed ${listed}`,
+    ];
   });
-  return notes.flat();
-}
-
-function partText(where: string, networks: readonly string[]): string[] {
-  return networks.length === 0 ? [] : [`${where} ${firstOf(networks, MOST_NAMED)}`];
 }
 
 const MOST_NAMED = 4;
 
-/** Networks of policies that hold some of these addresses and not others, by whether pods are judged as inside. */
-function networksThatCut(
-  { families, clusterIndex }: Reach,
-  family: Family,
-  ranges: readonly AddressRange[],
-): { readonly inside: readonly string[]; readonly outside: readonly string[] } {
-  const { regions, home } = families[family].ends;
-  const meets = ({ first, last }: Omit<AddressRange, 'family'>) =>
-    ranges.some(range => range.first <= last && first <= range.last);
-  const possible = regions.all.filter(({ addresses }) => addresses.some(meets));
+/** Networks of policies that hold some of the addresses that pods may get, and not others. */
+function networksThatCut({ families, clusterIndex }: Reach, family: Family): string[] {
+  const { regions, possible } = families[family].ends;
   const cutting = [...clusterIndex.vocabulary.networks.values()].flatMap((network, i) => {
-    const holding = possible.filter(({ networks }) => networks.has(i)).length;
-    return holding > 0 && holding < possible.length ? [{ network, i }] : [];
+    const holding = possible.filter(region => regions.all[region]!.networks.has(i)).length;
+    return holding > 0 && holding < possible.length ? [networkName(network)] : [];
   });
-  const named = (isInside: boolean) =>
-    cutting.flatMap(({ network, i }) =>
-      regions.all[home]!.networks.has(i) === isInside ? [networkName(network)] : [],
-    );
-  return { inside: [...new Set(named(true))], outside: [...new Set(named(false))] };
+  return [...new Set(cutting)];
 }
 
 function networkName({ cidr, except }: NetworkPeer): string {

@@ -1,6 +1,7 @@
 /**
  * A cluster some of whose namespaces are not known, with labels that they may have: worlds. Between two pods only the
- * labels of their two namespaces matter, so for any two namespaces there is a world for each pair of labels.
+ * labels of their two namespaces matter, so for any two namespaces there is a world for each pair of labels. Where pods
+ * have no address yet, there are more: what passes at all addresses that they may get, and what passes at any.
  */
 
 import { type Address, FAMILIES, type Family } from '../../model/address.ts';
@@ -19,7 +20,7 @@ import {
   type ReachPlace,
   type Workloads,
 } from './places.ts';
-import { type Reach, reachOf } from './reach.ts';
+import { type Reach, reachOf, reachWith } from './reach.ts';
 
 export interface World {
   readonly reach: Reach;
@@ -60,7 +61,7 @@ export function worldsOf(
 ): UnknownLabels & { readonly worlds: readonly World[] } {
   const pool = new ConnectionPool(portNamesOf([cluster]));
   const { namespaces, unknown, isCutShort } = completedNamespaces([cluster], namespaceNames(workloads));
-  const worlds = namespaces.map((each): World => {
+  const worlds = namespaces.flatMap((each): World[] => {
     const known = withNamespaces(cluster, each);
     const own = workloads.imagined.map(pod => ({
       ...pod,
@@ -70,14 +71,21 @@ export function worldsOf(
     const reach = reachOf(known, { unknownPods, imagined, pool });
     const places = imaginedPlaces(reach);
     const isPossible = (namespace: Namespace) => isPossibleWith(each, namespace);
-    return {
+    const world: World = {
       reach,
       templates: places.slice(0, own.length),
       others: places.slice(own.length),
       possible: new Set(newPods.kinds.flatMap((kind, i) => (isPossible(kind.namespaces[0]!) ? [i] : []))),
     };
+    if (possibleAddresses(reach) < 2) return [world];
+    return [world, { ...world, reach: reachWith(reach, { egress: 'any', ingress: 'any' }) }];
   });
   return { worlds, unknown, isCutShort };
+}
+
+/** In how many parts policies cut the addresses that pods without one may get, of the family that has most. */
+export function possibleAddresses(reach: Reach): number {
+  return Math.max(...familiesOf(reach).map(family => reach.families[family].ends.possible.length));
 }
 
 function sameLabels(a: Namespace['labels'], b: Namespace['labels']): boolean {

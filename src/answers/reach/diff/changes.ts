@@ -19,7 +19,7 @@ export interface Change {
   /** The policies that decided before and that decide after; empty if none does. */
   readonly before: readonly string[];
   readonly after: readonly string[];
-  /** Whether this depends on labels that are not known. */
+  /** Whether this depends on labels or addresses that are not known. */
   readonly undecided?: true;
 }
 
@@ -262,9 +262,9 @@ function decidersOf(
   connections: Connections,
 ): Decided[] {
   const reach = families[family];
-  const egress = partsWithin(reach.group('egress', from, to)?.parts, connections);
+  const egress = partsWithin(reach.decisions('egress', from, to), connections);
   return egress.flatMap(out =>
-    partsWithin(reach.group('ingress', to, from)?.parts, out.connections).map(into =>
+    partsWithin(reach.decisions('ingress', to, from), out.connections).map(into =>
       decided(into.connections, { egress: out.decision, ingress: into.decision }),
     ),
   );

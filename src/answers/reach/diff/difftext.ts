@@ -55,7 +55,7 @@ export function whatText(
   return isWhole ? text : `${text} over ${FAMILY_NAME[families[0]!]}`;
 }
 
-/** `opens`; `may open`, if that depends on labels that are not known. */
+/** `opens`; `may open`, if that depends on labels or addresses that are not known. */
 export function kindText({ kind, undecided }: ChangeView): string {
   return undecided ? `may ${kind === 'opens' ? 'open' : 'close'}` : kind;
 }

@@ -11,7 +11,17 @@ import { type Counts, networksBesideInternet, unknownAddressNotes } from '../unk
 import { addresslessText, CUT, domainTexts, INTERNET_TEXT, networkText } from '../view.ts';
 import { completedNamespaces, labelNotes, namespaceNames } from '../worlds.ts';
 import { type Change, changesInAll, changesOf } from './changes.ts';
-import { type Compared, pairOf, type Side, sidesOf, type Unit, type UnitMember } from './units.ts';
+import {
+  type Compared,
+  haveOtherNetworks,
+  pairOf,
+  partsOfAddresses,
+  type Side,
+  sidesOf,
+  type Unit,
+  type UnitMember,
+  withOtherAddresses,
+} from './units.ts';
 
 export interface ChangeView {
   readonly kind: 'opens' | 'closes';
@@ -22,7 +32,7 @@ export interface ChangeView {
   readonly connections: Connections;
   readonly before: readonly string[];
   readonly after: readonly string[];
-  /** Whether this depends on labels that are not known. */
+  /** Whether this depends on labels or addresses that are not known. */
   readonly undecided?: true;
 }
 
@@ -57,7 +67,10 @@ export function diffOf(
     namespaceNames(workloadsIn(cluster, inventory)),
   );
   const { namespaces, ...labels } = completedNamespaces([old.cluster, now.cluster], inhabited);
-  const worlds = namespaces.map(each => sidesOf(pair, each));
+  const known = namespaces.map(each => sidesOf(pair, each));
+  const areParted =
+    namespaces.length * partsOfAddresses(known[0]!) <= MOST_PARTS && haveOtherNetworks(known[0]!);
+  const worlds = known.flatMap(sides => [sides, ...withOtherAddresses(sides, areParted)]);
   const [before, after] = worlds[0]!;
   const meant = new Set([before, after].flatMap(({ workloads }) => [...workloadNames(workloads, isMeant)]));
   const newPods = after.newPods.kinds.map(({ namespaces, labels }) =>
@@ -97,15 +110,25 @@ export function diffOf(
       policies: new Set([...old.cluster.policies.keys(), ...now.cluster.policies.keys()]).size,
     },
     networks: [...new Set([before, after].flatMap(({ reach }) => networksBesideInternet(reach)))],
-    notes: [...labelNotes(labels, 'as what may open or close'), ...notesOf(before, after)],
+    notes: [...labelNotes(labels, 'as what may open or close'), ...notesOf(before, after, areParted)],
   };
 }
 
-function notesOf(before: Side, after: Side): string[] {
+/** Each part of the addresses is as much work as another comparison. */
+const MOST_PARTS = 12;
+
+function notesOf(before: Side, after: Side, areParted: boolean): string[] {
   const who = addresslessText([before.workloads, after.workloads]);
-  const addresses = [before, after].flatMap(({ reach }) => unknownAddressNotes(reach, who));
-  return [...new Set([...addresses, ...(after.newPods.isCut ? [CUT] : [])])];
+  const listed = 'as what may open or close';
+  const addresses = [before, after].flatMap(({ reach }) => unknownAddressNotes(reach, who, listed));
+  const sides = [before, after] as const;
+  const isPartMissing = !areParted && partsOfAddresses(sides) > 1 && haveOtherNetworks(sides);
+  const cuts = [...(after.newPods.isCut ? [CUT] : []), ...(isPartMissing ? [TOO_MANY_PARTS] : [])];
+  return [...new Set([...addresses, ...cuts])];
 }
+
+const TOO_MANY_PARTS =
+  'policies cut the addresses that pods may get into too many parts: what opens in one part and closes in another may be missing';
 
 function workloadNames({ workloadOf, imagined }: Workloads, isMeant: IsMeant = () => true): Set<string> {
   const pods = [...workloadOf].flatMap(([pod, workload]) => (isMeant(pod) ? workload : []));

@@ -2,7 +2,7 @@
 
 import { FAMILIES, type Family } from '../../../model/address.ts';
 import type { PolicyId } from '../../../model/policy.ts';
-import type { Side, Unit } from './units.ts';
+import { changedPolicies, type Side, type Unit } from './units.ts';
 
 /** Whether each unit has the same policies, and is the same to the peers of policies. */
 export function steadyUnits(old: Side, now: Side, units: readonly Unit[]): boolean[] {
@@ -16,12 +16,6 @@ export function steadyUnits(old: Side, now: Side, units: readonly Unit[]): boole
       unit.now.length === 1 &&
       FAMILIES.every(family => isSameEnd(old, now, changed, family, unit)),
   );
-}
-
-function changedPolicies(old: Side, now: Side): ReadonlySet<PolicyId> {
-  const [before, after] = [old.reach.clusterIndex.cluster.policies, now.reach.clusterIndex.cluster.policies];
-  const ids = new Set([...before.keys(), ...after.keys()]);
-  return new Set([...ids].filter(id => JSON.stringify(before.get(id)) !== JSON.stringify(after.get(id))));
 }
 
 function isSameEnd(

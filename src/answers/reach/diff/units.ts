@@ -9,6 +9,7 @@ import type { Cluster, Namespace } from '../../../model/cluster.ts';
 import type { Inventory } from '../../../model/inventory.ts';
 import type { Labels } from '../../../model/labels.ts';
 import type { UnknownPods } from '../../../model/podcidrs.ts';
+import { type Policy, type PolicyId, rulesOf } from '../../../model/policy.ts';
 import type { JudgedPeers } from '../cases.ts';
 import { portNamesOf } from '../clusterindex.ts';
 import { ConnectionPool } from '../connections.ts';
@@ -27,8 +28,8 @@ import {
   workloadOfMember,
   workloadsIn,
 } from '../places.ts';
-import { type Reach, reachOf } from '../reach.ts';
-import { isPossibleWith, withNamespaces } from '../worlds.ts';
+import { type Reach, reachOf, reachWith, type UnknownAddresses } from '../reach.ts';
+import { isPossibleWith, possibleAddresses, withNamespaces } from '../worlds.ts';
 
 export interface Unit {
   /** Ends in each cluster: none where it has no such workload, several where pods of a workload differ. */
@@ -193,6 +194,55 @@ export function sidesOf(
     return { reach, workloads, places: [...reachPlaces(reach), ...templates], newPods, possible, others };
   };
   return [side(old, 0), side(now, 1)];
+}
+
+/**
+ * The same sides with other addresses of pods that have none. What opens at one address and closes at another is the
+ * same at `all` and at `any`, so destinations are tried in each part beside sources at any address, and the reverse.
+ */
+export function withOtherAddresses(
+  sides: readonly [Side, Side],
+  areParted: boolean,
+): (readonly [Side, Side])[] {
+  const count = partsOfAddresses(sides);
+  if (count < 2) return [];
+  const parts = areParted ? Array.from({ length: count }, (_, part) => part) : [];
+  const all: UnknownAddresses[] = [
+    { egress: 'any', ingress: 'any' },
+    { egress: 'all', ingress: 'any' },
+    { egress: 'any', ingress: 'all' },
+    ...parts.flatMap((part): UnknownAddresses[] => [
+      { egress: part, ingress: 'any' },
+      { egress: 'any', ingress: part },
+    ]),
+  ];
+  const [old, now] = sides;
+  const at = (side: Side, unknown: UnknownAddresses) => ({ ...side, reach: reachWith(side.reach, unknown) });
+  return all.map(unknown => [at(old, unknown), at(now, unknown)] as const);
+}
+
+/** In how many parts policies cut the addresses that pods without one may get. */
+export function partsOfAddresses(sides: readonly [Side, Side]): number {
+  return Math.max(...sides.map(({ reach }) => possibleAddresses(reach)));
+}
+
+/** Whether a policy that is not the same on both sides has a network. */
+export function haveOtherNetworks(sides: readonly [Side, Side]): boolean {
+  const [before, after] = sides.map(({ reach }) => reach.clusterIndex.cluster.policies);
+  return [...changedPolicies(...sides)].some(id =>
+    [before!.get(id), after!.get(id)].some(policy => policy !== undefined && hasNetwork(policy)),
+  );
+}
+
+/** The policies that only one side has, or that are others there. */
+export function changedPolicies(old: Side, now: Side): ReadonlySet<PolicyId> {
+  const [before, after] = [old.reach.clusterIndex.cluster.policies, now.reach.clusterIndex.cluster.policies];
+  const ids = new Set([...before.keys(), ...after.keys()]);
+  return new Set([...ids].filter(id => JSON.stringify(before.get(id)) !== JSON.stringify(after.get(id))));
+}
+
+function hasNetwork(policy: Policy): boolean {
+  return rulesOf(policy).some(({ peers }) => peers !== 'any' && peers.some(({ kind }) => kind === 'network'));
 }
 
 /** Pods that are not there yet, in the order of their kinds. */
