@@ -7,7 +7,7 @@ import { getOrMake } from '../../lib/collections/getormake.ts';
 import { MultiMap } from '../../lib/collections/multimap.ts';
 import { didYouMean } from '../../lib/text/didyoumean.ts';
 import { firstOf } from '../../lib/text/firstof.ts';
-import { type Cluster, type ContainerPort, namespaceOf } from '../../model/cluster.ts';
+import { type Cluster, type ContainerPort, NAMESPACE_NAME_LABEL, namespaceOf } from '../../model/cluster.ts';
 import type { DeclaredPort, Inventory } from '../../model/inventory.ts';
 import { type NamedPort, namedPortMatches } from '../../model/ports.ts';
 import {
@@ -104,11 +104,19 @@ export class Candidates {
     );
   }
 
-  /** Whether it is known of every namespace that has pods or workloads whether it is meant. */
+  /**
+   * Whether the pods of all namespaces that are meant are there. A folder without nodes is a part of a cluster: it may
+   * have no object of some namespaces.
+   */
   areKnown(namespaces: PodSelector['namespaces']): boolean {
-    return [...this.#namespaces.keys()].every(
-      name => matchNamespace(namespaces, name, namespaceOf(this.#cluster, name)) !== 'unknown',
+    if (namespaces.kind === 'name') return true;
+    const named = namespaces.selector.requirements.find(
+      ({ key, operator }) => key === NAMESPACE_NAME_LABEL && operator === 'In',
     );
+    if (named !== undefined) return named.values.every(name => this.#namespaces.has(name));
+    const isJudged = (name: string) =>
+      matchNamespace(namespaces, name, namespaceOf(this.#cluster, name)) !== 'unknown';
+    return this.#cluster.nodes.size > 0 && [...this.#namespaces.keys()].every(isJudged);
   }
 
   *#selectable(selector: PodSelector): Generator<Candidate> {

@@ -55,10 +55,20 @@ describe('empty-peer', () => {
     ['the labels of namespaces are not known', `namespaceSelector: { matchLabels: { team: a } }, ${of('x')}`],
   ])('silent where %s', (_, peer) => expect(texts(peer)).toEqual([]));
 
-  test('labels of namespaces decide where they are known', () => {
+  test('labels of namespaces decide where they are known, and the cluster is whole', () => {
     const peer = `namespaceSelector: { matchLabels: { team: a } }, ${of('x')}`;
-    expect(texts(peer, namespace('shop', 'team: a'))).toHaveLength(1);
-    expect(texts(peer, namespace('shop', 'team: b'))).toEqual([]);
+    const node = '{ apiVersion: v1, kind: Node, metadata: { name: n1 } }';
+    expect(texts(peer, node, namespace('shop', 'team: a'))).toHaveLength(1);
+    expect(texts(peer, node, namespace('shop', 'team: b'))).toEqual([]);
+    expect(texts(peer, node)).toEqual([]);
+    expect(texts(peer, namespace('shop', 'team: a'))).toEqual([]);
+  });
+
+  test('all of several namespaces have to be known', () => {
+    const peer = (names: string) =>
+      `namespaceSelector: { matchExpressions: [{ key: kubernetes.io/metadata.name, operator: In, values: [${names}] }] }, ${of('x')}`;
+    expect(texts(peer('shop'))).toHaveLength(1);
+    expect(texts(peer('shop, other'))).toEqual([]);
   });
 });
 
