@@ -53,17 +53,27 @@ function destinationsOf(policy: Policy, direction: Direction, { peers }: Rule): 
 /** N61: policy sees a packet after a Service's port became that of the pod. */
 export function servicePort(policy: Policy, facts: Facts): readonly Problem[] {
   const found: Problem[] = [];
-  for (const [direction, rule] of directedRules(policy))
-    for (const port of portsOf(rule, 'range')) {
-      if (port.first !== port.last) continue;
-      const selectors = destinationsOf(policy, direction, rule) ?? [];
-      const led = leadElsewhere(selectors, rule, port, facts);
+  const selected = (selectors: readonly PodSelector[]) =>
+    selectors.flatMap(selector => facts.candidates.selected(selector));
+  let subjects: readonly Candidate[] | undefined;
+  for (const [direction, rule] of directedRules(policy)) {
+    const ports = portsOf(rule, 'range').filter(({ first, last }) => first === last);
+    if (ports.length === 0) continue;
+    if (direction === 'ingress') subjects ??= selected([policy.subject]);
+    const pods =
+      direction === 'ingress' ? subjects! : selected(destinationsOf(policy, direction, rule) ?? []);
+    for (const port of ports.slice(0, MOST_PORTS)) {
+      const led = leadElsewhere(pods, rule, port, facts);
       if (led === undefined) continue;
       if (found.length === MOST_OF_POLICY) return found;
       found.push(ofService(policy, rule, port, led));
     }
+  }
   return found;
 }
+
+/** A limit, because each is compared with those of all pods. */
+const MOST_PORTS = 20;
 
 interface Led {
   readonly service: Service;
@@ -73,12 +83,11 @@ interface Led {
 
 /** A Service that leads from this port to another one of these pods, of which none listens on the port itself. */
 function leadElsewhere(
-  selectors: readonly PodSelector[],
+  pods: readonly Candidate[],
   rule: Rule,
   port: PortRange,
-  { candidates, services }: Facts,
+  { services }: Facts,
 ): Led | undefined {
-  const pods = selectors.flatMap(selector => candidates.selected(selector));
   const isOpened = pods.some(
     pod => declares(pod, port) || [...services.get(pod)].some(service => leadsTo(service, port, pod)),
   );

@@ -29,8 +29,9 @@ export function equalPriority({ policies }: Facts): readonly Problem[] {
   });
 }
 
-/** Comparing each rule with each takes long where there are many. */
+/** Comparing each rule with each, and their peers, takes long where there are many. */
 const MOST_COMPARED = 100;
+const MOST_PAIRS = 400;
 
 /** A rule that means nothing that another one does not mean, which is of the same policy or of a stronger one. */
 export function coveredRule(policy: Policy, { cluster, policies }: Facts): readonly Problem[] {
@@ -102,7 +103,9 @@ function covers(cluster: Cluster, wide: Rule, narrow: Rule): boolean {
 /** A rule without any peer could not be read, and is reported as that. */
 function coversPeers(cluster: Cluster, wide: Rule['peers'], narrow: Rule['peers']): boolean {
   if (narrow === 'any' || narrow.length === 0) return wide === 'any' && narrow === 'any';
-  return wide === 'any' || narrow.every(peer => wide.some(each => coversPeer(cluster, each, peer)));
+  if (wide === 'any') return true;
+  if (wide.length * narrow.length > MOST_PAIRS) return false;
+  return narrow.every(peer => wide.some(each => coversPeer(cluster, each, peer)));
 }
 
 function coversPeer(cluster: Cluster, wide: Peer, narrow: Peer): boolean {
