@@ -79,9 +79,11 @@ const HEAD = `# Warnings of \`sluice check\`
 
 \`sluice check PATH…\` lists what is wrong with manifests, by file, line, object and field, and what happens because of it. All paths
 together are one cluster. An **error** is what the API server would refuse, or Sluice cannot read. A **warning** is what may not mean what
-its author believes: with \`--strict\` it is a failure too. \`--fix\` edits the files where a warning has one fix (${FIXED.map(code => `\`${code}\``).join(', ')}).
-\`--accept CODE\` leaves out a kind of warning, and
-\`--accept 'CODE:NetworkPolicy shop/web'\` one of an object. No warning changes a verdict, or what is enforced.
+its author believes; no warning changes a verdict, or what is enforced.
+
+- \`--strict\`: warnings are failures too.
+- \`--fix\` edits the files where a warning has one fix: ${FIXED.map(code => `\`${code}\``).join(', ')}.
+- \`--accept CODE\` leaves out a kind of warning, and \`--accept 'CODE:NetworkPolicy shop/web'\` one of an object.
 
 Warnings are about what the manifests say: a namespace of which they hold no pod and no workload is not judged. \`unread-rules\`
 and \`object\` are also Events of the policy in a cluster.

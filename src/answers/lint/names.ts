@@ -136,7 +136,7 @@ function withoutDns(policy: Policy, { what, field, isService }: Need, silent: re
   const ports = isService ? 'UDP and TCP 53' : 'UDP 53';
   const message = `allows ${what} to ${sourceText(silent[0]!)}${more}, and no rule lets it ask the cluster's DNS (${ports})`;
   const effect = isService
-    ? 'it finds no address by name: allow port 53 to the pods of the DNS'
+    ? 'no name of a Service or host resolves: allow port 53 to the pods of DNS'
     : 'it receives no DNS answer, so no name matches';
   const found = warning('no-dns', policy.id, field, message, effect);
   return isService ? { ...found, fix: { field, append: TO_DNS } } : found;

@@ -33,7 +33,7 @@ export function equalPriority({ policies }: Facts): readonly Problem[] {
 const MOST_COMPARED = 100;
 const MOST_PAIRS = 400;
 
-/** A rule that means nothing that another one does not mean, which is of the same policy or of a stronger one. */
+/** A rule that matches nothing that another one does not match, which is of the same policy or of a stronger one. */
 export function coveredRule(policy: Policy, { cluster, policies }: Facts): readonly Problem[] {
   const found: Problem[] = [];
   const denials = policy.tier === 'networkpolicy' ? denialsBefore(policy, policies, cluster) : [];
@@ -57,7 +57,7 @@ function isFirst(cluster: Cluster, { tier }: Policy, other: Rule, rule: Rule, al
 
 function covered({ id }: Policy, rule: Rule, other: Rule): Problem {
   const isSame = rule.action === other.action;
-  const message = `means nothing that spec.${other.path} does not mean too`;
+  const message = `matches nothing that spec.${other.path} does not match too`;
   const effect = isSame
     ? 'it can be removed'
     : `the rule never decides: spec.${other.path} comes first and has the action ${ACTION[other.action]}`;
@@ -89,7 +89,7 @@ function denialsBefore(policy: Policy, policies: readonly Policy[], cluster: Clu
 }
 
 function overruled({ id }: Policy, rule: Rule, denial: Denial): Problem {
-  const message = `means nothing that ${denial.policy.id} does not mean in spec.${denial.rule.path}`;
+  const message = `matches nothing that ${denial.policy.id} does not match in spec.${denial.rule.path}`;
   const effect = 'the rule allows nothing: that one denies it before';
   return warning('covered-rule', id, `spec.${rule.path}`, message, effect);
 }

@@ -117,8 +117,8 @@ export function emptyPeer(policy: Policy, { candidates }: Facts): readonly Probl
       if (candidates.maySelectMade(selector)) continue;
       if (found.length === MOST_OF_POLICY) return found;
       const hint = hintOf(candidates.nearLabel(selector));
-      const message = `has a peer that none of the pods and workloads is: ${podSelectorText(selector)}${hint}`;
-      const effect = `the peer means nobody until one is${unlessUnread(candidates.makersFor(selector))}`;
+      const message = `has a peer that matches none of the pods and workloads that are there: ${podSelectorText(selector)}${hint}`;
+      const effect = `the peer matches nothing until there is one${unlessUnread(candidates.makersFor(selector))}`;
       found.push(warning('empty-peer', policy.id, peersField(direction, rule), message, effect));
     }
   return found;

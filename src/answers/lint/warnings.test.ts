@@ -42,7 +42,9 @@ describe('empty-peer', () => {
   ])('%s', (_, peer, hint) => {
     const [text = '', ...others] = texts(peer);
     expect(others).toEqual([]);
-    expect(text).toContain('spec.ingress[0].from has a peer that none of the pods and workloads is: ');
+    expect(text).toContain(
+      'spec.ingress[0].from has a peer that matches none of the pods and workloads that are there: ',
+    );
     expect(/did you mean [^)]*/.exec(text)?.[0]).toBe(hint);
   });
 
@@ -157,7 +159,7 @@ describe('no-dns without domain names', () => {
 
   test('a Service that is allowed, and hosts outside', () => {
     const note = (what: string) =>
-      `NetworkPolicy shop/p: spec.egress allows ${what} to shop/deploy/web, and no rule lets it ask the cluster's DNS (UDP and TCP 53); it finds no address by name: allow port 53 to the pods of the DNS`;
+      `NetworkPolicy shop/p: spec.egress allows ${what} to shop/deploy/web, and no rule lets it ask the cluster's DNS (UDP and TCP 53); no name of a Service or host resolves: allow port 53 to the pods of DNS`;
     expect(texts(TO_API)).toEqual([note('Service shop/api')]);
     expect(texts('{ ports: [{ port: 443 }] }')).toEqual([note('hosts outside')]);
   });
@@ -253,7 +255,7 @@ describe('covered-rule', () => {
     ],
   ])('%s', (_, rules, narrow, wide) => {
     expect(texts(...rules)).toEqual([
-      `NetworkPolicy shop/p: spec.${narrow} means nothing that spec.${wide} does not mean too; it can be removed`,
+      `NetworkPolicy shop/p: spec.${narrow} matches nothing that spec.${wide} does not match too; it can be removed`,
     ]);
   });
 
@@ -283,7 +285,7 @@ describe('covered-rule', () => {
 
   test('a rule that the Admin tier denies before', () => {
     expect(found('covered-rule', admin(rule('Deny')), ofPolicy)).toEqual([
-      'NetworkPolicy shop/p: spec.ingress[0] means nothing that ClusterNetworkPolicy guard does not mean in spec.ingress[0]; the rule allows nothing: that one denies it before',
+      'NetworkPolicy shop/p: spec.ingress[0] matches nothing that ClusterNetworkPolicy guard does not match in spec.ingress[0]; the rule allows nothing: that one denies it before',
     ]);
   });
 
@@ -301,7 +303,7 @@ describe('covered-rule', () => {
     expect(
       found('covered-rule', admin(`${rule('Deny')}, ${rule('Accept', 'matchLabels: { team: x }')}`)),
     ).toEqual([
-      'ClusterNetworkPolicy guard: spec.ingress[1] means nothing that spec.ingress[0] does not mean too; the rule never decides: spec.ingress[0] comes first and has the action Deny',
+      'ClusterNetworkPolicy guard: spec.ingress[1] matches nothing that spec.ingress[0] does not match too; the rule never decides: spec.ingress[0] comes first and has the action Deny',
     ]);
     expect(
       found('covered-rule', admin(`${rule('Accept', 'matchLabels: { team: x }')}, ${rule('Deny')}`)),
