@@ -1,5 +1,6 @@
 /** The lines about policies that are not in force as written, for `sluice status` and `sluice inspect`. */
 import type { PolicyStatusMessage, StatusResponse } from '../api/rpc/messages.ts';
+import { getOrMake } from '../lib/collections/getormake.ts';
 import { firstOf } from '../lib/text/firstof.ts';
 import type { Cluster } from '../model/cluster.ts';
 import { POLICY_STATUSES, statusAsRead, statusText } from '../model/policystatus.ts';
@@ -23,7 +24,7 @@ const MOST_REASONS = 3;
 /** One line for each reason of a status; if wide, one for each policy. Nothing where all are in force. */
 export function policyLines({ policies, policies_in_all }: PolicyStatuses, isWide = false): string[] {
   if (policies.length === 0) return [];
-  const byStatus = Map.groupBy(policies, ({ status }) => status);
+  const byStatus = groupedBy(policies, ({ status }) => status);
   // An agent of another version may have others.
   const kinds = [...new Set<string>([...POLICY_STATUSES, ...byStatus.keys()])];
   const groups = kinds.map(kind => byStatus.get(kind) ?? []);
@@ -35,8 +36,14 @@ export function policyLines({ policies, policies_in_all }: PolicyStatuses, isWid
   ];
 }
 
+function groupedBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const item of items) getOrMake(groups, keyOf(item), () => []).push(item);
+  return groups;
+}
+
 function reasonLines(its: readonly PolicyStatusMessage[]): string[] {
-  const groups = [...Map.groupBy(its, ({ reason }) => reason).values()];
+  const groups = [...groupedBy(its, ({ reason }) => reason).values()];
   const others = groups.slice(MOST_REASONS).flat();
   return [
     ...groups.slice(0, MOST_REASONS).map(groupLine),

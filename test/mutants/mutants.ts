@@ -2438,8 +2438,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'status of a policy: one reason is told of all that have the status',
-    find: 'Map.groupBy(its, ({ reason }) => reason)',
-    replace: "Map.groupBy(its, () => '')",
+    find: 'groupedBy(its, ({ reason }) => reason)',
+    replace: "groupedBy(its, () => '')",
     test: 'policystatuses.test.ts',
   },
   {

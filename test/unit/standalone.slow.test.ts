@@ -1,10 +1,13 @@
 /** The command line as one file: what people without a node run, on the oldest Node that still lives. */
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { builtinModules } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { ExecServer } from '../support/api/execserver.ts';
 import { SRC } from '../support/importgraph.ts';
 
 const ROOT = join(SRC, '..');
@@ -50,12 +53,34 @@ test.each(NODES)('%s answers questions by one file, with no library in reach', n
 });
 
 test('what only a node can do says what it needs, where there is no build around the file', () => {
-  expect(run(NODES[0]!, 'status')).toMatchObject({
+  expect(run(NODES[0]!, 'uninstall')).toMatchObject({
     status: 2,
     stderr: expect.stringMatching(
       /^sluice: this command needs the whole build, .*npm ci && npm run build\n$/,
     ),
   });
+  expect(run(NODES[0]!, 'status')).toMatchObject({
+    status: 2,
+    stderr: expect.stringMatching(/^sluice: no agent on this node .* and no kubeconfig: name --kubeconfig /),
+  });
+  expect(run(NODES[0]!, 'status', '--socket', '/tmp/none')).toMatchObject({
+    status: 2,
+    stderr: 'sluice: to ask an agent by its socket needs the whole build: npm ci && npm run build\n',
+  });
+});
+
+test.each(NODES)('%s asks the nodes of a cluster by one file', async node => {
+  const server = await new ExecServer().start();
+  onTestFinished(() => server.close());
+  const words = [bundle, 'inspect', '--node', 'n1', '--kubeconfig', server.kubeconfig];
+  const child = spawn(node, words, { cwd: folder, env: { PATH: '/usr/bin', HOME: folder } });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const ended = Promise.all([once(child, 'exit'), text(child.stdout), text(child.stderr)]);
+  await expect.poll(() => server.sessions.length, { timeout: 20_000 }).toBe(1);
+  expect(server.sessions[0]!.words.slice(0, 3)).toEqual(['keepcaps', 'sluice', 'inspect']);
+  server.sessions[0]!.say('shop/db  10.0.1.7\n');
+  server.sessions[0]!.exit(1);
+  expect(await ended).toEqual([[1, null], 'shop/db  10.0.1.7\n', '']);
 });
 
 test('./sluice starts it from any folder, and says what is missing', () => {
@@ -70,11 +95,11 @@ test('./sluice starts it from any folder, and says what is missing', () => {
 });
 
 test('the file imports nothing but what Node has, and is small', () => {
-  const text = readFileSync(bundle, 'utf8');
-  const imported = [...text.matchAll(/(?:^|[;\n])import[^;"'`]*from"([^"]+)"/g)].map(([, name]) => name!);
+  const source = readFileSync(bundle, 'utf8');
+  const imported = [...source.matchAll(/(?:^|[;\n])import[^;"'`]*from"([^"]+)"/g)].map(([, name]) => name!);
   const known = new Set([...builtinModules, ...builtinModules.map(name => `node:${name}`)]);
   expect(imported.filter(name => !known.has(name))).toEqual([]);
-  expect(text.length).toBeLessThan(700_000);
+  expect(source.length).toBeLessThan(850_000);
 });
 
 test('as kubectl-sluice in the path it is a plugin of kubectl, through links to links', () => {

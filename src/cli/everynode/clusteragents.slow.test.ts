@@ -159,7 +159,6 @@ test.each([
   'a caller who may not %s gets nothing, and is told which right is missing',
   async (right, message) => {
     server.rights[right] = false;
-    server.rights.get = false;
     const { said } = typed('drops', '--follow');
     await vi.waitFor(() => expect(said.code).toBe(2), PATIENCE);
     expect(said.err).toContain(message);

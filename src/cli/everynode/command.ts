@@ -1,6 +1,7 @@
 /** `sluice drops`, `flows` and `record` where no agent is: the same command in the pod of every agent of the cluster. */
 
 import pc from '../../terminal/colours.ts';
+import { CommandError } from '../../terminal/commanderror.ts';
 import { type OutputOptions, writeNote } from '../../terminal/output.ts';
 import { denialsText, flowsText, Printer, sayAtInterrupt } from '../drops/printer.ts';
 import { agentOrCluster } from '../sources/askagent.ts';
@@ -23,8 +24,11 @@ export interface WhereOptions {
 export async function socketOf(options: WhereOptions): Promise<string | undefined> {
   if (options.remote) return options.socket ?? DEFAULT_SOCKET;
   const asked = await agentOrCluster(options);
-  if (asked === 'cluster') return undefined;
-  return asked?.socket ?? DEFAULT_SOCKET;
+  if (asked === undefined)
+    throw new CommandError(
+      `no agent on this node (${DEFAULT_SOCKET}) and no kubeconfig: name --kubeconfig FILE or --socket PATH`,
+    );
+  return asked === 'cluster' ? undefined : asked.socket;
 }
 
 /**

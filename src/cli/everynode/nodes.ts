@@ -1,6 +1,7 @@
 /** The agents of all nodes, asked at once: nodes that come are asked too, as long as the command follows. */
 
 import { backoffMs } from '../../lib/async/backoff.ts';
+import { deferred } from '../../lib/async/deferred.ts';
 import { ownSignal } from '../../lib/async/ownsignal.ts';
 import { sleep } from '../../lib/async/sleep.ts';
 import { type Rate, TokenBucket } from '../../lib/fairness/rates.ts';
@@ -45,7 +46,7 @@ class Nodes {
   readonly #asked = new Map<string, Promise<boolean>>();
   readonly #unheard = new Set<string>();
   readonly #access = new AccessCheck();
-  readonly #right = Promise.withResolvers<never>();
+  readonly #right = deferred<never>();
   #listFailed = false;
   #hasAllAgents = true;
 
@@ -286,7 +287,7 @@ export class NodeNotes {
 class AccessCheck {
   /** Nodes whose first attempt has not ended yet. */
   readonly #asked = new Set<string>();
-  readonly #answer = Promise.withResolvers<void>();
+  readonly #answer = deferred<void>();
   #refusal: MissingRight | undefined;
   #isIn = false;
 

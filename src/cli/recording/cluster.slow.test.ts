@@ -128,7 +128,6 @@ describe('at the prompt', () => {
 
   test.each(['list', 'exec'] as const)('a caller who may not %s records nothing', async right => {
     server.rights[right] = false;
-    server.rights.get = false;
     const { said, file } = typed('--for', '1h');
     await vi.waitFor(() => expect(said.code).toBe(2), PATIENCE);
     expect(said.err).toMatch(/the right to .* is missing/);

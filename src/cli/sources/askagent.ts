@@ -9,7 +9,10 @@ import { DEFAULT_SOCKET, type SourceOptions } from './state.ts';
 
 /** Asks the agent behind the socket. Throws CommandError if no agent answers. */
 export async function askAgent<T>(socket: string, ask: (agent: AgentClient) => Promise<T>): Promise<T> {
-  const { connectAgent } = await import('../../api/rpc/client.ts');
+  const { connectAgent } = await import('../../api/rpc/client.ts').catch(error => {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    throw new CommandError('to ask an agent by its socket needs the whole build: npm ci && npm run build');
+  });
   const client = connectAgent(socket);
   try {
     return await ask(client);

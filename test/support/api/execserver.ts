@@ -74,7 +74,7 @@ function frame(payload: Buffer): Buffer {
 
 export class ExecServer {
   readonly sessions: Session[] = [];
-  readonly rights = { list: true, exec: true, get: true };
+  readonly rights = { list: true, exec: true };
   nodes: readonly string[] = ['n1', 'n2'];
   /** Nodes on which no agent runs. */
   withoutAgent: readonly string[] = [];
@@ -113,7 +113,7 @@ export class ExecServer {
     rmSync(this.#folder, { recursive: true, force: true });
   }
 
-  #answer({ url = '', method }: IncomingMessage): [number, object] {
+  #answer({ url = '' }: IncomingMessage): [number, object] {
     if (url.startsWith('/api/v1/namespaces/sluice/pods?'))
       return this.rights.list ? [200, listOf('PodList', this.nodes.map(pod))] : FORBIDDEN;
     if (url.startsWith('/api/v1/nodes?')) {
@@ -126,8 +126,6 @@ export class ExecServer {
         ),
       ];
     }
-    if (method === 'POST' && url.includes('selfsubjectaccessreviews'))
-      return [201, { kind: 'SelfSubjectAccessReview', spec: {}, status: { allowed: this.rights.get } }];
     return [404, {}];
   }
 

@@ -116,7 +116,7 @@ export class ApiServer implements Api, Creator, Patcher, Editor {
 
   #current(): Promise<Session> {
     this.#session ??= this.#load().then(
-      access => ({ access, agent: makeAgent(access) }),
+      access => ({ access, agent: agentFor(access) }),
       cause => {
         this.#session = undefined;
         throw new ApiError('unreachable', errorText(cause), { cause });
@@ -221,7 +221,8 @@ function send(url: string, options: RequestOptions): ClientRequest {
   return url.startsWith('https:') ? https.request(url, options) : http.request(url, options);
 }
 
-function makeAgent({ server, proxy, ca, cert, key, servername, rejectUnauthorized }: Access): Agent {
+/** Opens connections to the server of an access, through its proxy where there is one. */
+export function agentFor({ server, proxy, ca, cert, key, servername, rejectUnauthorized }: Access): Agent {
   const options = {
     keepAlive: true,
     keepAliveMsecs: PROBES.firstMs,
