@@ -62,6 +62,11 @@ export class Candidates {
     for (const workload of topWorkloads(inventory)) this.#add(workload);
   }
 
+  /** Those that have pods or workloads. */
+  get namespaces(): Iterable<string> {
+    return this.#namespaces.keys();
+  }
+
   /** Whether its namespaces have pods or workloads, and it selects none of them. */
   selectsNone(selector: PodSelector): boolean {
     return this.#in(selector.namespaces).length > 0 && !this.hasSome(selector);
@@ -105,8 +110,7 @@ export class Candidates {
   }
 
   /**
-   * Whether the pods of all namespaces that are meant are there. A folder without nodes is a part of a cluster: it may
-   * have no object of some namespaces.
+   * Whether the pods of all namespaces that are meant are there; those of a part of a cluster may not be.
    */
   areKnown(namespaces: PodSelector['namespaces']): boolean {
     if (namespaces.kind === 'name') return true;
@@ -116,7 +120,7 @@ export class Candidates {
     if (named !== undefined) return named.values.every(name => this.#namespaces.has(name));
     const isJudged = (name: string) =>
       matchNamespace(namespaces, name, namespaceOf(this.#cluster, name)) !== 'unknown';
-    return this.#cluster.nodes.size > 0 && [...this.#namespaces.keys()].every(isJudged);
+    return isWhole(this.#cluster) && [...this.#namespaces.keys()].every(isJudged);
   }
 
   *#selectable(selector: PodSelector): Generator<Candidate> {
@@ -202,6 +206,11 @@ export class Candidates {
     }
     for (const { name } of candidate.ports) of.byPort.add(name, candidate);
   }
+}
+
+/** Whether nothing of a cluster seems to be left out: a repository has no nodes, or not what every cluster has. */
+export function isWhole({ nodes, namespaces }: Cluster): boolean {
+  return nodes.size > 0 && namespaces.has('kube-system');
 }
 
 function isAlike(value: string, name: string): boolean {

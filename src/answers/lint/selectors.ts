@@ -1,10 +1,16 @@
 /** Warnings about whom policies select, as subject or as peer. */
 import { firstOf } from '../../lib/text/firstof.ts';
-import { isSelectable } from '../../model/cluster.ts';
+import { isSelectable, NAMESPACE_NAME_LABEL, type Namespace, namespaceOf } from '../../model/cluster.ts';
 import { namespaceOfPolicy, type Policy } from '../../model/policy.ts';
 import type { Problem } from '../../model/problem.ts';
-import { podSelectorText, selectorText } from '../../model/selector.ts';
-import { type Candidate, unlessUnread } from './candidates.ts';
+import {
+  type LabelSelector,
+  matchNamespace,
+  type PodSelector,
+  podSelectorText,
+  selectorText,
+} from '../../model/selector.ts';
+import { type Candidate, isWhole, unlessUnread } from './candidates.ts';
 import {
   directedRules,
   type Facts,
@@ -109,17 +115,50 @@ export function hostNetwork(policy: Policy, { candidates }: Facts): readonly Pro
 }
 
 /** A peer that nobody is, although pods or workloads of its namespaces are there, and all of those are known. */
-export function emptyPeer(policy: Policy, { candidates }: Facts): readonly Problem[] {
+export function emptyPeer(policy: Policy, facts: Facts): readonly Problem[] {
   const found: Problem[] = [];
   for (const [direction, rule] of directedRules(policy))
     for (const selector of podSelectorsOf(rule)) {
-      if (!candidates.selectsNone(selector) || !candidates.areKnown(selector.namespaces)) continue;
-      if (candidates.maySelectMade(selector)) continue;
+      const message = emptyNamespaces(selector, facts) ?? emptyPods(selector, facts);
+      if (message === undefined) continue;
       if (found.length === MOST_OF_POLICY) return found;
-      const hint = hintOf(candidates.nearLabel(selector));
-      const message = `has a peer that matches none of the pods and workloads that are there: ${podSelectorText(selector)}${hint}`;
-      const effect = `the peer matches nothing until there is one${unlessUnread(candidates.makersFor(selector))}`;
+      const effect = `the peer matches nothing until there is one${unlessUnread(facts.candidates.makersFor(selector))}`;
       found.push(warning('empty-peer', policy.id, peersField(direction, rule), message, effect));
     }
   return found;
+}
+
+function emptyPods(selector: PodSelector, { candidates }: Facts): string | undefined {
+  if (!candidates.selectsNone(selector) || !candidates.areKnown(selector.namespaces)) return undefined;
+  if (candidates.maySelectMade(selector)) return undefined;
+  const hint = hintOf(candidates.nearLabel(selector));
+  return `has a peer that matches none of the pods and workloads that are there: ${podSelectorText(selector)}${hint}`;
+}
+
+/**
+ * No namespace has the labels. Another one, of which a folder has nothing, may have them, unless the folder is a whole
+ * cluster, or a namespace has the value under another key: `name`, which nobody sets, for `kubernetes.io/metadata.name`.
+ */
+function emptyNamespaces({ namespaces }: PodSelector, { cluster, candidates }: Facts): string | undefined {
+  if (namespaces.kind === 'name' || namespaces.selector.requirements.length === 0) return undefined;
+  const all = [...cluster.namespaces.values()];
+  const names = new Set([...candidates.namespaces, ...all.map(({ name }) => name)]);
+  const isMeant = (name: string) => matchNamespace(namespaces, name, namespaceOf(cluster, name)) !== 'no';
+  const isElsewhere = namespaces.selector.requirements.some(({ values }) =>
+    values.some(value => ALWAYS_THERE.includes(value)),
+  );
+  if (isElsewhere || [...names].some(isMeant)) return undefined;
+  const other = labelWithValue(namespaces.selector, all);
+  if (other === undefined && !isWhole(cluster)) return undefined;
+  return `has a peer in namespaces that are not there: ${selectorText(namespaces.selector)}${hintOf(other)}`;
+}
+
+function labelWithValue({ requirements }: LabelSelector, all: readonly Namespace[]): string | undefined {
+  for (const { key, operator, values } of requirements)
+    for (const { name, labels } of operator === 'In' ? all : []) {
+      const entries = Object.entries({ ...labels, [NAMESPACE_NAME_LABEL]: name });
+      const found = entries.find(([other, value]) => other !== key && values.includes(value));
+      if (found !== undefined && !Object.hasOwn(labels, key)) return found.join('=');
+    }
+  return undefined;
 }

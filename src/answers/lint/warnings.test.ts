@@ -14,6 +14,9 @@ const of = (app: string) => `podSelector: { matchLabels: { app: ${app} } }`;
 const namespace = (name: string, labels = '') =>
   `{ apiVersion: v1, kind: Namespace, metadata: { name: ${name}, labels: { ${labels} } } }`;
 
+/** A node, and what every cluster has. */
+const WHOLE = `{ apiVersion: v1, kind: Node, metadata: { name: n1 } }\n---\n${namespace('kube-system')}`;
+
 function found(code: WarningCode, ...objects: string[]): string[] {
   const { cluster, inventory } = clusterView(objects.join('\n---\n'));
   return lint(cluster, inventory, [])
@@ -59,11 +62,28 @@ describe('empty-peer', () => {
 
   test('labels of namespaces decide where they are known, and the cluster is whole', () => {
     const peer = `namespaceSelector: { matchLabels: { team: a } }, ${of('x')}`;
-    const node = '{ apiVersion: v1, kind: Node, metadata: { name: n1 } }';
-    expect(texts(peer, node, namespace('shop', 'team: a'))).toHaveLength(1);
-    expect(texts(peer, node, namespace('shop', 'team: b'))).toEqual([]);
-    expect(texts(peer, node)).toEqual([]);
+    expect(texts(peer, WHOLE, namespace('shop', 'team: a'))).toHaveLength(1);
+    expect(texts(peer, WHOLE, namespace('shop', 'team: b'))).toEqual([expect.stringContaining('not there')]);
+    expect(texts(peer, WHOLE)).toEqual([]);
     expect(texts(peer, namespace('shop', 'team: a'))).toEqual([]);
+  });
+
+  test('no namespace has the labels: where one has the value under another key, or the cluster is whole', () => {
+    const peer = (labels: string) => `namespaceSelector: { matchLabels: { ${labels} } }`;
+    const shop = namespace('shop', 'team: shoppers');
+    const note = (selector: string, hint: string) =>
+      `NetworkPolicy shop/p: spec.ingress[0].from has a peer in namespaces that are not there: ${selector}${hint}; the peer matches nothing until there is one`;
+    expect(texts(peer('name: shop'), shop)).toEqual([
+      note('name=shop', ' (did you mean kubernetes.io/metadata.name=shop?)'),
+    ]);
+    expect(texts(peer('owner: shoppers'), shop)).toEqual([
+      note('owner=shoppers', ' (did you mean team=shoppers?)'),
+    ]);
+    expect(texts(peer('team: bankers'), shop)).toEqual([]);
+    expect(texts(peer('team: bankers'), shop, WHOLE)).toEqual([note('team=bankers', '')]);
+    expect(texts(peer('name: shop'))).toEqual([]);
+    expect(texts(peer('name: kube-system'), shop, WHOLE)).toEqual([]);
+    expect(texts(peer('kubernetes.io/metadata.name: kube-system'), shop, WHOLE)).toEqual([]);
   });
 
   test('all of several namespaces have to be known', () => {
