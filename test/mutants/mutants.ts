@@ -4033,6 +4033,12 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'fixtext.test.ts',
   },
   {
+    name: 'lint: a repository with a node passes for a whole cluster',
+    find: "return nodes.size > 0 && namespaces.has('kube-system');",
+    replace: 'return nodes.size > 0 && namespaces.size > 0;',
+    test: 'lint/warnings.test.ts',
+  },
+  {
     name: 'lint: what makes pods that are not read is not named',
     find: "if (makers.length === 0) return '';",
     replace: "if (makers.length >= 0) return '';",

@@ -57,6 +57,11 @@ export function emptySubject(policy: Policy, facts: Facts): readonly Problem[] {
   const makers = candidates.makersFor(subject);
   const misplaced = makers.length > 0 ? [] : meantElsewhere(policy, facts);
   if (misplaced.length > 0) return [wrongNamespace(policy, misplaced)];
+  const nowhere = emptyNamespaces(subject, facts);
+  if (nowhere !== undefined)
+    return [
+      warning('empty-subject', id, subjectField(policy), `means ${nowhere}`, 'the policy decides nothing'),
+    ];
   if (!candidates.selectsNone(subject) || candidates.maySelectMade(subject)) return [];
   const message = `selects none of the pods and workloads that are there${hintOf(candidates.nearLabel(subject))}`;
   const effect = `the policy decides nothing${unlessUnread(makers)}`;
@@ -119,11 +124,19 @@ export function emptyPeer(policy: Policy, facts: Facts): readonly Problem[] {
   const found: Problem[] = [];
   for (const [direction, rule] of directedRules(policy))
     for (const selector of podSelectorsOf(rule)) {
-      const message = emptyNamespaces(selector, facts) ?? emptyPods(selector, facts);
-      if (message === undefined) continue;
+      const whom = emptyNamespaces(selector, facts) ?? emptyPods(selector, facts);
+      if (whom === undefined) continue;
       if (found.length === MOST_OF_POLICY) return found;
       const effect = `the peer matches nothing until there is one${unlessUnread(facts.candidates.makersFor(selector))}`;
-      found.push(warning('empty-peer', policy.id, peersField(direction, rule), message, effect));
+      found.push(
+        warning(
+          'empty-peer',
+          policy.id,
+          peersField(direction, rule),
+          `has a peer that means ${whom}`,
+          effect,
+        ),
+      );
     }
   return found;
 }
@@ -132,7 +145,7 @@ function emptyPods(selector: PodSelector, { candidates }: Facts): string | undef
   if (!candidates.selectsNone(selector) || !candidates.areKnown(selector.namespaces)) return undefined;
   if (candidates.maySelectMade(selector)) return undefined;
   const hint = hintOf(candidates.nearLabel(selector));
-  return `has a peer that matches none of the pods and workloads that are there: ${podSelectorText(selector)}${hint}`;
+  return `none of the pods and workloads that are there: ${podSelectorText(selector)}${hint}`;
 }
 
 /**
@@ -150,7 +163,7 @@ function emptyNamespaces({ namespaces }: PodSelector, { cluster, candidates }: F
   if (isElsewhere || [...names].some(isMeant)) return undefined;
   const other = labelWithValue(namespaces.selector, all);
   if (other === undefined && !isWhole(cluster)) return undefined;
-  return `has a peer in namespaces that are not there: ${selectorText(namespaces.selector)}${hintOf(other)}`;
+  return `namespaces that are not there: ${selectorText(namespaces.selector)}${hintOf(other)}`;
 }
 
 function labelWithValue({ requirements }: LabelSelector, all: readonly Namespace[]): string | undefined {

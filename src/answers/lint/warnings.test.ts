@@ -46,7 +46,7 @@ describe('empty-peer', () => {
     const [text = '', ...others] = texts(peer);
     expect(others).toEqual([]);
     expect(text).toContain(
-      'spec.ingress[0].from has a peer that matches none of the pods and workloads that are there: ',
+      'spec.ingress[0].from has a peer that means none of the pods and workloads that are there: ',
     );
     expect(/did you mean [^)]*/.exec(text)?.[0]).toBe(hint);
   });
@@ -72,7 +72,7 @@ describe('empty-peer', () => {
     const peer = (labels: string) => `namespaceSelector: { matchLabels: { ${labels} } }`;
     const shop = namespace('shop', 'team: shoppers');
     const note = (selector: string, hint: string) =>
-      `NetworkPolicy shop/p: spec.ingress[0].from has a peer in namespaces that are not there: ${selector}${hint}; the peer matches nothing until there is one`;
+      `NetworkPolicy shop/p: spec.ingress[0].from has a peer that means namespaces that are not there: ${selector}${hint}; the peer matches nothing until there is one`;
     expect(texts(peer('name: shop'), shop)).toEqual([
       note('name=shop', ' (did you mean kubernetes.io/metadata.name=shop?)'),
     ]);
@@ -81,6 +81,9 @@ describe('empty-peer', () => {
     ]);
     expect(texts(peer('team: bankers'), shop)).toEqual([]);
     expect(texts(peer('team: bankers'), shop, WHOLE)).toEqual([note('team=bankers', '')]);
+    expect(
+      texts(peer('team: bankers'), shop, '{ apiVersion: v1, kind: Node, metadata: { name: n1 } }'),
+    ).toEqual([]);
     expect(texts(peer('name: shop'))).toEqual([]);
     expect(texts(peer('name: kube-system'), shop, WHOLE)).toEqual([]);
     expect(texts(peer('kubernetes.io/metadata.name: kube-system'), shop, WHOLE)).toEqual([]);
@@ -92,6 +95,15 @@ describe('empty-peer', () => {
     expect(texts(peer('shop'))).toHaveLength(1);
     expect(texts(peer('shop, other'))).toEqual([]);
   });
+});
+
+test('empty-subject: the namespaces of a cluster policy', () => {
+  const guard = (labels: string) =>
+    `{ apiVersion: policy.networking.k8s.io/v1alpha2, kind: ClusterNetworkPolicy, metadata: { name: guard }, spec: { tier: Admin, priority: 1, subject: { namespaces: { matchLabels: { ${labels} } } } } }`;
+  expect(found('empty-subject', namespace('shop'), guard('name: shop'))).toEqual([
+    'ClusterNetworkPolicy guard: spec.subject means namespaces that are not there: name=shop (did you mean kubernetes.io/metadata.name=shop?); the policy decides nothing',
+  ]);
+  expect(found('empty-subject', namespace('shop'), guard('kubernetes.io/metadata.name: shop'))).toEqual([]);
 });
 
 describe('wrong-namespace', () => {
