@@ -78,7 +78,9 @@ describe('a job that may sign or push', () => {
     for (const { job } of privileged)
       for (const { uses = '', run = '' } of job.steps) {
         expect(uses).not.toMatch(/^\.|checkout|setup-|build-push/);
-        expect(run).not.toMatch(
+        // A package that is published as a file, without its scripts, is only sent.
+        const sent = run.replace(/^npm publish \S+\.tgz --ignore-scripts (--[a-z-]+( public)? ?)*$/, '');
+        expect(sent).not.toMatch(
           /(^|[\s;&|(])(\.\/|scripts\/|npm|npx|node|make|go|docker (build|run)|sh|bash|curl|wget)(\s|$)/m,
         );
         expect(run).not.toContain('${{');

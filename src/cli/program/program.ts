@@ -7,13 +7,13 @@ import { addDrops, addFlows, addNode, addReadback } from './node.ts';
 import type { NodeActions } from './nodeactions.ts';
 import { addCheck, addClusterCommands, addCoverage, addExplain } from './questions.ts';
 import { addRecording } from './recording.ts';
-import { VERSION } from './version.ts';
+import { COMMIT, VERSION } from './version.ts';
 
 /** All commands: first the questions, which run anywhere, then those of a node. */
 export function makeProgram(actions: NodeActions): Command {
   const sluice = new Command('sluice')
     .description('Kubernetes network policy on nftables: enforced by the node, explained to people')
-    .version(VERSION)
+    .version(COMMIT === undefined ? VERSION : `${VERSION} (${COMMIT})`)
     .showHelpAfterError(helpHint('sluice'))
     .configureOutput({
       writeOut: writeHelp,
