@@ -135,8 +135,9 @@ const CHECK_HELP = `
 All paths together are one cluster. An error is what the API server would refuse, or Sluice cannot read; a warning is
 what may not mean what its author believes, or what newer API servers refuse, with its kind in brackets; docs/check.md
 has a bad and a good example of each. A folder may be the root of a repository: what is no Kubernetes object is left
-out, and so are node_modules, what a .gitignore names, patches of kustomizations and charts that are not rendered. The
-last line counts what was read and what was left out.
+out, and so are node_modules, what a .gitignore names, patches of kustomizations and charts that are not rendered. An
+object in several folders counts once, as the first of them has it; where they differ that is noted. The last line
+counts what was read and what was left out.
 
 Exit code 0: no error; 1: an error, or with --strict a warning; 2: error.
 
