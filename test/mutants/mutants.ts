@@ -4210,4 +4210,10 @@ export const MUTANTS: readonly Mutant[] = [
     replace: "peers.some(peer => peer.kind === 'pods' && isNobody(peer.selector))",
     test: 'coverage/coverage.test.ts',
   },
+  {
+    name: 'a cluster is taken for complete where policies of other engines may not be listed',
+    find: 'return { items, refused: [[resource, all]] };',
+    replace: 'return { items, refused: [] };',
+    test: 'listonce.test.ts',
+  },
 ];

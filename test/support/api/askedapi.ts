@@ -32,6 +32,7 @@ export class AskedApi implements Api {
   }
 
   #answer(path: string): object {
+    if (path === '/apis') return { groups: this.#groups() };
     if (path === GROUP) return { versions: [{ version: 'v1alpha2' }, { version: 'v1alpha1' }] };
     if (path === `${GROUP}/v1alpha2`) return { resources: [{ kind: 'ClusterNetworkPolicy' }] };
     if (path === `${GROUP}/v1alpha1`) return { resources: [{ kind: 'AdminNetworkPolicy' }] };
@@ -55,6 +56,11 @@ export class AskedApi implements Api {
       items: found,
     };
   }
+
+  #groups(): object[] {
+    const versions = this.#objects.map(({ apiVersion }) => apiVersion.split('/'));
+    return versions.map(([name, version]) => ({ name, preferredVersion: { version } }));
+  }
 }
 
 const KINDS: Readonly<Record<string, string>> = {
@@ -66,6 +72,8 @@ const KINDS: Readonly<Record<string, string>> = {
   networkpolicies: 'NetworkPolicy',
   clusternetworkpolicies: 'ClusterNetworkPolicy',
   adminnetworkpolicies: 'AdminNetworkPolicy',
+  ciliumnetworkpolicies: 'CiliumNetworkPolicy',
+  ciliumclusterwidenetworkpolicies: 'CiliumClusterwideNetworkPolicy',
   deployments: 'Deployment',
   statefulsets: 'StatefulSet',
   daemonsets: 'DaemonSet',

@@ -109,6 +109,25 @@ test('of many resources that may not be listed there is one sentence, with the c
   ]);
 });
 
+test('listOnce() reads whom policies of other engines are about, and says where it may not', async () => {
+  const cilium = {
+    apiVersion: 'cilium.io/v2',
+    kind: 'CiliumNetworkPolicy',
+    metadata: { name: 'lock', namespace: 'shop' },
+    spec: { endpointSelector: { matchLabels: { app: 'web' } }, ingress: [{}] },
+  };
+  const objects = [...OBJECTS, cilium];
+  const foreign = ({ items }: Awaited<ReturnType<typeof read>>) =>
+    items.flatMap(item => (item.type === 'foreignPolicy' ? item.value.id : []));
+  expect(foreign(await read(new AskedApi(objects)))).toEqual(['CiliumNetworkPolicy shop/lock']);
+  expect(foreign(await read(new AskedApi(objects, ['ciliumnetworkpolicies'], ['shop'])))).toHaveLength(1);
+  const { lacks } = await read(new AskedApi(objects, ['ciliumnetworkpolicies']));
+  expect(lacks).toEqual([expect.objectContaining({ hidesPolicies: false })]);
+  expect(lackTexts(lacks)[0]).toMatch(
+    /^you may not list ciliumnetworkpolicies .* isolates by them is not known$/,
+  );
+});
+
 /** Answers when the test says so, and observes the signal of a request for as long as it lasts, as `node:http` does. */
 class SlowApi extends AskedApi {
   readonly signals: AbortSignal[] = [];

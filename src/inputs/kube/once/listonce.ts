@@ -30,6 +30,7 @@ import {
   SERVICE_RESOURCES,
   WORKLOADS,
 } from './askedresources.ts';
+import { listForeign } from './foreignlists.ts';
 import { MeasuredApi, MOST_READ } from './measure.ts';
 
 export interface ListedKinds {
@@ -62,6 +63,7 @@ export async function listOnce(
 ): Promise<ReadOnce> {
   const failed = new AbortController();
   const api = new MeasuredApi(server, most);
+  const own = () => ownSignal(signal, failed.signal);
   const custom = await customResources(api, signal);
   const resources = [
     ...FOR_POLICY,
@@ -69,16 +71,19 @@ export async function listOnce(
     ...(wanted.workloads ? WORKLOADS : []),
     ...(wanted.services ? SERVICE_RESOURCES : []),
   ];
-  const read = await Promise.all(
-    resources.map(resource =>
-      readResource(api, resource, wanted.namespaces, progress, ownSignal(signal, failed.signal)),
-    ),
-  ).finally(() => failed.abort());
+  const [foreign, ...read] = await Promise.all([
+    listForeign(api, wanted.namespaces, own()),
+    ...resources.map(resource => readResource(api, resource, wanted.namespaces, progress, own())),
+  ]).finally(() => failed.abort());
   return {
     events: read.flatMap(({ events }) => events),
-    items: read.flatMap(({ items }) => items),
+    items: [...foreign.items, ...read.flatMap(({ items }) => items)],
     problems: [...custom.problems, ...read.flatMap(({ problems }) => problems)],
-    lacks: [...custom.lacks, ...read.flatMap(({ lacks }) => lacks)],
+    lacks: [
+      ...custom.lacks,
+      ...read.flatMap(({ lacks }) => lacks),
+      ...foreign.refused.map(([resource, error]) => foreignLack(resource, error)),
+    ],
   };
 }
 
@@ -274,6 +279,18 @@ function lackOf(resource: Resource, only: readonly string[], reason: string): La
   return { resource: pluralOf(resource), only, reason, effect, hidesPolicies };
 }
 
+function foreignLack(resource: Resource, error: ApiError): Lack {
+  const only: readonly string[] = [];
+  return {
+    resource: pluralOf(resource),
+    only,
+    reason: shortReason(error),
+    effect: FOREIGN,
+    hidesPolicies: false,
+  };
+}
+
+const FOREIGN = 'what another engine isolates by them is not known';
 const HIDDEN_POLICY = 'a policy that could not be read may decide otherwise: what follows is no verdict';
 
 const EFFECTS: Readonly<Record<string, string>> = {
