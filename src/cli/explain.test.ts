@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
 
 const shop = join(import.meta.dirname, '../../examples/shop');
 
@@ -89,4 +90,19 @@ test("explain --flows takes policy-assistant's traffic and probes, and what they
   const [lines, status] = explainAll(JSON.stringify(traffic), '-o', 'json');
   expect(lines.map(line => JSON.parse(line).verdict)).toEqual(['allow', 'deny']);
   expect(status).toBe(1);
+});
+
+test('explain --fix -o yaml has objects that kubectl applies, and all else as comments', () => {
+  const ask = (...words: string[]) =>
+    spawnSync(process.execPath, [join(import.meta.dirname, 'main.ts'), 'explain', ...words], {
+      encoding: 'utf8',
+    });
+  const { stdout, status } = ask('guest/visitor', 'shop/db:5432', '--manifests', shop, '--fix', '-o', 'yaml');
+  expect([status, stdout.split('\n', 1)[0]]).toEqual([1, '# to allow it (judged again: it does)']);
+  const objects = parseAllDocuments(stdout).map(document => document.toJS());
+  expect(objects.length).toBeGreaterThan(0);
+  for (const object of objects)
+    expect(object).toMatchObject({ kind: expect.stringMatching(/NetworkPolicy$/) });
+  const none = ask('shop/db', 'shop/db:5432', '--manifests', shop, '--fix', '-o', 'yaml');
+  expect(none.stdout).toMatch(/^(#.*\n)+$/);
 });

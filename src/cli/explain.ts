@@ -5,8 +5,8 @@ import { answerObject, fixOf } from '../answers/questions/explanation.ts';
 import { FlowTextError } from '../semantics/flowtext.ts';
 import { CommandError } from '../terminal/commanderror.ts';
 import { isData, writeData } from '../terminal/data.ts';
-import { type OutputOptions, writeLines } from '../terminal/output.ts';
-import { answerLine, answerLines, fixLines } from './explaintext.ts';
+import { type OutputOptions, writeDocument, writeLines } from '../terminal/output.ts';
+import { answerLine, answerLines, fixDocument, fixLines } from './explaintext.ts';
 import { readText } from './sources/files.ts';
 import { HIDDEN, lacksOf, noteState, readState } from './sources/readstate.ts';
 import { type Assumptions, clusterViewOf, type QuestionNeeds, type SourceOptions } from './sources/state.ts';
@@ -36,7 +36,9 @@ export async function explain(
   const asked = ask(world, questions).map(each => (state.hidesPolicies ? withoutVerdict(each) : each));
   const only = options.flows === undefined ? asked[0] : undefined;
   if (only !== undefined && 'error' in only) throw new CommandError(only.error);
-  if (isData(options.output))
+  if (options.fix && options.output === 'yaml')
+    for (const { answer } of answered(asked)) writeDocument(fixDocument(fixOf(answer, world)));
+  else if (isData(options.output))
     await writeData(
       options.output,
       asked.map(each => answerObject(each, world, lacksOf(state), options.fix)),

@@ -261,6 +261,16 @@ export function fixLines(fix: Fix | string): string[] {
   ];
 }
 
+/** The objects alone, for `kubectl apply -f -`; all else is a comment. */
+export function fixDocument(fix: Fix | string): string[] {
+  if (typeof fix === 'string') return [`# no fix: ${fix}`];
+  const says = [`to ${fix.verdict} it (judged again: it does)`, ...flipLines(fix)];
+  return [
+    ...says.map(line => `# ${line}`),
+    ...fix.objects.flatMap(object => ['---', ...yamlText(object).trimEnd().split('\n')]),
+  ];
+}
+
 function flipLines({ flips, verdict, allPorts }: Fix): string[] {
   const also = verdict === 'allow' ? 'opens' : 'closes';
   const ports = allPorts

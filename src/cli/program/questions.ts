@@ -192,7 +192,10 @@ export function addExplain(sluice: Command): void {
     )
     .addOption(unknownPodsAsked())
     .addOption(masqueradeAsked())
-    .option('--fix', 'propose the smallest policies that would turn the verdict, and say what else they turn')
+    .option(
+      '--fix',
+      'propose the smallest policies that would turn the verdict, and say what else they turn; -o yaml: for kubectl apply',
+    )
     .addOption(output('wide'))
     .addHelpText('after', EXPLAIN_HELP)
     .action(async (from, to, options) => (await import('../explain.ts')).explainCommand(from, to, options));
