@@ -9,6 +9,7 @@ import type { DirectionWalk } from '../../semantics/explain.ts';
 import { versioned } from '../schema.ts';
 import { type Answer, endHost, groupsOf } from './answer.ts';
 import type { QuestionResult } from './ask.ts';
+import { parseEndpoint } from './endpoint.ts';
 import { type Fix, proposeFix } from './fix/fix.ts';
 import type { PolicyObject } from './fix/proposal.ts';
 import type { Meaning, PodGroup } from './fix/sides.ts';
@@ -99,9 +100,16 @@ function missObject(direction: Direction, { needs, ...miss }: NearMiss, decisive
 // Near misses and fixes of an answer.
 
 /** Rules that nearly allow a direction that is denied. */
-export function nearMissesOf({ decisive, cluster }: Answer, direction: Direction, unknownPods: UnknownPods) {
+export function nearMissesOf(
+  { decisive, cluster, question }: Answer,
+  direction: Direction,
+  unknownPods: UnknownPods,
+) {
   if (decisive === undefined || decisive.verdict[direction].verdict === 'allow') return [];
-  const misses = nearMisses(cluster, flowSeenBy(direction, decisive), direction, unknownPods);
+  const flow = flowSeenBy(direction, decisive);
+  const asked = Number(parseEndpoint(question.to).port);
+  const isService = decisive.to.service !== undefined && asked > 0 && asked !== flow.port;
+  const misses = nearMisses(cluster, flow, direction, unknownPods, isService ? asked : undefined);
   // An address that only represents a range has no name, so no answer of DNS would allow it.
   return decisive.toRange === undefined ? misses : misses.filter(({ needs }) => !needs.some(isOfDns));
 }

@@ -52,3 +52,41 @@ test.each([
 ])('%s needs what it lacks, and nothing that it has', (flow, expected) => {
   expect(needs(flow)).toEqual(expected);
 });
+
+const SHOP = clusterView(`
+{ apiVersion: v1, kind: Namespace, metadata: { name: shop, labels: { team: sales } } }
+---
+{ apiVersion: v1, kind: Pod, metadata: { name: web, namespace: shop, labels: { app: web } }, status: { podIP: 10.0.0.1 } }
+---
+{ apiVersion: v1, kind: Pod, metadata: { name: api, namespace: shop, labels: { app: api } }, status: { podIP: 10.0.0.2 } }
+---
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: { name: api, namespace: shop }
+spec:
+  podSelector: { matchLabels: { app: api } }
+  ingress:
+    - from: [{ podSelector: { matchLabels: { app: wbe } } }]
+      ports: [{ port: 80 }]
+    - from: [{ namespaceSelector: { matchLabels: { team: salse } } }]
+      ports: [{ port: 81 }]
+    - from: [{ podSelector: { matchLabels: { app: batch } } }]
+      ports: [{ port: 82 }]
+`);
+
+test.each([
+  [80, 'shop/web had app=wbe (no pod of the cluster has it; did you mean app=web?)'],
+  [81, 'namespace shop had team=salse (no namespace of the cluster has it; did you mean team=sales?)'],
+  [82, 'shop/web had app=batch (no pod of the cluster has it)'],
+])('a label that nobody has is said as such, on port %i', (port, need) => {
+  const flow = parseFlow(SHOP.cluster, `shop/web -> shop/api:${port}`);
+  expect(nearMisses(SHOP.cluster, flow, 'ingress', 'allow')[0]!.needs).toEqual([need]);
+});
+
+test('a rule that names the port of the Service is told the port of the pods', () => {
+  const flow = parseFlow(SHOP.cluster, 'shop/web -> shop/api:8080');
+  const of = (servicePort?: number) =>
+    nearMisses(SHOP.cluster, flow, 'ingress', 'allow', servicePort).flatMap(({ needs }) => needs);
+  expect(of(80)).toContain("it named port 8080, which policy sees, and not 80, which is the Service's");
+  expect(of()).not.toContainEqual(expect.stringContaining("the Service's"));
+});

@@ -1,4 +1,6 @@
 /** Near misses: the rules that would have allowed a connection if one or two things were different. */
+import { getOrMake } from '../../lib/collections/getormake.ts';
+import { didYouMean } from '../../lib/text/didyoumean.ts';
 import {
   type Address,
   cidrContains,
@@ -28,19 +30,29 @@ export interface NearMiss {
 const MOST_NEEDS = 2;
 const MOST_SHOWN = 3;
 
-/** The nearest first; empty if no policy selects the pod in this direction. */
+/**
+ * The nearest first; empty if no policy selects the pod in this direction. `servicePort` is the port of the Service that
+ * was dialled, where pods have another.
+ */
 export function nearMisses(
   cluster: Cluster,
   flow: Flow,
   direction: Direction,
   unknownPods: UnknownPods,
+  servicePort?: number,
 ): readonly NearMiss[] {
   const view = viewOf(cluster, unknownPods);
   const packet = packetOf(view, direction, flow);
   if (typeof packet === 'string') return [];
   const policies = TIERS.flatMap(tier => view.policiesOn(packet.subject, direction, tier));
+  const known = {
+    cluster,
+    servicePort,
+    podLabels: knownLabels(cluster.pods),
+    namespaceLabels: knownLabels(cluster.namespaces),
+  };
   return policies
-    .flatMap(policy => missesOf(cluster, policy, packet))
+    .flatMap(policy => missesOf(known, policy, packet))
     .filter(({ needs }) => needs.length > 0 && needs.length <= MOST_NEEDS)
     .toSorted((a, b) => a.needs.length - b.needs.length)
     .slice(0, MOST_SHOWN);
@@ -48,42 +60,64 @@ export function nearMisses(
 
 const TIERS: readonly Tier[] = ['admin', 'networkpolicy', 'baseline'];
 
-function missesOf(cluster: Cluster, policy: Policy, packet: Packet): readonly NearMiss[] {
+/** The values that any of the objects has of a label. */
+type KnownLabels = (key: string) => ReadonlySet<string>;
+
+interface Known {
+  readonly cluster: Cluster;
+  readonly servicePort: number | undefined;
+  readonly podLabels: KnownLabels;
+  readonly namespaceLabels: KnownLabels;
+}
+
+function knownLabels(objects: ReadonlyMap<string, { readonly labels: Labels }>): KnownLabels {
+  const byKey = new Map<string, ReadonlySet<string>>();
+  return key =>
+    getOrMake(byKey, key, () => new Set([...objects.values()].flatMap(({ labels }) => labels[key] ?? [])));
+}
+
+function missesOf(known: Known, policy: Policy, packet: Packet): readonly NearMiss[] {
   const rules = (policy[packet.direction] ?? []).filter(({ action }) => action === 'accept');
   return rules
-    .filter(rule => matchRule(cluster, rule, packet) === 'no')
-    .map(rule => ({ policy: policy.id, rule: rule.path, needs: needsOf(cluster, rule, packet) }));
+    .filter(rule => matchRule(known.cluster, rule, packet) === 'no')
+    .map(rule => ({ policy: policy.id, rule: rule.path, needs: needsOf(known, rule, packet) }));
 }
 
-function needsOf(cluster: Cluster, rule: Rule, packet: Packet): readonly string[] {
-  const port = matchingPort(rule, packet) === undefined ? [portNeed(rule)] : [];
-  const peer = matchingPeer(cluster, rule, packet) === undefined ? peerNeeds(cluster, rule, packet) : [];
-  return [...peer, ...port];
+function needsOf(known: Known, rule: Rule, packet: Packet): readonly string[] {
+  const port = matchingPort(rule, packet) === undefined ? [portNeed(known, rule, packet)] : [];
+  const isPeer = matchingPeer(known.cluster, rule, packet) !== undefined;
+  return [...(isPeer ? [] : peerNeeds(known, rule, packet)), ...port];
 }
 
-function portNeed({ ports }: Rule): string {
+function portNeed({ servicePort }: Known, rule: Rule, packet: Packet): string {
+  const { ports } = rule;
   if (ports === 'any' || ports.length === 0) return 'the rule had a port';
+  if (
+    servicePort !== undefined &&
+    matchingPort(rule, { ...packet, flow: { ...packet.flow, port: servicePort } }) !== undefined
+  )
+    return `it named port ${packet.flow.port}, which policy sees, and not ${servicePort}, which is the Service's`;
   const shown = ports.slice(0, 3).map(portText);
   return `it went to ${shown.join(' or ')}${ports.length > 3 ? ', …' : ''}`;
 }
 
 /** The needs of the peer that has fewest. */
-function peerNeeds(cluster: Cluster, { peers }: Rule, packet: Packet): readonly string[] {
+function peerNeeds(known: Known, { peers }: Rule, packet: Packet): readonly string[] {
   if (peers === 'any') return [];
-  const needs = peers.map(peer => needsOfPeer(cluster, peer, packet));
+  const needs = peers.map(peer => needsOfPeer(known, peer, packet));
   return needs.toSorted((a, b) => a.length - b.length)[0] ?? TOO_FAR;
 }
 
 const TOO_FAR: readonly string[] = Array.from({ length: MOST_NEEDS + 1 }, () => '');
 
 function needsOfPeer(
-  cluster: Cluster,
+  known: Known,
   peer: Peer,
   { subject, peerPod, peer: address }: Packet,
 ): readonly string[] {
   switch (peer.kind) {
     case 'pods':
-      return peerPod === undefined ? TOO_FAR : podNeeds(cluster, peer, peerPod);
+      return peerPod === undefined ? TOO_FAR : podNeeds(known, peer, peerPod);
     case 'network':
       return networkNeeds(peer, peerPod?.key ?? address, peerPod?.addresses ?? [address], familyOf(address));
     case 'domain':
@@ -95,7 +129,11 @@ function needsOfPeer(
   }
 }
 
-function podNeeds(cluster: Cluster, { selector }: Peer & { kind: 'pods' }, pod: Pod): readonly string[] {
+function podNeeds(
+  { cluster, podLabels, namespaceLabels }: Known,
+  { selector }: Peer & { kind: 'pods' },
+  pod: Pod,
+): readonly string[] {
   const { namespaces, pods } = selector;
   const own = namespaceOf(cluster, pod.namespace);
   const place =
@@ -103,22 +141,43 @@ function podNeeds(cluster: Cluster, { selector }: Peer & { kind: 'pods' }, pod: 
       ? namespaces.name === pod.namespace
         ? []
         : [`${pod.key} were in namespace ${namespaces.name}`]
-      : labelNeeds(namespaces.selector, own.labels, `namespace ${pod.namespace}`, pod.key);
-  return [...place, ...labelNeeds(pods, pod.labels, pod.key, pod.key)];
+      : labelNeeds(namespaces.selector, own.labels).map(requirement =>
+          isName(requirement)
+            ? `${pod.key} were in namespace ${requirement.values.join(' or ')}`
+            : needText(
+                requirement,
+                `namespace ${pod.namespace}`,
+                unknownText(requirement, namespaceLabels, 'namespace'),
+              ),
+        );
+  return [
+    ...place,
+    ...labelNeeds(pods, pod.labels).map(requirement =>
+      needText(requirement, pod.key, unknownText(requirement, podLabels, 'pod')),
+    ),
+  ];
 }
 
-function labelNeeds(selector: LabelSelector, labels: Labels, who: string, pod: string): readonly string[] {
-  return selector.requirements
-    .filter(requirement => !matchesLabels({ requirements: [requirement] }, labels))
-    .map(requirement => needText(requirement, who, pod));
+function labelNeeds({ requirements }: LabelSelector, labels: Labels): readonly Requirement[] {
+  return requirements.filter(requirement => !matchesLabels({ requirements: [requirement] }, labels));
 }
 
-function needText({ key, operator, values }: Requirement, who: string, pod: string): string {
-  if (key === NAMESPACE_NAME_LABEL && operator === 'In')
-    return `${pod} were in namespace ${values.join(' or ')}`;
+function isName({ key, operator }: Requirement): boolean {
+  return key === NAMESPACE_NAME_LABEL && operator === 'In';
+}
+
+/** For a label that no object of the cluster has: most likely the selector is wrong, and not the object. */
+function unknownText({ key, operator, values }: Requirement, known: KnownLabels, noun: string): string {
+  if (operator !== 'In' || values.some(value => known(key).has(value))) return '';
+  const close = values.flatMap(value => didYouMean(value, [...known(key)]) ?? []);
+  const hint = close.length === 0 ? '' : `; did you mean ${key}=${close.join(` or ${key}=`)}?`;
+  return ` (no ${noun} of the cluster has it${hint})`;
+}
+
+function needText({ key, operator, values }: Requirement, who: string, unknown: string): string {
   switch (operator) {
     case 'In':
-      return `${who} had ${key}=${values.join(` or ${key}=`)}`;
+      return `${who} had ${key}=${values.join(` or ${key}=`)}${unknown}`;
     case 'NotIn':
       return `${who} had another ${key} than ${values.join(' and ')}`;
     case 'Exists':
