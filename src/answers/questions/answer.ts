@@ -12,6 +12,7 @@ import { FlowTextError } from '../../semantics/flowtext.ts';
 import { viewOf } from '../../semantics/view.ts';
 import { namesNotes, resolvedFor } from './byname.ts';
 import { sameForAllLabels } from './completions.ts';
+import { dnsDeniedNotes } from './dnsdenied.ts';
 import { type NamedEndpoint, parseEndpoint } from './endpoint.ts';
 import { type JudgedFlow, judge, judgeSeen, MOST_PIECES, withNames } from './judge.ts';
 import type { ClusterView, ResolvedEndpoint, Targets } from './place.ts';
@@ -85,6 +86,7 @@ export function answer(known: ClusterView, question: Question): Answer {
       ...byNode.notes,
       ...arrivalNotes(cases, cluster),
       ...namesNotes(to, sources, { cases, cluster }, view),
+      ...dnsDeniedNotes(to, sources, cluster, view.unknownPods),
       ...comingNotes(statuses, cluster, cases),
       ...new Set(cases.slice(0, MOST_AUDITED).flatMap(each => auditNotes(cluster, each, view.unknownPods))),
     ],

@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest';
+import { clusterView } from '../../../test/support/questions/clusterview.ts';
+import { answer } from './answer.ts';
+
+const pod = (namespace: string, name: string, labels: string, addresses: string) =>
+  `{ apiVersion: v1, kind: Pod, metadata: { name: ${name}, namespace: ${namespace}, labels: { ${labels} } }, spec: { nodeName: n1, containers: [{ name: c, ports: [{ name: dns, containerPort: 5353, protocol: UDP }] }] }, status: { podIPs: [${addresses}] } }`;
+const BOTH = [
+  pod('shop', 'web', 'app: web', "{ ip: 10.0.0.1 }, { ip: 'fd00::1' }"),
+  pod('shop', 'api', 'app: api', '{ ip: 10.0.0.2 }'),
+  '{ apiVersion: v1, kind: Service, metadata: { name: api, namespace: shop }, spec: { selector: { app: api }, ports: [{ port: 80 }] } }',
+];
+const DNS = pod('kube-system', 'coredns', 'k8s-app: kube-dns', '{ ip: 10.0.9.1 }');
+const egress = (rules: string) =>
+  `{ apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: { name: web, namespace: shop }, spec: { podSelector: { matchLabels: { app: web } }, policyTypes: [Egress], egress: [${rules}] } }`;
+const TO_API = '{ to: [{ podSelector: { matchLabels: { app: api } } }] }';
+const TO_DNS = '{ to: [{ namespaceSelector: {} }], ports: [{ port: 5353, protocol: UDP }] }';
+const NOTE =
+  'shop/web cannot look the name up, because DNS is denied: NetworkPolicy shop/web selects shop/web, and no rule of it allows egress to kube-system/coredns on UDP 5353';
+
+test.each<[string, string, readonly string[], readonly string[]]>([
+  ['a Service', 'shop/svc/api:80', [DNS, egress(TO_API)], [NOTE]],
+  ['a name outside', 'example.com:443', [DNS, egress(TO_API)], [NOTE]],
+  ['a Service, and DNS is allowed', 'shop/svc/api:80', [DNS, egress(`${TO_API}, ${TO_DNS}`)], []],
+  ['a Service, and nobody isolates', 'shop/svc/api:80', [DNS], []],
+  ['a pod', 'shop/api:80', [DNS, egress(TO_API)], []],
+  ['an address', '10.0.0.2:80', [DNS, egress(TO_API)], []],
+  ['a Service of a cluster whose DNS is not known', 'shop/svc/api:80', [egress(TO_API)], []],
+])('to %s', (_, to, objects, notes) => {
+  const view = clusterView([...BOTH, ...objects].join('\n---\n'));
+  const found = answer(view, { from: 'shop/web', to }).notes.filter(note => note.includes('DNS is denied'));
+  expect(found).toEqual(notes);
+});
