@@ -232,3 +232,12 @@ test.each([
 ])('answer() of an agent says what it does not know: %s', (text, message) => {
   expect(() => ask(text, agentKnows)).toThrow(message);
 });
+
+test('a Service of another namespace with the same name is meant rather than one with a name that is alike', () => {
+  const service = (namespace: string, name: string) =>
+    `{ apiVersion: v1, kind: Service, metadata: { name: ${name}, namespace: ${namespace} }, spec: { selector: { app: a }, ports: [{ port: 80 }] } }`;
+  const view = clusterView([service('data', 'db'), service('shop', 'dc')].join('\n---\n'));
+  expect(() => answer(view, { from: '10.0.0.1', to: 'shop/svc/db:80' })).toThrow(
+    'there is no Service shop/db; did you mean data/db?',
+  );
+});

@@ -195,14 +195,9 @@ function noWorkload(view: ClusterView, kind: WorkloadKind, namespace: string, na
   const others = [...inventory.workloads.values()].filter(other => other.kind === kind);
   const near = others.filter(other => other.namespace === namespace).map(other => other.name);
   const close = didYouMean(name, near);
-  const hint =
-    close === undefined
-      ? elsewhere(
-          others.map(other => workloadText(kind, other.namespace, other.name)),
-          name,
-        )
-      : meantText([workloadText(kind, namespace, close)]);
-  return absent(view, kind, `${namespace}/${name}`, hint, namespace);
+  const keys = others.map(other => workloadText(kind, other.namespace, other.name));
+  const similar = close === undefined ? '' : meantText([workloadText(kind, namespace, close)]);
+  return absent(view, kind, `${namespace}/${name}`, elsewhere(keys, name) || similar, namespace);
 }
 
 /** A pod that its template would make; one that has the network of its node is the node, to policy. */

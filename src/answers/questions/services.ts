@@ -34,9 +34,9 @@ export function serviceNamed(
     throw new FlowTextError(
       `the agent knows no Services: name a pod behind ${key}, or ask the cluster (--kubeconfig) or --manifests`,
     );
-  const close = didYouMean(key, [...inventory.services.keys()]);
-  const hint =
-    close === undefined ? elsewhere([...inventory.services.keys()], name) : `; did you mean ${close}?`;
+  const keys = [...inventory.services.keys()];
+  const close = didYouMean(key, keys);
+  const hint = elsewhere(keys, name) || (close === undefined ? '' : `; did you mean ${close}?`);
   throw new FlowTextError(absent(view, 'Service', key, hint, key.split('/')[0]));
 }
 
