@@ -125,7 +125,7 @@ test('an end whose node denied such a connection, and saw none pass, gets no rul
 
 test('the pod of a CronJob without labels of its own is said, and is nobody in a rule', () => {
   const { byName, unselectable } = suggestion([{ ...toDb, from: end(backup) }]);
-  expect([[...byName.keys()], unselectable]).toEqual([['default-deny'], [backup]]);
+  expect([[...byName.keys()], unselectable]).toEqual([['suggested-default-deny'], [backup]]);
 });
 
 test('DNS is asked over UDP and TCP, of the pods of kube-dns in kube-system alone', () => {

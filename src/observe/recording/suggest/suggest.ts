@@ -72,11 +72,14 @@ export function suggestPolicies(recording: Recording, namespace: string): Sugges
   };
 }
 
+/** Many namespaces have a policy of their own called default-deny, which `kubectl apply` would change. */
+const ISOLATION = 'suggested-default-deny';
+
 function policiesOf(namespace: string, groups: ReadonlyMap<string, Group>, sets: LabelSets): object[] {
-  const names = new Map([['default-deny', 1]]);
+  const names = new Map([[ISOLATION, 1]]);
   const sorted = [...groups].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, group]) => group);
   return [
-    policy(namespace, 'default-deny', {}, [], []),
+    policy(namespace, ISOLATION, {}, [], []),
     ...sorted.map(({ labels, ingress, egress }) =>
       policy(
         namespace,
