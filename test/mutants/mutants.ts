@@ -4052,8 +4052,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'matrix: of new pods wider selectors count beside narrower ones',
-    find: 'return all.filter(line => !all.some(other => kinds[other]!.allWider.has(line)));',
-    replace: 'return all;',
+    find: 'const found = all.filter(line => !all.some(other => this.#kinds[other]!.allWider.has(line)));',
+    replace: 'const found = all;',
     test: 'newpods.test.ts',
   },
   {

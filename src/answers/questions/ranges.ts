@@ -115,8 +115,11 @@ export function podSpaces(cluster: Cluster): readonly AddressRange[] {
   const given = [...cluster.nodes.values()].flatMap(podCidrsOf);
   if (given.length > 0) return rangesOf(given);
   const pods = [...cluster.pods.values()].filter(isSelectable);
-  const around = pods.flatMap(({ addresses }) =>
-    addresses.map(address => networkOf(address, familyOf(address) === 'ip' ? 24 : 64)),
-  );
+  // Addresses that differ in their last group alone are of one network, and a cluster has many.
+  const found = new Map<string, Address>();
+  for (const { addresses } of pods)
+    for (const address of addresses)
+      found.set(address.slice(0, Math.max(address.lastIndexOf('.'), address.lastIndexOf(':'))), address);
+  const around = [...found.values()].map(address => networkOf(address, familyOf(address) === 'ip' ? 24 : 64));
   return around.length > 0 ? rangesOf(around) : PRIVATE;
 }

@@ -1,6 +1,5 @@
 /** Which pods that are not there yet could reach workloads, and be reached by them. */
 
-import { getOrMake } from '../../lib/collections/getormake.ts';
 import { FAMILIES, type Family } from '../../model/address.ts';
 import type { Direction } from '../../model/policy.ts';
 import type { PodSelector } from '../../model/selector.ts';
@@ -31,22 +30,23 @@ export function exposuresOf(
 ): Exposure[] {
   const { reach } = worlds[0]!;
   const found: (Exposure & { places: number[] })[] = [];
-  const others = worlds.map(world => endsByFamily(world.others));
+  const lines = new LineFinder(reach, kinds);
   for (const direction of ['ingress', 'egress'] as const) {
+    const withOthers = worlds.map(world => cellsWith(world, direction));
     /** By the kind, and by the cell. */
     const known = kinds.map(() => new Map<number | string, Exposure & { places: number[] }>());
     for (const [place, { ends, members }] of places.entries()) {
-      const inEach = worlds.map((world, w) =>
-        cellsOf(world.reach, direction, w === 0 ? ends : endsIn(world, members), others[w]!),
-      );
+      const inEach = worlds.map((world, w) => withOthers[w]!(w === 0 ? ends : endsIn(world, members)));
       const cells = inEach.length === 1 ? inEach[0]! : allAndAny(worlds, inEach);
-      for (const i of linesOf(reach, kinds, cells)) {
-        const line = getOrMake(known[i]!, keyOf(cells, i), () => {
-          const cell = cellOfKind(reach, cells, i);
-          found.push({ direction, places: [], whom: kinds[i]!.selector, cell });
-          return found.at(-1)!;
-        });
-        line.places.push(place);
+      for (const i of lines.of(cells)) {
+        const key = keyOf(cells, i);
+        const line = known[i]!.get(key);
+        if (line !== undefined) line.places.push(place);
+        else {
+          const whom = kinds[i]!.selector;
+          found.push({ direction, places: [place], whom, cell: cellOfKind(reach, cells, i) });
+          known[i]!.set(key, found.at(-1)!);
+        }
       }
     }
   }
@@ -62,8 +62,12 @@ interface FamilyCells {
 }
 
 function keyOf(cells: readonly FamilyCells[], i: number): number | string {
-  if (cells.some(({ isAny }) => isAny)) return String(cells.map(({ ids }) => ids[i]));
-  return cells.reduce((sum, { family, ids }) => sum + (ids[i]! + 1) * PLACES[family], 0);
+  let sum = 0;
+  for (const { family, ids, isAny } of cells) {
+    if (isAny) return String(cells.map(each => each.ids[i]));
+    sum += (ids[i]! + 1) * PLACES[family];
+  }
+  return sum;
 }
 
 /** Where the id of a family is in a key of both. */
@@ -99,62 +103,93 @@ function allAndAny(worlds: readonly World[], inEach: readonly (readonly FamilyCe
   });
 }
 
-function endsByFamily(places: readonly ReachPlace[]): ReadonlyMap<Family, readonly number[]> {
-  const families = FAMILIES.filter(family => places[0]!.ends[family] !== undefined);
-  return new Map(families.map(family => [family, places.map(({ ends }) => ends[family]!)]));
-}
-
-/** For each family that both have. */
-function cellsOf(
-  { families }: Reach,
-  direction: Direction,
-  own: Ends,
-  others: ReadonlyMap<Family, readonly number[]>,
-): FamilyCells[] {
-  return [...others].flatMap(([family, ends]) => {
-    const end = own[family];
-    return end === undefined ? [] : [{ family, ids: families[family].connectionsOf(direction, end, ends) }];
+/** What may pass between a place and the new pods of each kind, for each family that the place has. */
+function cellsWith({ reach, others }: World, direction: Direction): (own: Ends) => FamilyCells[] {
+  const families = FAMILIES.filter(family => others[0]!.ends[family] !== undefined);
+  const rows = families.map(family => {
+    const ends = others.map(each => each.ends[family]!);
+    return [family, reach.families[family].connectionsWith(direction, ends)] as const;
   });
+  return own =>
+    rows.flatMap(([family, idsOf]) => {
+      const end = own[family];
+      return end === undefined ? [] : [{ family, ids: idsOf(end) }];
+    });
 }
 
-/** The kinds that need a line of their own: those of which the lines of wider kinds say something else. */
-function linesOf(reach: Reach, kinds: readonly NewPodKind[], cells: readonly FamilyCells[]): number[] {
-  const lines: number[] = [];
+/** Finds the kinds that need a line of their own: those of which the lines of wider kinds say something else. */
+class LineFinder {
+  readonly #pool: Reach['pool'];
+  readonly #kinds: readonly NewPodKind[];
   /** For each kind, the narrowest lines that match it. */
-  const narrowest: (readonly number[])[] = [];
-  for (let i = 0; i < kinds.length; i++) {
-    const { wider, alone } = kinds[i]!;
-    const first = wider[0];
-    const inherited = first === undefined ? NO_LINES : narrowest[first]!;
-    const isOne = isSameFor(wider, narrowest, inherited);
-    const known = isOne ? inherited : narrowestOf(kinds, wider, narrowest);
-    let isNew = false;
-    // What the lines say of a wider kind is what it may do.
-    for (const { ids } of cells)
-      if (ids[i] !== (isOne && first !== undefined ? ids[first] : sumOf(reach, ids, known))) isNew = true;
-    if (isNew) lines.push(i);
-    narrowest.push(isNew ? alone : known);
+  readonly #narrowest: (readonly number[])[];
+
+  constructor({ pool }: Reach, kinds: readonly NewPodKind[]) {
+    this.#pool = pool;
+    this.#kinds = kinds;
+    this.#narrowest = kinds.map(() => NO_LINES);
   }
-  return lines;
+
+  of(cells: readonly FamilyCells[]): number[] {
+    const [ids, ...others] = differing(cells);
+    const lines: number[] = [];
+    if (ids === undefined) return lines;
+    for (let i = 0; i < this.#kinds.length; i++) {
+      const { wider, alone } = this.#kinds[i]!;
+      const known = this.#inherited(wider);
+      const isNew = this.#isOther(ids, i, known) || others.some(each => this.#isOther(each, i, known));
+      if (isNew) lines.push(i);
+      this.#narrowest[i] = isNew ? alone : known;
+    }
+    return lines;
+  }
+
+  /** The lines that match a kind, as those of wider kinds do. */
+  #inherited(wider: readonly number[]): readonly number[] {
+    if (wider.length === 0) return NO_LINES;
+    const first = this.#narrowest[wider[0]!]!;
+    return wider.length === 1 || isSameFor(wider, this.#narrowest, first) ? first : this.#narrowestOf(wider);
+  }
+
+  /** Whether the kind may do something else than these lines say. */
+  #isOther(ids: Uint32Array, kind: number, lines: readonly number[]): boolean {
+    const said = lines.length === 1 ? ids[lines[0]!]! : this.#sumOf(ids, lines);
+    return ids[kind] !== said;
+  }
+
+  #narrowestOf(wider: readonly number[]): readonly number[] {
+    const all: number[] = [];
+    for (const each of wider)
+      for (const line of this.#narrowest[each]!) if (!all.includes(line)) all.push(line);
+    const found = all.filter(line => !all.some(other => this.#kinds[other]!.allWider.has(line)));
+    // The same lines are one list, so that narrower kinds need not ask again.
+    const same = wider.find(each => isSameList(this.#narrowest[each]!, found));
+    return same === undefined ? found : this.#narrowest[same]!;
+  }
+
+  /** The id of what these together let through. */
+  #sumOf(ids: Uint32Array, lines: readonly number[]): number {
+    const pool = this.#pool;
+    return lines.reduce((sum, line) => pool.or(sum, pool.byId(ids[line]!)), pool.none).id;
+  }
+}
+
+const NO_LINES: readonly number[] = [];
+
+/** The ids, without those of a family that are the same as another's: pods of both families have most of them twice. */
+function differing(cells: readonly FamilyCells[]): Uint32Array[] {
+  const all: Uint32Array[] = [];
+  for (const { ids } of cells) if (!all.some(other => isSameList(other, ids))) all.push(ids);
+  return all;
+}
+
+export function isSameList(a: ArrayLike<number>, b: ArrayLike<number>): boolean {
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
 }
 
 function isSameFor<T>(indexes: readonly number[], values: readonly T[], value: T): boolean {
   for (let i = 1; i < indexes.length; i++) if (values[indexes[i]!] !== value) return false;
   return true;
-}
-
-const NO_LINES: readonly number[] = [];
-
-function narrowestOf(
-  kinds: readonly NewPodKind[],
-  wider: readonly number[],
-  narrowest: readonly (readonly number[])[],
-): readonly number[] {
-  const all = [...new Set(wider.flatMap(each => narrowest[each]!))];
-  return all.filter(line => !all.some(other => kinds[other]!.allWider.has(line)));
-}
-
-/** The id of what these lines together let through. */
-function sumOf({ pool }: Reach, ids: Uint32Array, lines: readonly number[]): number {
-  return lines.reduce((sum, line) => pool.or(sum, pool.byId(ids[line]!)), pool.none).id;
 }

@@ -3,8 +3,9 @@
 import { getOrMake } from '../../lib/collections/getormake.ts';
 import { assertNever } from '../../lib/text/assert.ts';
 import { contentText } from '../../lib/text/contenttext.ts';
-import { type Address, addressToInt, type Family, familyOf } from '../../model/address.ts';
+import { type Address, type AddressRange, addressToInt, type Family, familyOf } from '../../model/address.ts';
 import { takenAddresses } from '../../model/addressowners.ts';
+import type { Cluster } from '../../model/cluster.ts';
 import { podCidrsOf } from '../../model/podcidrs.ts';
 import type { NetworkPeer, Peer, Rule } from '../../model/policy.ts';
 import { mergeRanges } from '../../model/ranges.ts';
@@ -90,7 +91,8 @@ export function familyEndsOf(family: Family, clusterIndex: ClusterIndex): Family
 
 /** As `explain` judges pods without an address: where there is room for one in the pod networks of all clusters compared. */
 function possibleRegions(family: Family, { all, at }: Regions, { alongside }: ClusterIndex): number[] {
-  const spaces = mergeRanges(alongside.flatMap(podSpaces)).filter(range => range.family === family);
+  const merged = getOrMake(SPACES, alongside, () => mergeRanges(alongside.flatMap(podSpaces)));
+  const spaces = merged.filter(range => range.family === family);
   const rooms = all.map(({ addresses }) => roomIn(addresses, spaces));
   const meeting = [...rooms.keys()].filter(region => rooms[region]! > 0n);
   if (meeting.length < 2) return meeting;
@@ -100,6 +102,9 @@ function possibleRegions(family: Family, { all, at }: Regions, { alongside }: Cl
   for (const address of taken) if (isInside(address)) rooms[at(address)]! -= 1n;
   return meeting.filter(region => rooms[region]! > 0n);
 }
+
+/** The pod networks of clusters that are compared, for both families and both sides. */
+const SPACES = new WeakMap<readonly Cluster[], readonly AddressRange[]>();
 
 /** How many addresses of the ranges are in these spaces, which are apart. */
 function roomIn(ranges: readonly Range<bigint>[], spaces: readonly Range<bigint>[]): bigint {

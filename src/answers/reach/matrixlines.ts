@@ -7,7 +7,7 @@ import { textOfWords } from './bits.ts';
 import { domainPlaces } from './domains.ts';
 import {
   type Cell,
-  cellKeys,
+  cellKeysTo,
   cellOf,
   type DomainMember,
   type Ends,
@@ -88,10 +88,12 @@ function kindOf([member]: readonly Member[]): Member['kind'] {
 function vectorTexts(reach: Reach, ends: readonly Ends[]): string[] {
   const known = new Map<number, number>();
   const columns = ends.map(() => new Uint32Array(ends.length));
+  const keysOf = cellKeysTo(reach, ends);
   const rows = ends.map((from, i) => {
     const row = new Uint32Array(ends.length);
-    for (const [j, key] of cellKeys(reach, from, ends).entries())
-      row[j] = columns[j]![i] = getOrMake(known, key, () => known.size);
+    const keys = keysOf(from);
+    for (let j = 0; j < keys.length; j++)
+      row[j] = columns[j]![i] = getOrMake(known, keys[j]!, () => known.size);
     return textOfWords(row);
   });
   return rows.map((row, i) => `${row}/${textOfWords(columns[i]!)}`);

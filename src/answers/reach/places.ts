@@ -183,28 +183,40 @@ export function cellOf(reach: Reach, from: Ends, to: Ends): Cell {
   return cell;
 }
 
-/** For each destination a number that is equal for equal cells; 0 if the two ends share no family. */
-export function cellKeys(reach: Reach, from: Ends, to: readonly Ends[]): Float64Array {
+/** For a source, and each destination, until the next one is asked for, a number that is equal for equal cells; 0 if the two ends share no family. */
+export function cellKeysTo(reach: Reach, to: readonly Ends[]): (from: Ends) => Float64Array {
+  const rows = FAMILIES.map(family => [family, passingTo(reach, family, to)] as const);
   const keys = new Float64Array(to.length);
-  for (const family of FAMILIES) {
-    const source = from[family];
-    const ids = source === undefined ? undefined : passingIds(reach, family, source, to);
-    for (let i = 0; i < to.length; i++)
-      keys[i] = keys[i]! * MOST_SETS + (ids !== undefined && to[i]![family] !== undefined ? ids[i]! + 1 : 0);
-  }
-  return keys;
+  return from => {
+    keys.fill(0);
+    for (const [family, idsOf] of rows) {
+      const source = from[family];
+      const ids = source === undefined ? undefined : idsOf(source);
+      for (let i = 0; i < to.length; i++)
+        keys[i] =
+          keys[i]! * MOST_SETS + (ids !== undefined && to[i]![family] !== undefined ? ids[i]! + 1 : 0);
+    }
+    return keys;
+  };
 }
 
-function passingIds(reach: Reach, family: Family, source: number, to: readonly Ends[]): Uint32Array {
+function passingTo(reach: Reach, family: Family, to: readonly Ends[]): (source: number) => Uint32Array {
   const of = reach.families[family];
   const { length } = of.ends.all;
+  // Nobody reads what passes to an end that has no address of the family.
+  const others = to.map(each => each[family] ?? 0);
   // Ends with names are numbered beyond those without.
-  if (source >= length) return new Uint32Array(to.length);
-  const others = to.map(each => each[family] ?? source);
-  const ids = of.connectionsOf('egress', source, others);
-  for (let i = 0; i < others.length; i++)
-    if (others[i]! >= length) ids[i] = passing(reach, family, source, others[i]!).id;
-  return ids;
+  const named = [...others.keys()].filter(i => others[i]! >= length);
+  const idsOf = of.connectionsWith(
+    'egress',
+    others.map(other => of.ends.bare(other)),
+  );
+  return source => {
+    if (source >= length) return new Uint32Array(to.length);
+    const ids = idsOf(source);
+    for (const i of named) ids[i] = passing(reach, family, source, others[i]!).id;
+    return ids;
+  };
 }
 
 /** An address has a name only for pods that DNS gave it to: for others it is an address of its network. */

@@ -67,6 +67,8 @@ interface Judgement {
   readonly groups: readonly JudgedPeers[];
   /** Ids of the connections that are allowed. */
   readonly allowed: Uint32Array;
+  /** Whether they are all connections with all peers. */
+  readonly isOpen: boolean;
 }
 
 class FamilyReach {
@@ -146,24 +148,36 @@ class FamilyReach {
 
   /** The same as `connections`, for many other ends at once: for egress to them, for ingress from them; ids of sets. */
   connectionsOf(direction: Direction, own: number, others: readonly number[]): Uint32Array {
+    return this.connectionsWith(direction, others)(own);
+  }
+
+  /** The same for many ends, one after another: each call writes over what the one before gave. */
+  connectionsWith(direction: Direction, others: readonly number[]): (own: number) => Uint32Array {
     const pool = this.#pool;
-    const far = direction === 'egress' ? this.#byEnd.ingress : this.#byEnd.egress;
-    const near = this.#byEnd[direction][own]?.allowed;
     const plain = this.#plain;
-    const isOwnPlain = plain[own] === 1;
-    const ids = new Uint32Array(others.length);
-    for (let i = 0; i < others.length; i++) {
-      const other = others[i]!;
-      if (isOwnPlain && plain[other] === 1) {
-        const there = far[other]?.allowed;
-        const { id } = pool.all;
-        ids[i] = pool.andIds(near === undefined ? id : near[other]!, there === undefined ? id : there[own]!);
-      } else {
-        const [from, to] = direction === 'egress' ? [own, other] : [other, own];
-        ids[i] = this.connections(from, to).id;
+    const rows = direction === 'egress' ? this.#byEnd.ingress : this.#byEnd.egress;
+    const ends = Int32Array.from(others);
+    const all = [...ends.keys()];
+    const odd = all.filter(i => plain[others[i]!] !== 1);
+    /** The plain ones that do not allow everything themselves. */
+    const far = all.flatMap(i => {
+      const there = plain[others[i]!] === 1 ? limiting(rows[others[i]!]) : undefined;
+      return there === undefined ? [] : [[i, there] as const];
+    });
+    const between = (own: number, other: number) =>
+      direction === 'egress' ? this.connections(own, other) : this.connections(other, own);
+    const ids = new Uint32Array(ends.length);
+    return own => {
+      const isPlain = plain[own] === 1;
+      if (isPlain) {
+        const near = limiting(this.#byEnd[direction][own]);
+        if (near === undefined) ids.fill(pool.all.id);
+        else for (let i = 0; i < ids.length; i++) ids[i] = near[ends[i]!]!;
+        for (const [i, there] of far) ids[i] = pool.andIds(ids[i]!, there[own]!);
       }
-    }
-    return ids;
+      for (const i of isPlain ? odd : all) ids[i] = between(own, ends[i]!).id;
+      return ids;
+    };
   }
 
   /** All by which policies can tell an end from others, as a text, and those that select it. */
@@ -321,12 +335,18 @@ class FamilyReach {
       const groups = getOrMake(this.#groups, key, () =>
         judgePeers(this.#pool, this.#cases.of(policies, direction, portsText, resolved), this.#everybody),
       );
-      return { groups, allowed: rowOf(this.#pool, groups, this.ends, this.#unknown[direction]) };
+      const isOpen = groups.every(group => allowedOf(this.#pool, group) === this.#pool.all);
+      return { groups, isOpen, allowed: rowOf(this.#pool, groups, this.ends, this.#unknown[direction]) };
     });
   }
 }
 
 const NOTHING: ReadonlySet<string> = new Set();
+
+/** What is allowed, where that is not everything. */
+function limiting(judgement: Judgement | undefined): Uint32Array | undefined {
+  return judgement === undefined || judgement.isOpen ? undefined : judgement.allowed;
+}
 
 function rowOf(
   pool: ConnectionPool,

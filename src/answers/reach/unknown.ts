@@ -34,10 +34,10 @@ export function networksBesideInternet(reach: Reach): string[] {
  * how the answer says what depends on it.
  */
 export function unknownAddressNotes(reach: Reach, who: string, listed = 'as undecided'): string[] {
-  const spaces = podSpaces(reach.clusterIndex.cluster);
   return familiesOf(reach).flatMap(family => {
     const networks = networksThatCut(reach, family);
     if (networks.length === 0) return [];
+    const spaces = podSpaces(reach.clusterIndex.cluster);
     const ranges = rangesText(spaces.filter(range => range.family === family));
     return [
       `${who} may have any address of ${ranges}: what depends on whether it is in ${firstOf(networks, MOST_NAMED)} is listed ${listed}`,

@@ -11,7 +11,7 @@ import type { Direction } from '../../model/policy.ts';
 import { cidrsOf } from '../../model/ranges.ts';
 import type { ConnectionPool } from './connections.ts';
 import { regionsOfNames } from './domains.ts';
-import { type Exposure, exposuresOf } from './exposure.ts';
+import { type Exposure, exposuresOf, isSameList } from './exposure.ts';
 import { type Matrix, type MatrixLine, matrixOf } from './matrixlines.ts';
 import { newPodsOf, newPodText } from './newpods.ts';
 import {
@@ -111,12 +111,27 @@ export function addresslessText(sides: readonly Workloads[]): string {
 export const CUT =
   'policies tell too many kinds of pods apart: not all that are not there yet were judged, and some that are not listed may be allowed';
 
+function hashOf(numbers: readonly number[]): number {
+  let hash = numbers.length;
+  for (const each of numbers) hash = (Math.imul(hash, 31) + each) | 0;
+  return hash;
+}
+
 /** The names of workloads by the indexes of their places. */
 function workloadNamesOf(workloads: Workloads, pods: readonly ReachPlace[]) {
   const names = pods.map(({ members }) => members.map(member => workloadOfMember(workloads, member)!));
-  const known = new Map<string, readonly string[]>();
-  return (places: readonly number[]): readonly string[] =>
-    getOrMake(known, String(places), () => [...new Set(places.flatMap(place => names[place]!))].sort());
+  const known = new Map<
+    number,
+    { readonly places: readonly number[]; readonly names: readonly string[] }[]
+  >();
+  return (places: readonly number[]): readonly string[] => {
+    const alike = getOrMake(known, hashOf(places), () => []);
+    const same = alike.find(each => isSameList(each.places, places));
+    if (same !== undefined) return same.names;
+    const found = [...new Set(places.flatMap(place => names[place]!))].sort();
+    alike.push({ places, names: found });
+    return found;
+  };
 }
 
 /** Addresses of pod networks that no known pod has are always denied, so they need no line. */

@@ -38,7 +38,7 @@ class Destinations {
     this.#sides = [old, now];
     this.#indexes = indexes;
     const [was, is] = [indexes.map(i => all[i]!.old), indexes.map(i => all[i]!.now)];
-    this.#ends = [sideEnds(was), sideEnds(is)];
+    this.#ends = [sideEnds(old.reach, was), sideEnds(now.reach, is)];
   }
 
   *differing(from: Unit): Generator<[number, Family, string]> {
@@ -60,17 +60,25 @@ class Destinations {
 interface SideEnds {
   readonly all: readonly (readonly Ends[])[];
   readonly only: Readonly<Record<Family, readonly number[]>>;
+  /** The ids of what is allowed to those; nobody reads that of the absent ones. */
+  readonly idsOf: Readonly<Record<Family, (own: number) => Uint32Array>>;
   /** The indexes of those that have several ends. */
   readonly several: readonly number[];
 }
 
 const ABSENT = -1;
 
-function sideEnds(all: readonly (readonly Ends[])[]): SideEnds {
+function sideEnds({ families }: Reach, all: readonly (readonly Ends[])[]): SideEnds {
   const onlyOf = (family: Family) =>
     all.map(ends => (ends.length === 1 ? (ends[0]![family] ?? ABSENT) : ABSENT));
+  const only = { ip: onlyOf('ip'), ip6: onlyOf('ip6') };
+  const idsOf = (family: Family) =>
+    families[family].connectionsWith(
+      'egress',
+      only[family].map(end => (end === ABSENT ? 0 : end)),
+    );
   const several = all.flatMap((ends, i) => (ends.length > 1 ? [i] : []));
-  return { all, only: { ip: onlyOf('ip'), ip6: onlyOf('ip6') }, several };
+  return { all, only, idsOf: { ip: idsOf('ip'), ip6: idsOf('ip6') }, several };
 }
 
 /** The ids of what is allowed to each destination. */
@@ -78,13 +86,12 @@ function idsTo(
   reach: Reach,
   family: Family,
   from: readonly Ends[],
-  { all, only, several }: SideEnds,
+  { all, only, idsOf, several }: SideEnds,
 ): Uint32Array {
   const own = from.length === 1 ? from[0]![family] : undefined;
   if (own === undefined) return Uint32Array.from(all, to => between(reach, family, from, to).id);
-  const others = only[family].map(end => (end === ABSENT ? own : end));
-  const ids = reach.families[family].connectionsOf('egress', own, others);
-  for (let i = 0; i < others.length; i++) if (only[family][i] === ABSENT) ids[i] = reach.pool.none.id;
+  const ids = idsOf[family](own);
+  for (let i = 0; i < ids.length; i++) if (only[family][i] === ABSENT) ids[i] = reach.pool.none.id;
   for (const i of several) ids[i] = between(reach, family, from, all[i]!).id;
   return ids;
 }
