@@ -18,10 +18,13 @@ import { type Finding, sarifOf } from '../terminal/sarif.ts';
 import { VERSION } from './program/version.ts';
 import { holdsNothing, nothingIn, requireReadable } from './sources/files.ts';
 import { checkManifests } from './sources/manifests.ts';
+import { requireHelm } from './sources/render.ts';
 
 export interface CheckOptions {
   readonly output: 'text' | 'json' | 'yaml' | 'junit' | 'sarif';
   readonly strict?: boolean;
+  /** Charts are rendered with helm. */
+  readonly render?: boolean;
   /** Files are edited where a warning has one fix. */
   readonly fix?: boolean;
   readonly accept?: readonly string[];
@@ -38,11 +41,12 @@ export async function checkCommand(paths: readonly string[], options: CheckOptio
   for (const path of paths) await requireReadable(path);
   if (options.fix && paths.includes('-'))
     throw new CommandError('--fix writes files, and standard input is none');
-  let read = await checkManifests(paths, lint, options.namespace);
+  if (options.render) requireHelm();
+  let read = await checkManifests(paths, lint, options);
   if (holdsNothing(read)) throw new CommandError(nothingIn(paths, read));
   const isCounted = (problem: Problem) => !isAccepted(problem, accepted);
   if (options.fix && (await mend(read.problems.filter(isCounted), options.output === 'text')))
-    read = await checkManifests(paths, lint, options.namespace);
+    read = await checkManifests(paths, lint, options);
   const problems = read.problems.filter(isCounted);
   const notes = [...readingNotes(read.reading), ...foreignNotes(read)];
   const counts = { workloads: read.inventory.workloads.size, policies: read.cluster.policies.size };

@@ -42,7 +42,7 @@ test('check of a whole repository says nothing of what is no manifest, and count
   write(REPOSITORY);
   expect(sluice('check', '.')).toEqual([
     0,
-    `note: chart chart is not rendered, and not read: \`helm template chart | sluice check -\` reads it
+    `note: chart chart is not rendered, and not read: \`helm template chart | sluice check -\` reads it, as check --render does
 ok: 0 namespaces, 0 nodes, 0 pods, 1 workload, 1 policy
 read 1 workload and 1 policy in 2 documents of 1 file; left out: 1 CustomResourceDefinition, 10 files without a Kubernetes object, 1 patch of kustomizations, 2 paths that .gitignore names
 `,
@@ -100,7 +100,7 @@ test('loops of links, names of anybody, files that may not be read and pipes are
   expect(status).toBe(1);
   const lines = text.trimEnd().split('\n');
   expect(lines).toContain(
-    String.raw`note: chart ev'il\x0a$(x) is not rendered, and not read: ${'`'}helm template 'ev'\''il\x0a$(x)' | sluice check -${'`'} reads it`,
+    String.raw`note: chart ev'il\x0a$(x) is not rendered, and not read: ${'`'}helm template 'ev'\''il\x0a$(x)' | sluice check -${'`'} reads it, as check --render does`,
   );
   expect(text).toContain('error: lost.yaml: ');
   expect(text).toContain('error: pipe.yaml: is neither a file nor a folder');

@@ -4216,4 +4216,18 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'return { items, refused: [] };',
     test: 'listonce.test.ts',
   },
+  // Charts of strangers
+  {
+    name: 'a link of a chart is followed when it is rendered',
+    find: 'else if (entry.isFile()) await copyFile(source, target);',
+    replace:
+      'else if (entry.isFile() || entry.isSymbolicLink()) await copyFile(source, target).catch(() => {});',
+    test: 'render.test.ts',
+  },
+  {
+    name: 'a chart is rendered with a network',
+    find: "'--map-root-user', '--net', '--pid',",
+    replace: "'--map-root-user', '--pid',",
+    test: 'render.test.ts',
+  },
 ];

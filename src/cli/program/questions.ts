@@ -120,6 +120,9 @@ export function addCheck(sluice: Command): void {
     .argument('<paths...>', 'folders and files of Kubernetes manifests, - for standard input')
     .option('--strict', 'exit code 1 for warnings too')
     .option('--fix', 'edit the files where a warning has one fix, and check them again')
+    .addOption(
+      new Option('--render', 'render charts with the helm of your PATH, without a network').conflicts('fix'),
+    )
     .option(
       '--accept <warning>',
       'leave out warnings of a kind, or of one object: empty-subject:NetworkPolicy shop/web',
@@ -143,6 +146,7 @@ Exit code 0: no error; 1: an error, or with --strict a warning; 2: error.
 
   sluice check k8s/
   helm template . | sluice check --strict -n shop -
+  sluice check . --render
   sluice check . -o sarif > sluice.sarif
   sluice check k8s/ --accept empty-subject --accept 'other-engine:CiliumNetworkPolicy shop/web'`;
 

@@ -1,8 +1,10 @@
 /** Reads manifests from files, folders and standard input; src/inputs/files makes a cluster of their texts. */
 import { text } from 'node:stream/consumers';
 import { type Lint, type LoadedCluster, ManifestCollector } from '../../inputs/files/load.ts';
+import { type Manifest, unreadable } from '../../inputs/files/manifest.ts';
 import { readManifestFile } from '../../inputs/folder/folder.ts';
 import { listRepository } from '../../inputs/folder/repository.ts';
+import { MOST_CHARTS, renderChart } from './render.ts';
 
 /** Paths of folders and files, `-` for standard input; all of them are one cluster. */
 type Paths = string | readonly string[];
@@ -22,10 +24,20 @@ export async function loadManifests(
 }
 
 /** The same, and all that is wrong: with every document, and with the cluster as a whole. */
-export async function checkManifests(paths: Paths, lint: Lint, namespace?: string): Promise<LoadedCluster> {
+export async function checkManifests(
+  paths: Paths,
+  lint: Lint,
+  { namespace, render = false }: CheckedAs = {},
+): Promise<LoadedCluster> {
   const collector = new ManifestCollector({ namespace, allDocuments: true });
-  await readAll(paths, collector);
+  await readAll(paths, collector, undefined, render);
   return collector.checked(lint);
+}
+
+interface CheckedAs {
+  readonly namespace?: string | undefined;
+  /** Whether charts are rendered, with the user's helm. */
+  readonly render?: boolean | undefined;
 }
 
 /** One after another, a file once: the memory that reading takes is that of one file. */
@@ -33,10 +45,11 @@ async function readAll(
   paths: Paths,
   collector: ManifestCollector,
   progress: Progress = () => {},
+  render = false,
 ): Promise<void> {
   const seen = new Set<string>();
   for (const path of [paths].flat())
-    for (const file of path === '-' ? [path] : await listed(path, collector)) {
+    for (const file of path === '-' ? [path] : await listed(path, collector, render)) {
       if (seen.has(file)) continue;
       seen.add(file);
       const { read } = collector;
@@ -46,10 +59,23 @@ async function readAll(
     }
 }
 
-async function listed(path: string, collector: ManifestCollector): Promise<readonly string[]> {
+async function listed(
+  path: string,
+  collector: ManifestCollector,
+  render: boolean,
+): Promise<readonly string[]> {
   const { files, tally } = await listRepository(path);
-  collector.leftOut(tally);
+  const rendered = render ? tally.charts.slice(0, MOST_CHARTS) : [];
+  for (const chart of rendered) collector.put(`helm template ${chart}`, await readChart(chart, collector));
+  collector.leftOut({ ...tally, charts: tally.charts.slice(rendered.length) });
   return files;
+}
+
+async function readChart(chart: string, { read }: ManifestCollector): Promise<Manifest> {
+  const name = `helm template ${chart}`;
+  const text = await renderChart(chart).catch((error: Error) => error);
+  if (text instanceof Error) return { problems: [unreadable(name, `cannot be rendered: ${text.message}`)] };
+  return read(text, name);
 }
 
 const STDIN = 'standard input';

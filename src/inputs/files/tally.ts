@@ -126,7 +126,7 @@ export function readingNotes({ charts, templates, overlaps }: ReadingTally): str
     ...some(
       charts.map(
         chart =>
-          `chart ${chart} is not rendered, and not read: \`helm template ${word(chart)} | sluice check -\` reads it`,
+          `chart ${chart} is not rendered, and not read: \`helm template ${word(chart)} | sluice check -\` reads it, as check --render does`,
       ),
       'charts that are not rendered',
     ),
