@@ -6,7 +6,7 @@ import { type OutputOptions, writeLines, writeNote } from '../../terminal/output
 import { type Agents, heartbeat, serveRemote } from '../everynode/agents.ts';
 import { askCluster, socketOf, type WhereOptions } from '../everynode/command.ts';
 import { askAgent } from '../sources/askagent.ts';
-import { type DropFilter, isWanted, unknownOf } from './filter.ts';
+import { type DropFilter, filterWords, isWanted, unknownOf } from './filter.ts';
 import { denialsText, Printer, sayAtInterrupt } from './printer.ts';
 import { denialLine, denialObject, leftOutLines, missing, summaryLines } from './text.ts';
 
@@ -14,13 +14,9 @@ export interface DropsOptions extends WhereOptions, OutputOptions, DropFilter {}
 
 /** Throws CommandError where no agent answers. */
 export async function dropsCommand(options: DropsOptions): Promise<void> {
-  const { namespace, pod, policy, remote = false } = options;
+  const { policy, remote = false } = options;
   const socket = await socketOf(options);
-  const asked = [
-    ['--namespace', namespace],
-    ['--pod', pod],
-    ['--policy', policy],
-  ] as const;
+  const asked = [...filterWords(options), ['--policy', policy]] as const;
   if (socket === undefined) return askCluster('drops', asked, options, sayNothing(options));
   if (remote) serveRemote();
   await askHere(socket, options);

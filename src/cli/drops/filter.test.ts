@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Address } from '../../model/address.ts';
 import type { Denial } from '../../observe/denials/denial.ts';
-import { isWanted } from './filter.ts';
+import { filterWords, isBetween, isWanted } from './filter.ts';
 
 const DENIAL: Denial = {
   number: 1,
@@ -59,4 +59,54 @@ test.each([
   [{ policy: 'osed' }, false],
 ])('isWanted() by %j is %s', (filter, expected) => {
   expect(isWanted(DENIAL, filter)).toBe(expected);
+});
+
+const FROM = {
+  address: '10.0.0.1' as Address,
+  pod: 'shop/web-7d4b9c6f5-x2x9k' as const,
+  labels: { app: 'web', 'pod-template-hash': '7d4b9c6f5' },
+};
+const OUTSIDE = {
+  ...DENIAL,
+  from: FROM,
+  to: { address: '192.0.2.7' as Address },
+  port: 443,
+  names: ['x.test'],
+};
+const NODE = { ...DENIAL, from: { address: '172.18.0.2' as Address, node: 'n1' }, protocol: 'UDP' as const };
+
+test.each([
+  [OUTSIDE, { from: 'shop/deploy/web' }, true],
+  [OUTSIDE, { from: 'deploy/web' }, true],
+  [OUTSIDE, { from: 'deploy/we' }, false],
+  [OUTSIDE, { from: 'sts/web' }, false],
+  [OUTSIDE, { from: 'deploy/web', namespace: 'guest' }, false],
+  [OUTSIDE, { from: 'shop/app=web' }, true],
+  [OUTSIDE, { from: 'app=web,tier=a' }, false],
+  [OUTSIDE, { from: 'guest/app=web' }, false],
+  [OUTSIDE, { to: 'deploy/web' }, false],
+  [OUTSIDE, { pod: 'deploy/web' }, true],
+  [OUTSIDE, { to: '192.0.2.7' }, true],
+  [OUTSIDE, { to: '192.0.2.8' }, false],
+  [OUTSIDE, { to: 'x.test' }, true],
+  [OUTSIDE, { from: 'x.test' }, false],
+  [OUTSIDE, { to: 'y.test' }, false],
+  [OUTSIDE, { port: 443, protocol: 'tcp' }, true],
+  [OUTSIDE, { port: 80 }, false],
+  [OUTSIDE, { protocol: 'udp' }, false],
+  [NODE, { from: 'node/n1', protocol: 'UDP' }, true],
+  [NODE, { from: 'node/n2' }, false],
+  [NODE, { from: 'guest/visitor' }, false],
+  [DENIAL, { from: 'guest/visitor', to: 'shop/db' }, true],
+  [DENIAL, { from: 'shop/db' }, false],
+])('isBetween() %#', (connection, filter, expected) => {
+  expect(isBetween(connection, filter)).toBe(expected);
+});
+
+test.each([
+  ['shop/svc/web', /name a pod, a workload, labels/],
+  ['internet', /name a pod, a workload, labels/],
+  ['shop/web:80', /--port and --protocol have them/],
+])('a filter that means no end of a connection is refused before anybody is asked: %s', (from, why) => {
+  expect(() => filterWords({ from })).toThrow(why);
 });

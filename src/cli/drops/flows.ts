@@ -8,7 +8,7 @@ import { noteWait } from '../../terminal/progress.ts';
 import { heartbeat, serveRemote } from '../everynode/agents.ts';
 import { askCluster, socketOf, type WhereOptions } from '../everynode/command.ts';
 import { askAgent } from '../sources/askagent.ts';
-import { type EndFilter, hasWantedEnd, unknownOf } from './filter.ts';
+import { type EndFilter, filterWords, isBetween, unknownOf } from './filter.ts';
 import { flowsText, Printer, sayAtInterrupt } from './printer.ts';
 import { denialLine, denialObject, flowLine, flowObject, unknownText } from './text.ts';
 
@@ -19,13 +19,9 @@ export interface FlowsCommandOptions extends WhereOptions, OutputOptions, EndFil
 
 /** Throws CommandError if no agent answers, or its kernel reports no connections. */
 export async function flowsCommand(options: FlowsCommandOptions): Promise<void> {
-  const { namespace, pod, follow = false, remote = false } = options;
+  const { follow = false, remote = false } = options;
   const socket = await socketOf(options);
-  const asked = [
-    ['--namespace', namespace],
-    ['--pod', pod],
-    ['--for', follow ? undefined : options.for],
-  ] as const;
+  const asked = [...filterWords(options), ['--for', follow ? undefined : options.for]] as const;
   if (!remote)
     noteWait(
       follow ? 'new connections as they come: Ctrl-C ends it' : `new connections for ${options.for} s`,
@@ -79,14 +75,14 @@ class Shown {
   }: Pick<FlowsMessage, 'flows' | 'denials' | 'lost' | 'skipped'>) {
     this.#notes.take(lost, skipped);
     this.#lost += lost + skipped;
-    for (const flow of flows.filter(({ from, to }) => hasWantedEnd([from, to], this.#options))) {
+    for (const flow of flows.filter(flow => isBetween(flow, this.#options))) {
       this.#flows++;
       await this.#printer.print(
         () => flowLine(flow),
         () => flowObject(flow),
       );
     }
-    for (const denial of denials.filter(({ from, to }) => hasWantedEnd([from, to], this.#options))) {
+    for (const denial of denials.filter(denial => isBetween(denial, this.#options))) {
       this.#denials++;
       await this.#printer.print(
         () => denialLine(denial, 'denied '),

@@ -77,17 +77,37 @@ the node of the pod is asked, else all nodes, in the pods of their agents.
 
 export function addDrops(sluice: Command, { drops }: NodeActions): void {
   withAgents(
-    sluice
-      .command('drops')
-      .description('show the connections that this node denied: who, where to, and which policy')
-      .option('-f, --follow', 'go on with those that come')
-      .option('-n, --namespace <name>', 'only where one end is in this namespace')
-      .option('--pod <name>', 'only where one end is this pod (shop/web, or web)')
-      .option('--policy <name>', 'only what this policy denied (shop/web, web, cnp:platform)'),
+    withEnds(
+      sluice
+        .command('drops')
+        .description('show the connections that this node denied: who, where to, and which policy')
+        .option('-f, --follow', 'go on with those that come'),
+    ).option('--policy <name>', 'only what this policy denied (shop/web, web, cnp:platform)'),
   )
     .addOption(output())
     .addHelpText('after', DROPS_HELP)
     .action(drops);
+}
+
+/** Options that limit connections to some: all of those that are given. */
+function withEnds(command: Command): Command {
+  return command
+    .option('-n, --namespace <name>', 'only where one end is in this namespace')
+    .option(
+      '--pod <end>',
+      'only where one end is this: web, shop/web, shop/deploy/web, app=web, node/n1, an address',
+    )
+    .option('--from <end>', 'only where this is the source')
+    .option('--to <end>', 'only where this is the destination; also a domain name')
+    .addOption(new Option('--port <number>', 'only to this port').argParser(portNumber))
+    .option('--protocol <name>', 'only over this: tcp, udp, sctp, icmp, icmpv6, or a number');
+}
+
+function portNumber(text: string): number {
+  const port = Number(text);
+  if (!(Number.isInteger(port) && port > 0 && port < 65_536))
+    throw new InvalidArgumentError('It is no port.');
+  return port;
 }
 
 const DROPS_HELP = `
@@ -102,6 +122,7 @@ Exit code 0, also where nothing was denied; 2: error, also where all are asked, 
 
   sluice drops                               what this node denied, as far back as its agent knows
   sluice drops --follow -n shop              of a namespace, as it comes
+  sluice drops --from shop/deploy/web --port 53
   sluice drops --policy shop/db -o json      what one policy denied, for programs`;
 
 // What runs on a node: status, uninstall.
@@ -188,13 +209,15 @@ other nodes' pods. No agent may run there. Exit code 1 where something could not
 
 export function addFlows(sluice: Command, { flows }: NodeActions): void {
   withAgents(
-    sluice
-      .command('flows')
-      .description('show the new connections of this node: who, where to, and those that were denied')
-      .option('-f, --follow', 'until you end it')
-      .addOption(duration('--for <time>', 'how long to look, without --follow: 30s, 5m').default(10, '10s'))
-      .option('-n, --namespace <name>', 'only where one end is in this namespace')
-      .option('--pod <name>', 'only where one end is this pod (shop/web, or web)'),
+    withEnds(
+      sluice
+        .command('flows')
+        .description('show the new connections of this node: who, where to, and those that were denied')
+        .option('-f, --follow', 'until you end it')
+        .addOption(
+          duration('--for <time>', 'how long to look, without --follow: 30s, 5m').default(10, '10s'),
+        ),
+    ),
   )
     .addOption(output())
     .addHelpText('after', FLOWS_HELP)
