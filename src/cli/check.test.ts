@@ -88,3 +88,31 @@ test('check reads standard input, and an error is exit code 1', () => {
     stdout: expect.stringMatching(/^error: standard input:1: /),
   });
 });
+
+test('check is written for CI as JUnit and as SARIF, with file, line and kind of each problem', () => {
+  const junit = check(['-o', 'junit', '.']).stdout;
+  expect(junit).toContain(
+    '<testsuite name="policies.yaml" file="policies.yaml" tests="1" failures="1" errors="0">',
+  );
+  expect(junit).toContain('<testcase name="empty-subject NetworkPolicy team/p" classname="policies.yaml">');
+  expect(check(['-o', 'junit', 'workloads.yaml']).stdout).toContain(
+    '<testsuites name="sluice check" tests="1" failures="0" errors="0">',
+  );
+  const { version, runs } = JSON.parse(check(['-o', 'sarif', '.']).stdout);
+  expect([version, runs[0].tool.driver.rules]).toEqual(['2.1.0', [{ id: 'empty-subject' }]]);
+  expect(runs[0].results).toEqual([
+    {
+      ruleId: 'empty-subject',
+      level: 'warning',
+      message: { text: expect.stringMatching(/^NetworkPolicy team\/p: spec\.podSelector selects none/) },
+      locations: [
+        { physicalLocation: { artifactLocation: { uri: 'policies.yaml' }, region: { startLine: 3 } } },
+      ],
+    },
+  ]);
+  const bad = check(['-o', 'sarif', '-'], 'apiVersion: v1\nkind: [');
+  expect([bad.status, JSON.parse(bad.stdout).runs[0].results[0]]).toMatchObject([
+    1,
+    { ruleId: 'error', level: 'error' },
+  ]);
+});

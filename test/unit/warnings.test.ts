@@ -84,6 +84,14 @@ its author believes; no warning changes a verdict, or what is enforced.
 - \`--strict\`: warnings are failures too.
 - \`--fix\` edits the files where a warning has one fix: ${FIXED.map(code => `\`${code}\``).join(', ')}.
 - \`--accept CODE\` leaves out a kind of warning, and \`--accept 'CODE:NetworkPolicy shop/web'\` one of an object.
+- \`--render\` renders the charts that are found, with the helm of your PATH.
+- \`-o junit\` and \`-o sarif\` are for CI.
+
+A path may be the root of a repository. The last line counts what was read, and what was left out: files without a Kubernetes object,
+objects that no answer needs (such as CustomResourceDefinitions, Secrets and ConfigMaps), patches of kustomizations, \`node_modules\`, and
+what a \`.gitignore\` at the path or below it names. A chart that is not rendered is named once. A file with an object is a manifest, and
+all of it has to be one. Of an object in files of several folders the first counts, and where they differ that is noted; in one folder it
+is an error.
 
 Warnings are about what the manifests say: a namespace of which they hold no pod and no workload is not judged. \`unread-rules\`
 and \`object\` are also Events of the policy in a cluster.
