@@ -1,6 +1,6 @@
 /** Warnings about rules and policies that others decide before them, or that say nothing new. */
-import { type Cidr, cidrContains } from '../../model/address.ts';
-import { type Cluster, namespaceOf } from '../../model/cluster.ts';
+import { type Address, type Cidr, cidrContains } from '../../model/address.ts';
+import { type Cluster, internalIpsOf, namespaceOf } from '../../model/cluster.ts';
 import type { Direction, Peer, Policy, PortMatch, Rule } from '../../model/policy.ts';
 import { mergePorts, type NumberedPort } from '../../model/ports.ts';
 import type { Problem } from '../../model/problem.ts';
@@ -97,15 +97,29 @@ function overruled({ id }: Policy, rule: Rule, denial: Denial): Problem {
 // Whether everything that one matches the other matches too, as far as what they say tells.
 
 function covers(cluster: Cluster, wide: Rule, narrow: Rule): boolean {
-  return coversPorts(wide.ports, narrow.ports) && coversPeers(cluster, wide.peers, narrow.peers);
+  return coversPorts(wide.ports, narrow.ports) && coversPeers(cluster, wide, narrow);
 }
 
 /** A rule without any peer could not be read, and is reported as that. */
-function coversPeers(cluster: Cluster, wide: Rule['peers'], narrow: Rule['peers']): boolean {
+function coversPeers(
+  cluster: Cluster,
+  { peers: wide, action }: Rule,
+  { peers: narrow, ...rule }: Rule,
+): boolean {
   if (narrow === 'any' || narrow.length === 0) return wide === 'any' && narrow === 'any';
   if (wide === 'any') return true;
   if (wide.length * narrow.length > MOST_PAIRS) return false;
+  // C59: a denial of a node holds at all of its addresses, and an allowance at those that are written.
+  const isWider = action === 'accept' && rule.action !== 'accept';
+  if (isWider && narrow.some(peer => meansNode(cluster, peer))) return false;
   return narrow.every(peer => wide.some(each => coversPeer(cluster, each, peer)));
+}
+
+/** As far as nodes are known, which a repository has none of. */
+function meansNode({ nodes }: Cluster, peer: Peer): boolean {
+  if (peer.kind !== 'network') return peer.kind === 'nodes';
+  const isIn = (address: Address) => cidrContains(peer.cidr, address);
+  return [...nodes.values()].some(node => internalIpsOf(node).some(isIn));
 }
 
 function coversPeer(cluster: Cluster, wide: Peer, narrow: Peer): boolean {

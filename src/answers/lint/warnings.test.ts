@@ -331,6 +331,20 @@ describe('covered-rule', () => {
     );
   });
 
+  test('C59: an accepted network does not cover a denied one, which means nodes at all of their addresses', () => {
+    const out = (action: string, network: string) =>
+      `{ action: ${action}, to: [{ networks: [${network}] }] }`;
+    const of = (rules: string[], ...more: string[]) =>
+      found('covered-rule', ...more, admin('').replace('ingress: []', `egress: [${rules.join(', ')}]`));
+    const node =
+      '{ apiVersion: v1, kind: Node, metadata: { name: n1 }, status: { addresses: [{ type: InternalIP, address: 10.1.0.7 }] } }';
+    const rules = [out('Accept', '10.0.0.0/8'), out('Deny', '10.1.0.0/16')];
+    expect(of(rules, node)).toEqual([]);
+    expect(of(rules)).toHaveLength(1);
+    expect(of([rules[0]!, out('Deny', '10.2.0.0/16')], node)).toHaveLength(1);
+    expect(of([out('Deny', '10.0.0.0/8'), out('Accept', '10.1.0.0/16')], node)).toHaveLength(1);
+  });
+
   test('a rule of a tier that never decides, and not the earlier one', () => {
     expect(
       found('covered-rule', admin(`${rule('Deny')}, ${rule('Accept', 'matchLabels: { team: x }')}`)),
