@@ -4,6 +4,7 @@ import { wrongWith } from '../../../test/support/questions/schema.ts';
 import type { Address } from '../../model/address.ts';
 import type { Denial } from '../../observe/denials/denial.ts';
 import { toTerminal } from '../../terminal/colours.ts';
+import { HANG } from '../../terminal/hang.ts';
 import { printableJson } from '../../terminal/printable.ts';
 import { denialLine, denialObject } from './text.ts';
 
@@ -30,7 +31,7 @@ const DENIAL: Denial = {
 
 test('a denial is a line for people', () => {
   expect(denialLine(DENIAL)).toMatch(
-    /^\d\d:\d\d:\d\d {2}guest\/visitor \(gone\) -> shop\/db:5432\/TCP through shop\/postgres:5432 {2}.*ingress: NetworkPolicy shop\/db selects shop\/db.*\(3 times\)/,
+    /^\d\d:\d\d:\d\d {2}guest\/visitor \(gone\) -> shop\/db:5432\/TCP through shop\/postgres:5432 {2}.*ingress: no rule of NetworkPolicy shop\/db allows it.*\(3 times\)/,
   );
 });
 
@@ -71,4 +72,19 @@ test('names that would move the cursor are shown, and obeyed by nobody', () => {
   for (const hostile of [{ ...DENIAL, to: { ...DENIAL.to, pod: text } }, told])
     for (const shown of [toTerminal(denialLine(hostile)), printableJson(denialObject(hostile))])
       expect(shown).not.toMatch(/[\p{Cc}\u202e]/u);
+});
+
+test.each([
+  [{ rule: 'ingress[0]' }, 'ingress: NetworkPolicy shop/db ingress[0] denies it'],
+  [
+    { policies: ['NetworkPolicy shop/db', 'NetworkPolicy shop/no'] as const },
+    'ingress: no rule of NetworkPolicy shop/db and 1 more allows it',
+  ],
+  [{ kind: 'mid-stream' as const, reason: 'not a first packet' }, 'ingress: not a first packet'],
+])('a line names the ends once: %j', (cause, words) => {
+  const { service: _, ...denial } = DENIAL;
+  const line = denialLine({ ...denial, cause: { ...DENIAL.cause, ...cause } }).replaceAll(HANG, '');
+  const plain = stripVTControlCharacters(line);
+  expect(plain).toContain(words);
+  expect(plain.length).toBeLessThanOrEqual(125);
 });

@@ -4,18 +4,27 @@ import { versioned } from '../../answers/schema.ts';
 import type { DenialsFacts } from '../../api/health/agentchecks.ts';
 import { plural } from '../../lib/text/plural.ts';
 import { FAMILY_NAME, familyOf } from '../../model/address.ts';
-import type { Denial } from '../../observe/denials/denial.ts';
+import { type Cause, type Denial, deniersOf } from '../../observe/denials/denial.ts';
 import { connectionText } from '../../observe/denials/lines.ts';
 import type { SeenFlow } from '../../observe/flows/seenflow.ts';
 import pc from '../../terminal/colours.ts';
 import { HANG } from '../../terminal/hang.ts';
 
-/** `16:02:11  guest/visitor -> shop/db:5432/TCP  ingress: NetworkPolicy shop/db selects … (3 times)`. */
+/** `16:02:11  guest/visitor -> shop/db:5432/TCP  ingress: no rule of NetworkPolicy shop/db allows it (3 times)`. */
 export function denialLine(denial: Denial, before = ''): string {
   const { atMs, times, cause } = denial;
   const again = times > 1 ? pc.dim(` (${times} times)`) : '';
   const direction = cause.direction === undefined ? '' : `${cause.direction}: `;
-  return `${clockText(atMs)}  ${connectionWords(denial)}  ${HANG}${before}${direction}${cause.reason}${again}`;
+  return `${clockText(atMs)}  ${connectionWords(denial)}  ${HANG}${before}${direction}${causeWords(cause)}${again}`;
+}
+
+/** The sentence of a policy's denial names both ends again, which the line has already; JSON and the log have it whole. */
+function causeWords(cause: Cause): string {
+  const { kind, policy, rule, reason } = cause;
+  if (kind !== 'policy' || policy === undefined) return reason;
+  if (rule !== undefined) return `${policy} ${rule} denies it`;
+  const others = deniersOf(cause).length - 1;
+  return `no rule of ${policy}${others > 0 ? ` and ${others} more` : ''} allows it`;
 }
 
 /** With the family if no address shows it: the lines of two families would look the same. */
@@ -82,11 +91,10 @@ function leftOutText({ denied, handed, lost }: DenialsFacts): string {
 
 const NOT_ASKED = 'none is named (sluice agent --denials=0)';
 
-/** Why there are no names, or not all of them. */
-export function missing({ limits, error, services }: DenialsFacts): string[] {
+/** Why there are no names. What only Services lack is the same each time: `sluice status` says it. */
+export function missing({ limits, error }: DenialsFacts): string[] {
   if (error !== undefined) return [`denied connections are not named: ${error}`];
-  if (limits === undefined) return [`denied connections: ${NOT_ASKED}`];
-  return services?.problem === undefined ? [] : [`Services have no names: ${services.problem}`];
+  return limits === undefined ? [`denied connections: ${NOT_ASKED}`] : [];
 }
 
 // A new connection for people as a line, and for programs as docs/schema/sluice-v1.json has it.
