@@ -35,4 +35,6 @@ test('of very many only the first are named', () => {
   const many = Array.from({ length: 20 }, (_, i) => cilium(`p${i}`, 'web'));
   expect(notes(...many)).toHaveLength(9);
   expect(notes(...many).at(-1)).toBe('not read either: 12 more policies of other engines');
+  const nobody = Array.from({ length: 501 }, (_, i) => cilium(`p${i}`, 'front'));
+  expect(notes(...nobody)).toEqual(['not read either: 1 more policy of other engines']);
 });

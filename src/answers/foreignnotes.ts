@@ -9,6 +9,8 @@ import { topWorkloads, workloadOf } from '../model/workloadof.ts';
 
 const MOST_POLICIES = 8;
 const MOST_WORKLOADS = 5;
+/** A limit, because each is held against each pod. */
+const MOST_LOOKED_AT = 500;
 
 interface State {
   readonly cluster: Cluster;
@@ -22,16 +24,15 @@ export function foreignNotes(state: State): readonly string[] {
   const pods = podsOf(state);
   const notes: string[] = [];
   for (const [index, policy] of foreignPolicies.entries()) {
-    const whom = mayIsolate(state.cluster, pods, policy);
-    if (whom === undefined) continue;
-    if (notes.length === MOST_POLICIES) {
+    if (notes.length === MOST_POLICIES || index === MOST_LOOKED_AT) {
       const more = foreignPolicies.length - index;
       return [
         ...notes,
         `not read either: ${more} more ${more === 1 ? 'policy' : 'policies'} of other engines`,
       ];
     }
-    notes.push(`not read: ${policy.id} (${policy.engine}): it may isolate ${whom}`);
+    const whom = mayIsolate(state.cluster, pods, policy);
+    if (whom !== undefined) notes.push(`not read: ${policy.id} (${policy.engine}): it may isolate ${whom}`);
   }
   return notes;
 }
