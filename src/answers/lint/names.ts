@@ -12,6 +12,7 @@ import { workloadText } from '../questions/endpoint.ts';
 import type { ClusterView } from '../questions/place.ts';
 import type { Candidate } from './candidates.ts';
 import { type Facts, MOST_OF_POLICY, peersField, podSelectorsOf, podsOf, warning } from './facts.ts';
+import { targetOf } from './ports.ts';
 
 interface Named {
   readonly pattern: string;
@@ -92,7 +93,10 @@ export function noDns(facts: Facts): readonly Problem[] {
       .slice(0, MOST_SOURCES)
       .filter(pod => (need.isService ? !known.has(pod.id) && !asksSomebody(pod) : !mayAsk(pod)));
     for (const { id } of silent) known.add(id);
-    return silent.length === 0 ? [] : [withoutDns(policy, need, silent)];
+    if (silent.length === 0) return [];
+    const problem = withoutDns(policy, need, silent);
+    const isPlain = need.isService && isInKubeSystem(facts);
+    return [isPlain ? { ...problem, fix: { field: need.field, append: TO_DNS } } : problem];
   });
 }
 
@@ -138,11 +142,26 @@ function withoutDns(policy: Policy, { what, field, isService }: Need, silent: re
   const effect = isService
     ? 'no name of a Service or host resolves: allow port 53 to the pods of DNS'
     : 'it receives no DNS answer, so no name matches';
-  const found = warning('no-dns', policy.id, field, message, effect);
-  return isService ? { ...found, fix: { field, append: TO_DNS } } : found;
+  return warning('no-dns', policy.id, field, message, effect);
 }
 
 const IN_KUBE_SYSTEM = { matchLabels: { [NAMESPACE_NAME_LABEL]: 'kube-system' } };
+
+/** Names of the Service of DNS, in Kubernetes and in distributions of it. */
+const DNS_SERVICES = ['kube-dns', 'coredns', 'rke2-coredns-rke2-coredns', 'dns-default'];
+
+/** Whether nothing says that DNS is elsewhere than pods `k8s-app=kube-dns` of kube-system that listen on port 53. */
+function isInKubeSystem({ inventory, candidates }: Facts): boolean {
+  const known = [...inventory.services.values()].filter(({ name }) => DNS_SERVICES.includes(name));
+  return known.every(service => {
+    const pods = podsOf(service, candidates);
+    const targets = service.ports
+      .filter(({ port }) => port === DNS_PORT)
+      .flatMap(port => pods.flatMap(pod => targetOf(port, pod) ?? []));
+    const isUsual = service.namespace === 'kube-system' && service.selector?.['k8s-app'] === 'kube-dns';
+    return isUsual && targets.every(target => target === DNS_PORT);
+  });
+}
 
 /** A rule of a NetworkPolicy. */
 const TO_DNS = {
@@ -227,8 +246,9 @@ function isAllowed(view: ClusterView, from: string, to: string): boolean {
 const OF_DNS = ['kube-dns', 'coredns', 'core-dns', 'node-local-dns'];
 
 /** DNS by its label alone: whoever may create a pod somewhere can give it the label, and answer. */
-export function dnsAnyone({ egress = [], id, kind }: Policy): readonly Problem[] {
+export function dnsAnyone({ egress = [], id, kind }: Policy, facts: Facts): readonly Problem[] {
   const found: Problem[] = [];
+  const isPlain = kind === 'NetworkPolicy' && isInKubeSystem(facts);
   for (const rule of egress)
     for (const [at, peer] of (rule.peers === 'any' ? [] : rule.peers).entries()) {
       if (rule.action !== 'accept' || peer.kind !== 'pods' || !isDnsAnywhere(peer.selector)) continue;
@@ -237,7 +257,7 @@ export function dnsAnyone({ egress = [], id, kind }: Policy): readonly Problem[]
       const effect = `whoever can give a pod this label hears what is asked, and answers: add namespaceSelector ${NAMESPACE_NAME_LABEL}: kube-system`;
       const problem = warning('dns-anyone', id, `${peersField('egress', rule)}[${at}]`, message, effect);
       const fix = { field: `${problem.field}.namespaceSelector`, set: IN_KUBE_SYSTEM };
-      found.push(kind === 'NetworkPolicy' ? { ...problem, fix } : problem);
+      found.push(isPlain ? { ...problem, fix } : problem);
     }
   return found;
 }

@@ -447,6 +447,25 @@ test('service-address: the address of a load balancer, unless it is a node’s',
   expect(found('service-address', balancer, node, out('192.0.2.7/32'))).toEqual([]);
 });
 
+test('no-dns and dns-anyone have a fix unless DNS is said to be elsewhere', () => {
+  const dns = (name: string, where: string, target: number, app = 'kube-dns') =>
+    `{ apiVersion: apps/v1, kind: Deployment, metadata: { name: ${name}, namespace: ${where} }, spec: { template: { metadata: { labels: { k8s-app: ${app} } } } } }\n---\n{ apiVersion: v1, kind: Service, metadata: { name: ${name}, namespace: ${where} }, spec: { selector: { k8s-app: ${app} }, ports: [{ port: 53, protocol: UDP, targetPort: ${target} }] } }`;
+  const out = policy(
+    `${of('web')}, policyTypes: [Egress], egress: [{ ports: [{ port: 443 }] }, { to: [{ namespaceSelector: {}, podSelector: { matchLabels: { k8s-app: kube-dns } } }], ports: [{ port: 9153 }] }]`,
+  );
+  const fixes = (...more: string[]) => {
+    const { cluster, inventory } = clusterView([deployment('web'), out, ...more].join('\n---\n'));
+    return lint(cluster, inventory, []).flatMap(({ code, fix }) => (fix === undefined ? [] : [code]));
+  };
+  const both = ['dns-anyone', 'no-dns'];
+  expect(fixes()).toEqual(both);
+  expect(fixes(dns('kube-dns', 'kube-system', 53))).toEqual(both);
+  expect(fixes(dns('pihole', 'home', 53))).toEqual(both);
+  expect(fixes(dns('kube-dns', 'kube-system', 8053))).toEqual([]);
+  expect(fixes(dns('dns-default', 'openshift-dns', 5353, 'dns'))).toEqual([]);
+  expect(fixes(dns('kube-dns', 'kube-system', 53, 'coredns'))).toEqual([]);
+});
+
 test('dns-anyone: not where the namespace is named', () => {
   const to = (namespaces: string) =>
     policy(
