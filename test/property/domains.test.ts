@@ -8,6 +8,7 @@ import { expect, test } from 'vitest';
 import { type Change, changesOf } from '../../src/answers/reach/diff/changes.ts';
 import { pairOf, type Side, sidesOf, type Unit } from '../../src/answers/reach/diff/units.ts';
 import { type Matrix, matrixOf } from '../../src/answers/reach/matrixlines.ts';
+import { reachPlaces } from '../../src/answers/reach/places.ts';
 import { type Reach, reachOf } from '../../src/answers/reach/reach.ts';
 import { domainTexts, networkText } from '../../src/answers/reach/view.ts';
 import { type Address, familyOf } from '../../src/model/address.ts';
@@ -31,7 +32,7 @@ test('the column of a name has what evaluate() allows to an address told under i
   const tally = { asked: 0, allowed: 0, unheard: 0, parts: 0 };
   const check = (cluster: Cluster, unknown: UnknownPods) => {
     const reach = reachOf(cluster, { unknownPods: unknown });
-    const matrix = matrixOf([{ reach, templates: [], others: [], possible: new Set() }]);
+    const matrix = matrixOf([{ reach, templates: [], others: [], possible: new Set() }], reachPlaces(reach));
     const points = pointsOf(cluster);
     for (const resolved of resolutions(cluster, reach)) {
       const line = columnOf(reach, matrix, resolved);

@@ -131,13 +131,14 @@ class LineFinder {
   }
 
   of(cells: readonly FamilyCells[]): number[] {
-    const [ids, ...others] = differing(cells);
+    const all = differing(cells);
     const lines: number[] = [];
-    if (ids === undefined) return lines;
     for (let i = 0; i < this.#kinds.length; i++) {
       const { wider, alone } = this.#kinds[i]!;
       const known = this.#inherited(wider);
-      const isNew = this.#isOther(ids, i, known) || others.some(each => this.#isOther(each, i, known));
+      let isNew = false;
+      for (let family = 0; family < all.length && !isNew; family++)
+        isNew = this.#isOther(all[family]!, i, known);
       if (isNew) lines.push(i);
       this.#narrowest[i] = isNew ? alone : known;
     }

@@ -4,6 +4,7 @@
  */
 
 import { getOrMake } from '../../lib/collections/getormake.ts';
+import { contentText } from '../../lib/text/contenttext.ts';
 import { type Cluster, NAMESPACE_NAME_LABEL, type Namespace } from '../../model/cluster.ts';
 import type { Operator, Requirement } from '../../model/labels.ts';
 import type { PodSelector } from '../../model/selector.ts';
@@ -83,10 +84,10 @@ export class Words {
       const all = [...(this.#byName.get(name) ?? []), ...(this.#byName.get(undefined) ?? [])];
       if (existing === undefined) return all;
       const state = { labels: new Map([[NAME, name]]), existing };
-      const holds = (condition: Condition, side: number) => {
-        const own = this.labelsIn(state, side);
-        return condition.every(demand => demand.key.startsWith('pod ') || isMet(demand, own));
-      };
+      const holds = (condition: Condition, side: number) =>
+        condition.every(
+          demand => demand.key.startsWith('pod ') || isMet(demand, this.#valueIn(state, side, demand.key)),
+        );
       return all.filter(condition => this.#clusters.some((_, side) => holds(condition, side)));
     });
   }
@@ -98,16 +99,24 @@ export class Words {
     return new Map([...pod, ...this.namespaceLabels(existing)[side]!]);
   }
 
+  /** The same of one key. */
+  #valueIn({ labels, existing }: State, side: number, key: Key): string | undefined {
+    if (existing === undefined || key.startsWith('pod ')) return labels.get(key);
+    return this.namespaceLabels(existing)[side]!.get(key);
+  }
+
   /** The states of the fewest labels that are also as the condition demands; none if there are none but this one. */
   extended(state: State, condition: Condition): State[] {
     for (const demand of condition)
-      if (state.labels.has(demand.key) && !isMet(demand, state.labels)) return NO_STATES;
+      if (state.labels.has(demand.key) && !isMet(demand, state.labels.get(demand.key))) return NO_STATES;
     let found: State[] = [state];
     for (const demand of condition) found = found.flatMap(each => this.#with(each, demand));
     return found.filter(
       each =>
         each !== state &&
-        this.#clusters.some((_, side) => condition.every(demand => isMet(demand, this.labelsIn(each, side)))),
+        this.#clusters.some((_, side) =>
+          condition.every(demand => isMet(demand, this.#valueIn(each, side, demand.key))),
+        ),
     );
   }
 
@@ -115,24 +124,25 @@ export class Words {
     const { labels, existing } = state;
     const { key, operator, values } = demand;
     if (existing !== undefined && key !== NAME && key.startsWith('namespace ')) return [state];
-    if (labels.has(key)) return isMet(demand, labels) ? [state] : [];
+    if (labels.has(key)) return isMet(demand, labels.get(key)) ? [state] : [];
     if (key === NAME && operator === 'Exists') return [state];
     if (operator !== 'In' && operator !== 'Exists') return [state];
     const all = operator === 'Exists' ? [OTHER] : [...values];
     return all.flatMap(value => {
-      const next = { labels: new Map(labels).set(key, value) };
-      if (existing !== undefined) return [{ ...next, existing }];
-      return key === NAME && this.isExisting(value) ? this.#in(next, value) : [next];
+      if (existing === undefined && key === NAME && this.isExisting(value)) return this.#in(state, value);
+      return [{ labels: new Map(labels).set(key, value), ...(existing !== undefined && { existing }) }];
     });
   }
 
   /** In a namespace that has its labels already; none if it has others than the state. */
   #in({ labels }: State, name: string): State[] {
-    const fits = (own: ReadonlyMap<Key, string>) =>
-      [...labels].every(([key, value]) => key.startsWith('pod ') || own.get(key) === value);
-    if (!this.namespaceLabels(name).some(fits)) return [];
-    const rest = [...labels].filter(([key]) => key === NAME || key.startsWith('pod '));
-    return [{ labels: new Map(rest), existing: name }];
+    const fits = (own: ReadonlyMap<Key, string>) => {
+      for (const [key, value] of labels) if (!key.startsWith('pod ') && own.get(key) !== value) return false;
+      return true;
+    };
+    if (!this.namespaceLabels(name).some(fits)) return NO_STATES;
+    const rest = [...labels].filter(([key]) => key.startsWith('pod '));
+    return [{ labels: new Map(rest).set(NAME, name), existing: name }];
   }
 
   isExisting(name: string): boolean {
@@ -189,8 +199,7 @@ export class Words {
 
 const NO_STATES: State[] = [];
 
-function isMet({ key, operator, values }: Demand, labels: ReadonlyMap<Key, string>): boolean {
-  const value = labels.get(key);
+function isMet({ key, operator, values }: Demand, value: string | undefined): boolean {
   switch (operator) {
     case 'In':
       return value !== undefined && values.has(value);
@@ -211,7 +220,10 @@ function onlyName(condition: Condition): string | undefined {
 
 /** The conditions of all selectors, each once, and of what they exclude. */
 export function conditionsOf(selectors: readonly PodSelector[]): Condition[] {
-  const whole = new Map(selectors.map(conditionOf).map(condition => [textOf(condition), condition] as const));
+  const once = new Map(selectors.map(selector => [contentText(selector), selector]));
+  const whole = new Map(
+    [...once.values()].map(conditionOf).map(condition => [textOf(condition), condition] as const),
+  );
   const excluded = [...whole.values()].flat().flatMap(excludedBy);
   return [...new Map([...whole, ...excluded.map(each => [textOf(each), each] as const)]).values()].filter(
     condition => condition.length > 0,

@@ -14,7 +14,6 @@ import {
   joined,
   type Member,
   type ReachPlace,
-  reachPlaces,
 } from './places.ts';
 import type { Reach } from './reach.ts';
 import { cellInAll, endsIn, type World } from './worlds.ts';
@@ -30,9 +29,9 @@ export interface Matrix {
   cell(from: MatrixLine, to: MatrixLine): Cell;
 }
 
-export function matrixOf(worlds: readonly World[]): Matrix {
-  const [{ reach, templates }] = worlds as [World];
-  const own = [...reachPlaces(reach), ...templates];
+/** `own` are the places that exist, in the first world. */
+export function matrixOf(worlds: readonly World[], own: readonly ReachPlace[]): Matrix {
+  const [{ reach }] = worlds as [World];
   const places = joined([...own, ...domainsOf(worlds, own)]).map(({ ends, members }) => {
     return { ends: worlds.map((world, w) => (w === 0 ? ends : endsIn(world, members))), members };
   });

@@ -235,9 +235,10 @@ function reachReportOf(cluster: Cluster, workloads: Workloads, unknownPods: Unkn
   const newPods = newPodsOf([cluster]);
   const { worlds, ...labels } = worldsOf(cluster, workloads, newPods, unknownPods);
   const [{ reach, templates }] = worlds as [World];
-  const pods = joined([...reachPlaces(reach), ...templates]).filter(isOfPods);
+  const places = [...reachPlaces(reach), ...templates];
+  const pods = joined(places).filter(isOfPods);
   const exposures = exposuresOf(worlds, pods, newPods.kinds);
-  return { reach, matrix: matrixOf(worlds), pods, exposures, isCut: newPods.isCut, labels };
+  return { reach, matrix: matrixOf(worlds, places), pods, exposures, isCut: newPods.isCut, labels };
 }
 
 function isOfPods({ members }: ReachPlace): boolean {

@@ -116,13 +116,13 @@ export function completedNamespaces(
   clusters: readonly Cluster[],
   names: readonly string[],
 ): UnknownLabels & { readonly namespaces: readonly (readonly Namespace[])[] } {
-  const selectors = clusters.flatMap(({ policies }) => [...policies.values()].flatMap(selectorsOf));
   // What an agent does not know it denies, so that is the answer to what it does.
   const isUnknown = (name: string) =>
     clusters.every(({ namespaces, seenBy }) => !namespaces.has(name) && seenBy === undefined);
-  const all = [...new Set(names)]
-    .filter(isUnknown)
-    .map(name => ({ name, ...possibleNamespaces(selectors, name, MOST_LABELS) }));
+  const missing = [...new Set(names)].filter(isUnknown);
+  if (missing.length === 0) return { namespaces: [[]], unknown: [], isCutShort: false };
+  const selectors = clusters.flatMap(({ policies }) => [...policies.values()].flatMap(selectorsOf));
+  const all = missing.map(name => ({ name, ...possibleNamespaces(selectors, name, MOST_LABELS) }));
   const several = all.filter(({ namespaces }) => namespaces.length > 1);
   const worlds = all.some(({ isCut }) => isCut) ? undefined : pairwise(all.map(each => each.namespaces));
   return {
