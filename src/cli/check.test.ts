@@ -78,6 +78,7 @@ test('check --fix edits files, says what, and checks them again; without it, it 
   expect(readFileSync(bad!, 'utf8')).toBe(policy('10.0.0.0/8'));
   expect(check(['--fix', broken!]).stdout).not.toMatch(/fixed\[|--fix/);
   expect(check(['--fix', '-'], policy('10.0.0.5/8'))).toMatchObject({ status: 2, stdout: '' });
+  expect(check(['-'], policy('10.0.0.5/8')).stdout).toContain('0 errors, 1 warning in ');
   for (const file of [bad!, broken!]) rmSync(file);
 });
 

@@ -17,7 +17,7 @@ import { writeDocument, writeJson, writeLine } from '../terminal/output.ts';
 import { type Finding, sarifOf } from '../terminal/sarif.ts';
 import { VERSION } from './program/version.ts';
 import { holdsNothing, nothingIn, requireReadable } from './sources/files.ts';
-import { checkManifests } from './sources/manifests.ts';
+import { checkManifests, isFile } from './sources/manifests.ts';
 import { requireHelm } from './sources/render.ts';
 
 export interface CheckOptions {
@@ -88,7 +88,7 @@ function mendable(
     const { file, object, fix } = problem;
     const isPlain =
       file !== undefined && object !== undefined && fix !== undefined && !broken.has(idOf(problem));
-    return isPlain ? [{ ...problem, file, object, fix }] : [];
+    return isPlain && isFile(file) ? [{ ...problem, file, object, fix }] : [];
   });
 }
 

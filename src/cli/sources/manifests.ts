@@ -66,7 +66,7 @@ async function listed(
 ): Promise<readonly string[]> {
   const { files, tally } = await listRepository(path);
   const rendered = render ? tally.charts.slice(0, MOST_CHARTS) : [];
-  for (const chart of rendered) collector.put(`helm template ${chart}`, await readChart(chart, collector));
+  for (const chart of rendered) collector.put(`${RENDERED}${chart}`, await readChart(chart, collector));
   collector.leftOut({ ...tally, charts: tally.charts.slice(rendered.length) });
   return files;
 }
@@ -79,6 +79,12 @@ async function readChart(chart: string, { read }: ManifestCollector): Promise<Ma
 }
 
 const STDIN = 'standard input';
+const RENDERED = 'helm template ';
+
+/** Whether what a problem calls a file is one, and can be written. */
+export function isFile(name: string): boolean {
+  return name !== STDIN && !name.startsWith(RENDERED);
+}
 
 /** Enough for kubectl's output of all pods of a large cluster, which is read only once. */
 const LARGEST_READ_ONCE = 256 * 1024 * 1024;
