@@ -12,7 +12,11 @@ import { HIDDEN, lacksOf, noteState, readState } from './sources/readstate.ts';
 import { type Assumptions, clusterViewOf, type QuestionNeeds, type SourceOptions } from './sources/state.ts';
 
 export type ExplainOptions = OutputOptions &
-  SourceOptions & { readonly flows?: string; readonly fix?: boolean } & Assumptions;
+  SourceOptions & {
+    readonly flows?: string;
+    readonly fix?: boolean;
+    readonly fixDeny?: boolean;
+  } & Assumptions;
 
 /** `sluice explain FROM TO[:PORT[/PROTOCOL]]`, or many with `--flows FILE`. Exit code 0 allowed, 1 denied, 2 error or undecided. */
 export async function explainCommand(
@@ -36,12 +40,13 @@ export async function explain(
   const asked = ask(world, questions).map(each => (state.hidesPolicies ? withoutVerdict(each) : each));
   const only = options.flows === undefined ? asked[0] : undefined;
   if (only !== undefined && 'error' in only) throw new CommandError(only.error);
-  if (options.fix && options.output === 'yaml')
-    for (const { answer } of answered(asked)) writeDocument(fixDocument(fixOf(answer, world)));
+  const fix = options.fixDeny ? 'deny' : options.fix ? 'allow' : undefined;
+  if (fix && options.output === 'yaml')
+    for (const { answer } of answered(asked)) writeDocument(fixDocument(fixOf(answer, world, fix)));
   else if (isData(options.output))
     await writeData(
       options.output,
-      asked.map(each => answerObject(each, world, lacksOf(state), options.fix)),
+      asked.map(each => answerObject(each, world, lacksOf(state), fix)),
     );
   else
     writeLines(
@@ -49,8 +54,8 @@ export async function explain(
         ? asked.map(answerLine)
         : answerLines(only.answer, world.unknownPods, options.output === 'wide'),
     );
-  if (options.fix && !isData(options.output))
-    for (const { answer } of answered(asked)) writeLines(fixLines(fixOf(answer, world)));
+  if (fix && !isData(options.output))
+    for (const { answer } of answered(asked)) writeLines(fixLines(fixOf(answer, world, fix)));
   return exitCodeOf(asked);
 }
 

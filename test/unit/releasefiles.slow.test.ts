@@ -115,6 +115,16 @@ test('the same commit makes the same bytes, and nothing is written over', () => 
   expect([refused.status, refused.stderr]).toEqual([1, expect.stringContaining('is there already')]);
 });
 
+test('without an image with its digest there is no install.yaml, whose image could be anybody’s', () => {
+  const PATH = `${join(ROOT, 'node_modules/.bin')}:${process.env.PATH}`;
+  const script = join(ROOT, 'scripts/release-files');
+  const bare = join(folder, 'bare');
+  expect(run(script, [bare, URL], { PATH }).status).toBe(0);
+  expect(readdirSync(bare)).not.toContain('install.yaml');
+  const refused = run(script, [join(folder, 'tag'), URL, 'ghcr.io/owner/sluice:0.1.0'], { PATH });
+  expect([refused.status, existsSync(join(folder, 'tag'))]).toEqual([2, false]);
+});
+
 function sumOf(file: string): string {
   return createHash('sha256').update(readFileSync(file)).digest('hex');
 }

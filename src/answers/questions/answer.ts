@@ -2,6 +2,7 @@
 import { type Address, type AddressRange, FAMILIES, FAMILY_NAME, type Family } from '../../model/address.ts';
 import { enforced } from '../../model/audited.ts';
 import type { Cluster } from '../../model/cluster.ts';
+import type { Inventory } from '../../model/inventory.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import { comparePolicies, type Policy } from '../../model/policy.ts';
 import { tunnelDeviceAt } from '../../model/tunneladdresses.ts';
@@ -46,6 +47,7 @@ export interface Answer {
   readonly statuses: StatusesByPolicy;
   /** The cluster in which the flows of the cases were judged. */
   readonly cluster: Cluster;
+  readonly inventory: Inventory;
 }
 
 /** The most connections that are judged by audited policies: each makes a view of the cluster. */
@@ -86,13 +88,14 @@ export function answer(known: ClusterView, question: Question): Answer {
       ...byNode.notes,
       ...arrivalNotes(cases, cluster),
       ...namesNotes(to, sources, { cases, cluster }, view),
-      ...dnsDeniedNotes(to, sources, cluster, view.unknownPods),
+      ...dnsDeniedNotes(to, question, known, other => answer(known, other)),
       ...comingNotes(statuses, cluster, cases),
       ...new Set(cases.slice(0, MOST_AUDITED).flatMap(each => auditNotes(cluster, each, view.unknownPods))),
     ],
     resolved: resolvedFor(to, sources, view.known),
     statuses,
     cluster,
+    inventory: view.inventory,
   };
 }
 

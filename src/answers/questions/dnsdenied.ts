@@ -1,53 +1,51 @@
 /** Whether the source of a question may ask the cluster's DNS: a program that dials a name fails before it connects. */
 
-import { type Address, familyOf } from '../../model/address.ts';
-import { type Cluster, isSelectable, type Pod } from '../../model/cluster.ts';
-import type { UnknownPods } from '../../model/podcidrs.ts';
-import { evaluator, type FlowVerdict } from '../../semantics/evaluate.ts';
-import type { NamedEndpoint } from './endpoint.ts';
-import { podOf, type ResolvedEndpoint } from './place.ts';
+import { isSelectable } from '../../model/cluster.ts';
+import type { Labels } from '../../model/labels.ts';
+import { topWorkloads } from '../../model/workloadof.ts';
+import { FlowTextError } from '../../semantics/flowtext.ts';
+import type { Question, Verdict } from './answer.ts';
+import { type NamedEndpoint, workloadText } from './endpoint.ts';
+import type { ClusterView } from './place.ts';
 
-/** Each source is judged to each server of DNS. */
-const MOST_SOURCES = 16;
-const MOST_SERVERS = 4;
+interface Asked {
+  readonly verdict: Verdict;
+  readonly reason: string;
+}
 
-/** One sentence for the first source that may ask no server; nothing where the destination is an address or a pod. */
+/** `ask` judges another question of the same cluster. Nothing where the destination is an address or a pod. */
 export function dnsDeniedNotes(
-  { name }: NamedEndpoint,
-  sources: readonly ResolvedEndpoint[],
-  cluster: Cluster,
-  unknownPods: UnknownPods,
+  to: NamedEndpoint,
+  question: Question,
+  view: ClusterView,
+  ask: (question: Question) => Asked,
 ): readonly string[] {
-  if (name.kind !== 'service' && name.kind !== 'domain') return [];
-  const servers = [...cluster.pods.values()].filter(isDnsServer).slice(0, MOST_SERVERS);
-  if (servers.length === 0) return [];
-  const evaluate = evaluator(cluster, unknownPods);
-  for (const source of sources.slice(0, MOST_SOURCES)) {
-    const pod = podOf(source);
-    const verdicts = (pod?.addresses ?? []).flatMap(from =>
-      servers.flatMap(server =>
-        serverEnds(server, from).map(to => evaluate({ from, to, protocol: 'UDP', port: portOf(server) })),
-      ),
-    );
-    if (verdicts.length > 0 && verdicts.every(({ verdict }) => verdict === 'deny'))
-      return [`${source.name} cannot look the name up, because DNS is denied: ${reasonOf(verdicts[0]!)}`];
+  if (to.name.kind !== 'service' && to.name.kind !== 'domain') return [];
+  const server = dnsServerIn(view);
+  if (server === undefined || to.text.startsWith(server)) return [];
+  try {
+    const { verdict, reason } = ask({ ...question, to: `${server}:53/UDP` });
+    if (verdict !== 'deny') return [];
+    return [`${question.from} cannot look the name up, because DNS is denied: ${reason}`];
+  } catch (error) {
+    if (error instanceof FlowTextError) return [];
+    throw error;
   }
-  return [];
 }
 
-/** As every installation of Kubernetes labels them. */
-function isDnsServer(pod: Pod): boolean {
-  return pod.namespace === 'kube-system' && pod.labels['k8s-app'] === 'kube-dns' && isSelectable(pod);
+/** The cluster's DNS as the end of a question: its Service, or who is behind it where Services are not known. */
+function dnsServerIn({ cluster, inventory }: ClusterView): string | undefined {
+  for (const service of inventory.services.values())
+    if (isOfDns(service.namespace, service.selector)) return `${SYSTEM}/svc/${service.name}`;
+  for (const pod of cluster.pods.values())
+    if (isOfDns(pod.namespace, pod.labels) && isSelectable(pod)) return pod.key;
+  const workload = topWorkloads(inventory).find(({ namespace, labels }) => isOfDns(namespace, labels));
+  return workload && workloadText(workload.kind, workload.namespace, workload.name);
 }
 
-function serverEnds({ addresses }: Pod, from: Address): readonly Address[] {
-  return addresses.filter(to => familyOf(to) === familyOf(from));
-}
+const SYSTEM = 'kube-system';
 
-function portOf({ ports }: Pod): number {
-  return ports.find(({ name, protocol }) => name === 'dns' && protocol === 'UDP')?.port ?? 53;
-}
-
-function reasonOf({ egress, ingress }: FlowVerdict): string {
-  return (egress.verdict === 'deny' ? egress : ingress).reason;
+/** As every installation of Kubernetes labels it. */
+function isOfDns(namespace: string, labels: Labels | undefined): boolean {
+  return namespace === SYSTEM && labels?.['k8s-app'] === 'kube-dns';
 }

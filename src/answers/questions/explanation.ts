@@ -22,7 +22,7 @@ export function answerObject(
   asked: QuestionResult,
   view: ClusterView,
   notes: readonly string[],
-  withFix = false,
+  fix?: WantedFix,
 ): object {
   if ('error' in asked) {
     const { question, error } = asked;
@@ -56,7 +56,7 @@ export function answerObject(
     nearly: (['egress', 'ingress'] as const).flatMap(direction =>
       nearMissesOf(asked.answer, direction, unknownPods).map(miss => missObject(direction, miss, decisive!)),
     ),
-    ...(withFix && { fix: fixObject(fixOf(asked.answer, view)) }),
+    ...(fix && { fix: fixObject(fixOf(asked.answer, view, fix)) }),
     notes: [...notes, ...asked.answer.notes],
     ...(resolved.length > 0 && { told: resolved.map(recordObject) }),
   });
@@ -101,7 +101,7 @@ function missObject(direction: Direction, { needs, ...miss }: NearMiss, decisive
 
 /** Rules that nearly allow a direction that is denied. */
 export function nearMissesOf(
-  { decisive, cluster, question }: Answer,
+  { decisive, cluster, question, inventory }: Answer,
   direction: Direction,
   unknownPods: UnknownPods,
 ) {
@@ -109,19 +109,29 @@ export function nearMissesOf(
   const flow = flowSeenBy(direction, decisive);
   const asked = Number(parseEndpoint(question.to).port);
   const isService = decisive.to.service !== undefined && asked > 0 && asked !== flow.port;
-  const misses = nearMisses(cluster, flow, direction, unknownPods, isService ? asked : undefined);
+  const misses = nearMisses(cluster, flow, direction, unknownPods, {
+    workloads: inventory.workloads.values(),
+    ...(isService && { servicePort: asked }),
+  });
   // An address that only represents a range has no name, so no answer of DNS would allow it.
   return decisive.toRange === undefined ? misses : misses.filter(({ needs }) => !needs.some(isOfDns));
 }
 
 const isOfDns = (need: string) => need.includes(' had received a DNS answer that ');
 
-/** The other verdict for everything that the question means. */
+/** The verdict that a fix is to bring about, or whichever the question does not have. */
+export type WantedFix = 'allow' | 'deny' | 'other';
+
+/** The wanted verdict for everything that the question means. */
 export function fixOf(
   { cases, cluster, verdict }: Answer,
   { cluster: known, inventory, unknownPods }: ClusterView,
+  wanted: WantedFix = 'other',
 ): Fix | string {
   if (verdict === 'undecided') return 'there is no verdict to turn';
+  // Applied again and again, a fix must not be turned back.
+  if (verdict === wanted)
+    return `it is ${verdict === 'allow' ? 'allowed' : 'denied'} already, so there is nothing to apply`;
   if (cases.some(each => isSeenOtherwise(each) && each.to.translation !== undefined))
     return 'a node port is fixed by the pod behind it: ask for that';
   const ends = cases.flatMap(({ from, fromRange, to: { endpoint }, toRange }) => [

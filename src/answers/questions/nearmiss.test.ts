@@ -75,9 +75,9 @@ spec:
 `);
 
 test.each([
-  [80, 'shop/web had app=wbe (no pod of the cluster has it; did you mean app=web?)'],
-  [81, 'namespace shop had team=salse (no namespace of the cluster has it; did you mean team=sales?)'],
-  [82, 'shop/web had app=batch (no pod of the cluster has it)'],
+  [80, 'shop/web had app=wbe (no pod has it; did you mean app=web?)'],
+  [81, 'namespace shop had team=salse (no namespace has it; did you mean team=sales?)'],
+  [82, 'shop/web had app=batch (no pod has it)'],
 ])('a label that nobody has is said as such, on port %i', (port, need) => {
   const flow = parseFlow(SHOP.cluster, `shop/web -> shop/api:${port}`);
   expect(nearMisses(SHOP.cluster, flow, 'ingress', 'allow')[0]!.needs).toEqual([need]);
@@ -86,7 +86,16 @@ test.each([
 test('a rule that names the port of the Service is told the port of the pods', () => {
   const flow = parseFlow(SHOP.cluster, 'shop/web -> shop/api:8080');
   const of = (servicePort?: number) =>
-    nearMisses(SHOP.cluster, flow, 'ingress', 'allow', servicePort).flatMap(({ needs }) => needs);
+    nearMisses(SHOP.cluster, flow, 'ingress', 'allow', { ...(servicePort && { servicePort }) }).flatMap(
+      ({ needs }) => needs,
+    );
   expect(of(80)).toContain("it named port 8080, which policy sees, and not 80, which is the Service's");
   expect(of()).not.toContainEqual(expect.stringContaining("the Service's"));
+});
+
+test('the labels of workloads are known, also before they have pods', () => {
+  const flow = parseFlow(SHOP.cluster, 'shop/web -> shop/api:82');
+  const workloads = [{ labels: { app: 'batch' } }];
+  const [miss] = nearMisses(SHOP.cluster, flow, 'ingress', 'allow', { workloads });
+  expect(miss!.needs).toEqual(['shop/web had app=batch']);
 });

@@ -11,6 +11,7 @@ import {
 } from '../../model/address.ts';
 import { type Cluster, NAMESPACE_NAME_LABEL, namespaceOf, type Pod } from '../../model/cluster.ts';
 import type { Flow } from '../../model/flow.ts';
+import type { Labelled } from '../../model/labels.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { Direction, Peer, Policy, PolicyId, Rule, Tier } from '../../model/policy.ts';
 import { type LabelSelector, type Labels, matchesLabels, type Requirement } from '../../model/selector.ts';
@@ -30,16 +31,20 @@ export interface NearMiss {
 const MOST_NEEDS = 2;
 const MOST_SHOWN = 3;
 
-/**
- * The nearest first; empty if no policy selects the pod in this direction. `servicePort` is the port of the Service that
- * was dialled, where pods have another.
- */
+interface Surroundings {
+  /** The port of the Service that was dialled, where pods have another. */
+  readonly servicePort?: number;
+  /** Their pods have the labels of their templates, whether there are any yet or not. */
+  readonly workloads?: Iterable<Labelled>;
+}
+
+/** The nearest first; empty if no policy selects the pod in this direction. */
 export function nearMisses(
   cluster: Cluster,
   flow: Flow,
   direction: Direction,
   unknownPods: UnknownPods,
-  servicePort?: number,
+  { servicePort, workloads = [] }: Surroundings = {},
 ): readonly NearMiss[] {
   const view = viewOf(cluster, unknownPods);
   const packet = packetOf(view, direction, flow);
@@ -48,8 +53,8 @@ export function nearMisses(
   const known = {
     cluster,
     servicePort,
-    podLabels: knownLabels(cluster.pods),
-    namespaceLabels: knownLabels(cluster.namespaces),
+    podLabels: knownLabels([...cluster.pods.values(), ...workloads]),
+    namespaceLabels: knownLabels([...cluster.namespaces.values()]),
   };
   return policies
     .flatMap(policy => missesOf(known, policy, packet))
@@ -70,10 +75,9 @@ interface Known {
   readonly namespaceLabels: KnownLabels;
 }
 
-function knownLabels(objects: ReadonlyMap<string, { readonly labels: Labels }>): KnownLabels {
+function knownLabels(objects: readonly Labelled[]): KnownLabels {
   const byKey = new Map<string, ReadonlySet<string>>();
-  return key =>
-    getOrMake(byKey, key, () => new Set([...objects.values()].flatMap(({ labels }) => labels[key] ?? [])));
+  return key => getOrMake(byKey, key, () => new Set(objects.flatMap(({ labels }) => labels[key] ?? [])));
 }
 
 function missesOf(known: Known, policy: Policy, packet: Packet): readonly NearMiss[] {
@@ -171,7 +175,7 @@ function unknownText({ key, operator, values }: Requirement, known: KnownLabels,
   if (operator !== 'In' || values.some(value => known(key).has(value))) return '';
   const close = values.flatMap(value => didYouMean(value, [...known(key)]) ?? []);
   const hint = close.length === 0 ? '' : `; did you mean ${key}=${close.join(` or ${key}=`)}?`;
-  return ` (no ${noun} of the cluster has it${hint})`;
+  return ` (no ${noun} has it${hint})`;
 }
 
 function needText({ key, operator, values }: Requirement, who: string, unknown: string): string {

@@ -198,8 +198,9 @@ export function addExplain(sluice: Command): void {
     .addOption(masqueradeAsked())
     .option(
       '--fix',
-      'propose the smallest policies that would turn the verdict, and say what else they turn; -o yaml: for kubectl apply',
+      'propose the smallest policies that would allow it, and say what else they open; -o yaml: for kubectl apply',
     )
+    .addOption(new Option('--fix-deny', 'the same of policies that would deny it').conflicts('fix'))
     .addOption(output('wide'))
     .addHelpText('after', EXPLAIN_HELP)
     .action(async (from, to, options) => (await import('../explain.ts')).explainCommand(from, to, options));

@@ -109,7 +109,7 @@ function unknownVersion(apiVersion: string, kind: string, object: unknown): read
 }
 
 /** Kinds of these API groups, and their lists, that are no policies. */
-const NO_POLICIES = new Set(['Ingress', 'IngressClass', 'IPAddress', 'ServiceCIDR']);
+const NO_POLICIES = new Set(['Ingress', 'IngressClass', 'IPAddress', 'ServiceCIDR', 'ConformanceReport']);
 
 /** The author of an object with a misspelt kind believes that it is in force. */
 function unknownKind(apiVersion: string, kind: string, object: unknown): Problem {
