@@ -68,7 +68,7 @@ test('check --fix edits files, says what, and checks them again; without it, it 
   const [bad, broken] = ['bad.yaml', 'broken.yaml'].map(name => join(folder, name));
   writeFileSync(bad!, policy('10.0.0.5/8'));
   writeFileSync(broken!, policy('10.0.0.5/8', ', prots: []').replace('name: p', 'name: q'));
-  expect(check([bad!]).stdout).toContain('0 errors, 1 warning (--fix mends 1 of them) in ');
+  expect(check([bad!]).stdout).toContain('0 errors, 1 warning (--fix repairs 1 of them) in ');
   const { stdout, status } = check(['--fix', bad!]);
   expect([stdout.split('\n')[0], status]).toEqual([
     `fixed[legacy-address]: ${bad}: NetworkPolicy default/p: spec.ingress[0].from[0].ipBlock.cidr`,

@@ -136,7 +136,7 @@ function summary(problems: readonly Problem[], accepted: number, objects: string
   const rest = accepted === 0 ? '' : `, ${accepted} accepted`;
   if (problems.length === 0) return `${pc.green('ok')}: ${objects}${rest}`;
   const fixes = mendable(problems).length;
-  const mended = fixes === 0 ? '' : ` (--fix mends ${fixes} of them)`;
+  const mended = fixes === 0 ? '' : ` (--fix repairs ${fixes} of them)`;
   return `${plural(errors, 'error')}, ${plural(problems.length - errors, 'warning')}${mended}${rest} in ${objects}`;
 }
 

@@ -229,8 +229,8 @@ describe('checkManifests() warns of', () => {
         anp('z', 5),
       ],
       [
-        'a.yaml:2: ClusterNetworkPolicy a: spec.priority 5 in the admin tier is that of AdminNetworkPolicy z too; the other goes first, by kind and name',
-        'a.yaml:1: ClusterNetworkPolicy b: spec.priority 5 in the admin tier is that of AdminNetworkPolicy z too; the other goes first, by kind and name',
+        'a.yaml:2: ClusterNetworkPolicy a: spec.priority 5 in the admin tier is that of AdminNetworkPolicy z too; AdminNetworkPolicy z goes first, by kind and name',
+        'a.yaml:1: ClusterNetworkPolicy b: spec.priority 5 in the admin tier is that of AdminNetworkPolicy z too; AdminNetworkPolicy z goes first, by kind and name',
       ],
     ],
   ])('%s', async (_, documents, expected) => {

@@ -60,7 +60,7 @@ test('a NetworkPolicy may be what keeps a pod from asking', () => {
   expect(lint(pod('web'), isolates, policy(['a.example']))).toEqual([
     [
       'no-dns',
-      "ClusterNetworkPolicy names: spec.egress[0].to allows a.example to shop/web, and no rule lets it ask the cluster's DNS (UDP 53); it receives no DNS answer, so no name matches",
+      "ClusterNetworkPolicy names: spec.egress[0].to lets shop/web reach a.example, and no rule lets it ask the cluster's DNS (UDP 53); it receives no DNS answer, so no name matches",
     ],
   ]);
 });

@@ -138,7 +138,7 @@ function isWide(peer: Peer): boolean {
 function withoutDns(policy: Policy, { what, field, isService }: Need, silent: readonly Candidate[]): Problem {
   const more = silent.length === 1 ? '' : ` and ${silent.length - 1} more`;
   const ports = isService ? 'UDP and TCP 53' : 'UDP 53';
-  const message = `allows ${what} to ${sourceText(silent[0]!)}${more}, and no rule lets it ask the cluster's DNS (${ports})`;
+  const message = `lets ${sourceText(silent[0]!)}${more} reach ${what}, and no rule lets it ask the cluster's DNS (${ports})`;
   const effect = isService
     ? 'no name of a Service or host resolves: allow port 53 to the pods of DNS'
     : 'it receives no DNS answer, so no name matches';

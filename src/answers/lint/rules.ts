@@ -24,7 +24,7 @@ export function equalPriority({ policies }: Facts): readonly Problem[] {
       return [];
     }
     const message = `${order} in the ${tier} tier is that of ${first.id} too`;
-    const effect = 'the other goes first, by kind and name';
+    const effect = `${first.id} goes first, by kind and name`;
     return [warning('equal-priority', id, 'spec.priority', message, effect)];
   });
 }

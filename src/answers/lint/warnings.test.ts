@@ -191,7 +191,7 @@ describe('no-dns without domain names', () => {
 
   test('a Service that is allowed, and hosts outside', () => {
     const note = (what: string) =>
-      `NetworkPolicy shop/p: spec.egress allows ${what} to shop/deploy/web, and no rule lets it ask the cluster's DNS (UDP and TCP 53); no name of a Service or host resolves: allow port 53 to the pods of DNS`;
+      `NetworkPolicy shop/p: spec.egress lets shop/deploy/web reach ${what}, and no rule lets it ask the cluster's DNS (UDP and TCP 53); no name of a Service or host resolves: allow port 53 to the pods of DNS`;
     expect(texts(TO_API)).toEqual([note('Service shop/api')]);
     expect(texts('{ ports: [{ port: 443 }] }')).toEqual([note('hosts outside')]);
   });

@@ -118,7 +118,7 @@ asked. See docs/drops.md.
 Where no agent is on this machine, all agents of the cluster are asked, each in its pod, with your own rights: you need to
 list pods and to create pods/exec in their namespace.
 
-Exit code 0, also where nothing was denied; 2: error, also where all are asked, without --follow, and one was away.
+Exit code 0, also where nothing was denied. 2: error; also where a cluster is asked without --follow, and an agent did not answer.
 
   sluice drops                               what this node denied, as far back as its agent knows
   sluice drops --follow -n shop              of a namespace, as it comes
@@ -230,7 +230,7 @@ reads is lost, and counted: the last line says how many, and notes of each node 
 
 Where no agent is on this machine, all agents of the cluster are asked, as by sluice drops.
 
-Exit code 0, also where nothing came; 2: error, also where all are asked, without --follow, and one was away.
+Exit code 0, also where nothing came. 2: error; also where a cluster is asked without --follow, and an agent did not answer.
 
   sluice flows --for 30s                     half a minute of this node
   sluice flows --follow --pod shop/web       of a pod, until you end it`;

@@ -57,7 +57,7 @@ test('of an object in two files of a folder that is a mistake, and in two folder
   expect(read('dev/a.yaml', 'dev/b.yaml', other)).toEqual([mistake]);
   expect(read('dev/a.yaml', 'dev/b.yaml', POLICY)).toEqual([mistake]);
   expect(read('dev/a.yaml', 'prod/a.yaml', other)).toEqual([
-    'prod/a.yaml: NetworkPolicy default/web is also in dev/a.yaml, with other contents, and those count',
+    'prod/a.yaml: NetworkPolicy default/web is also in dev/a.yaml with other contents: the one there is used',
   ]);
   expect(read('dev/a.yaml', 'prod/a.yaml', POLICY)).toEqual([]);
 });

@@ -139,7 +139,7 @@ export function readingNotes({ charts, templates, overlaps }: ReadingTally): str
 
 function overlapText({ file, owner, objects }: Overlap): string {
   const names = `${firstOf(objects, MOST_OBJECTS)} ${objects.length === 1 ? 'is' : 'are'}`;
-  return `${file}: ${names} also in ${owner}, with other contents, and those count`;
+  return `${file}: ${names} also in ${owner} with other contents: the one there is used`;
 }
 
 const MOST_OBJECTS = 3;
