@@ -4,21 +4,21 @@ import { isSelectable } from '../../model/cluster.ts';
 import type { Labels } from '../../model/labels.ts';
 import { topWorkloads } from '../../model/workloadof.ts';
 import { FlowTextError } from '../../semantics/flowtext.ts';
-import type { Question, Verdict } from './answer.ts';
 import { type NamedEndpoint, workloadText } from './endpoint.ts';
 import type { ClusterView } from './place.ts';
+import type { GivenQuestion } from './traffic.ts';
 
 interface Asked {
-  readonly verdict: Verdict;
+  readonly verdict: 'allow' | 'deny' | 'undecided';
   readonly reason: string;
 }
 
 /** `ask` judges another question of the same cluster. Nothing where the destination is an address or a pod. */
 export function dnsDeniedNotes(
   to: NamedEndpoint,
-  question: Question,
+  question: GivenQuestion,
   view: ClusterView,
-  ask: (question: Question) => Asked,
+  ask: (question: GivenQuestion) => Asked,
 ): readonly string[] {
   if (to.name.kind !== 'service' && to.name.kind !== 'domain') return [];
   const server = dnsServerIn(view);
