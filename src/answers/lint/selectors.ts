@@ -1,7 +1,8 @@
 /** Warnings about whom policies select, as subject or as peer. */
+import { didYouMean } from '../../lib/text/didyoumean.ts';
 import { firstOf } from '../../lib/text/firstof.ts';
 import { isSelectable, NAMESPACE_NAME_LABEL, type Namespace, namespaceOf } from '../../model/cluster.ts';
-import { namespaceOfPolicy, type Policy } from '../../model/policy.ts';
+import { namespaceOfPolicy, type Policy, type Rule } from '../../model/policy.ts';
 import type { Problem } from '../../model/problem.ts';
 import {
   type LabelSelector,
@@ -10,7 +11,7 @@ import {
   podSelectorText,
   selectorText,
 } from '../../model/selector.ts';
-import { type Candidate, isWhole, unlessUnread } from './candidates.ts';
+import { type Candidate, type Candidates, isWhole, unlessUnread } from './candidates.ts';
 import {
   directedRules,
   type Facts,
@@ -124,7 +125,7 @@ export function emptyPeer(policy: Policy, facts: Facts): readonly Problem[] {
   const found: Problem[] = [];
   for (const [direction, rule] of directedRules(policy))
     for (const selector of podSelectorsOf(rule)) {
-      const whom = emptyNamespaces(selector, facts) ?? emptyPods(selector, facts);
+      const whom = emptyNamespaces(selector, facts) ?? emptyPods(selector, rule, facts);
       if (whom === undefined) continue;
       if (found.length === MOST_OF_POLICY) return found;
       const effect = `the peer matches nothing until there is one${unlessUnread(facts.candidates.makersFor(selector))}`;
@@ -141,11 +142,22 @@ export function emptyPeer(policy: Policy, facts: Facts): readonly Problem[] {
   return found;
 }
 
-function emptyPods(selector: PodSelector, { candidates }: Facts): string | undefined {
+function emptyPods(selector: PodSelector, rule: Rule, { candidates }: Facts): string | undefined {
   if (!candidates.selectsNone(selector) || !candidates.areKnown(selector.namespaces)) return undefined;
   if (candidates.maySelectMade(selector)) return undefined;
-  const hint = hintOf(candidates.nearLabel(selector));
+  const hint = splitHint(selector, rule, candidates) ?? hintOf(candidates.nearLabel(selector));
   return `none of the pods and workloads that are there: ${podSelectorText(selector)}${hint}`;
+}
+
+/** Two items of a list are two peers. Who writes namespaces and pods as two of them means one, where only that has pods. */
+function splitHint(selector: PodSelector, rule: Rule, candidates: Candidates): string | undefined {
+  for (const { namespaces, pods } of podSelectorsOf(rule)) {
+    if (namespaces.kind === 'name' || pods.requirements.length > 0) continue;
+    const [both] = candidates.selected({ namespaces, pods: selector.pods });
+    if (both !== undefined)
+      return ` (the peer beside it lets in all pods of its namespaces: as one item with it, it would mean ${both.id})`;
+  }
+  return undefined;
 }
 
 /**
@@ -161,9 +173,30 @@ function emptyNamespaces({ namespaces }: PodSelector, { cluster, candidates }: F
     values.some(value => ALWAYS_THERE.includes(value)),
   );
   if (isElsewhere || [...names].some(isMeant)) return undefined;
-  const other = labelWithValue(namespaces.selector, all);
+  const other = labelWithValue(namespaces.selector, all) ?? misspeltLabel(namespaces.selector, all);
   if (other === undefined && !isWhole(cluster)) return undefined;
   return `namespaces that are not there: ${selectorText(namespaces.selector)}${hintOf(other)}`;
+}
+
+/** A value that a namespace has under the same key but for a letter too many, too few, or in another place. */
+function misspeltLabel({ requirements }: LabelSelector, all: readonly Namespace[]): string | undefined {
+  for (const { key, operator, values } of requirements) {
+    if (operator !== 'In') continue;
+    const known = all.flatMap(({ name, labels }) =>
+      key === NAMESPACE_NAME_LABEL ? name : (labels[key] ?? []),
+    );
+    for (const value of values) {
+      const near = didYouMean(value, known);
+      if (near !== undefined && !areSiblings(value, near)) return `${key}=${near}`;
+    }
+  }
+  return undefined;
+}
+
+/** `tenant-a` and `tenant-b`, `prod` and `prod2`: both are meant. */
+function areSiblings(one: string, other: string): boolean {
+  const letters = (text: string) => [...text].sort().join('');
+  return /\d/.test(one + other) || (one.length === other.length && letters(one) !== letters(other));
 }
 
 function labelWithValue({ requirements }: LabelSelector, all: readonly Namespace[]): string | undefined {

@@ -68,6 +68,32 @@ describe('empty-peer', () => {
     expect(texts(peer, namespace('shop', 'team: a'))).toEqual([]);
   });
 
+  test.each([
+    ['team: opps', 'team=ops'],
+    ['team: osp', 'team=ops'],
+    ['kubernetes.io/metadata.name: monitorng', 'kubernetes.io/metadata.name=monitoring'],
+    ['team: opt', undefined],
+    ['team: ops2', undefined],
+    ['tier: ops-b', undefined],
+  ])('namespaces of %s are taken for misspelt, or for others that are not in the folder', (labels, meant) => {
+    const peer = `namespaceSelector: { matchLabels: { ${labels} } }`;
+    const found = texts(peer, namespace('shop'), namespace('monitoring', 'team: ops, tier: ops-a'));
+    expect(found.map(text => /did you mean ([^?]*)/.exec(text)?.[1])).toEqual(
+      meant === undefined ? [] : [meant],
+    );
+  });
+
+  test('pods and their namespaces in two items of a list, where only as one they mean anybody', () => {
+    const prometheus =
+      '{ apiVersion: apps/v1, kind: Deployment, metadata: { name: prometheus, namespace: monitoring }, spec: { template: { metadata: { labels: { app: prometheus } } } } }';
+    const peer = `namespaceSelector: { matchLabels: { team: ops } } }, { ${of('prometheus')}`;
+    const [text, ...others] = texts(peer, namespace('monitoring', 'team: ops'), prometheus);
+    expect(others).toEqual([]);
+    expect(text).toContain(
+      '(the peer beside it lets in all pods of its namespaces: as one item with it, it would mean Deployment monitoring/prometheus)',
+    );
+  });
+
   test('no namespace has the labels: where one has the value under another key, or the cluster is whole', () => {
     const peer = (labels: string) => `namespaceSelector: { matchLabels: { ${labels} } }`;
     const shop = namespace('shop', 'team: shoppers');
