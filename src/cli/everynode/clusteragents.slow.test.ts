@@ -139,6 +139,55 @@ test('`status` has a line for each node, also for one that is not ready, and one
   );
 });
 
+test.each([
+  ['garbage', 0, 'away       its answer cannot be read', 2],
+  ['{"kind":"Status","ready":false,"node":"n1"}', 0, 'not ready  all checks are ok', 1],
+  ['{"kind":"Status","ready":true}', 1, 'not ready  all checks are ok', 1],
+  ['{"kind":"Status","ready":true}', Number.NaN, 'away       exit code NaN', 2],
+] as const)('`status` of %s that ends with %s is no good answer', async (line, code, shown, exitCode) => {
+  const { said } = typed('status');
+  for (const session of await sessions(2)) {
+    const isFirst = session.pod === 'sluice-n1';
+    session.say(`${isFirst ? '{"kind":"Status","ready":true,"checks":[]}' : line}\n`);
+    session.exit(isFirst ? 0 : code);
+  }
+  await vi.waitFor(() => expect(said.code).toBe(exitCode), PATIENCE);
+  expect(said.out).toBe(`n1  ready      all checks are ok\nn2  ${shown}\n`);
+});
+
+test('`inspect` of all nodes says which gave no answer, and no node speaks for another', async () => {
+  const { said } = typed('inspect', '-o', 'json');
+  const [first, second] = await sessions(2);
+  first!.say('{"kind":"Inspection","node":"n2"}\nno object\n');
+  first!.exit(0);
+  second!.say('sluice: the kernel may not be read\n', 'stderr');
+  second!.exit(2);
+  await vi.waitFor(() => expect(said.code).toBe(2), PATIENCE);
+  const own = first!.pod.replace('sluice-', '');
+  expect(
+    said.out
+      .trimEnd()
+      .split('\n')
+      .map(line => JSON.parse(line)),
+  ).toEqual([{ kind: 'Inspection', node: own }]);
+  expect(said.err).toContain(`node ${own} wrote something that cannot be read`);
+  expect(said.err).toContain('the kernel may not be read');
+});
+
+test('`inspect` of a policy asks all nodes, and one that has nothing of it has not failed', async () => {
+  const { said } = typed('inspect', 'NetworkPolicy shop/db');
+  const [first, second] = await sessions(2);
+  first!.say('shop/db  10.0.1.7\n');
+  first!.exit(0);
+  second!.say(
+    'sluice: no pod of this node is NetworkPolicy shop/db, is in it, or is judged by it\n',
+    'stderr',
+  );
+  second!.exit(2);
+  await vi.waitFor(() => expect(said.code).toBe(0), PATIENCE);
+  expect([said.out, said.err]).toEqual([expect.stringContaining('shop/db  10.0.1.7\n'), '']);
+});
+
 test('`drops` of what nobody has says so, and whether one agent knows of it', async () => {
   server.nodes = ['n1'];
   const { said } = typed('drops', '--pod', 'shop/wbe');

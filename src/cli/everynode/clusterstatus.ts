@@ -9,7 +9,7 @@ import { HANG } from '../../terminal/hang.ts';
 import { type OutputOptions, writeLines, writeNote } from '../../terminal/output.ts';
 import { clusterAgents } from './clusteragents.ts';
 import type { WhereOptions } from './command.ts';
-import { awayTexts, type NodeAnswer, OWN_SOCKET, runOnNodes } from './onnodes.ts';
+import { awayTexts, type NodeAnswer, OWN_SOCKET, objectsOf, runOnNodes } from './onnodes.ts';
 
 export interface ClusterStatusOptions extends WhereOptions, OutputOptions {
   /** Only the agent of this node, with all its lines. */
@@ -26,28 +26,26 @@ export async function clusterStatus(options: ClusterStatusOptions): Promise<void
     ['sluice', 'status', OWN_SOCKET, `--output=${format}`],
     { note: writeNote, ...(node !== undefined && { only: [node] }) },
   );
-  if (isData(output)) await writeData(output, answers.flatMap(statusObjects));
+  if (isData(output))
+    await writeData(
+      output,
+      answers.flatMap(answer => objectsOf(answer).objects),
+    );
   else if (isWhole) writeLines(answers.flatMap(({ lines }) => [...lines, '']).slice(0, -1));
   else writeLines(summaryLines(answers));
   // The summary has a line for these, too.
   if (isWhole || isData(output)) for (const text of awayTexts(answers)) writeNote(text);
-  if (answers.some(({ exitCode }) => exitCode === undefined || exitCode > 1)) process.exitCode = 2;
-  else if (answers.some(({ exitCode }) => exitCode === 1)) process.exitCode = 1;
+  process.exitCode = exitCodeOf(answers, format === 'json');
 }
 
-function statusObjects({ lines }: NodeAnswer): unknown[] {
-  return lines.flatMap(line => {
-    const object = parsed(line);
-    return object === undefined ? [] : [object];
+/** By what the lines say, and not by what the command of a node ended with alone. */
+function exitCodeOf(answers: readonly NodeAnswer[], areObjects: boolean): number {
+  const states = answers.map(answer => {
+    const { exitCode } = answer;
+    if (exitCode === undefined || exitCode > 1) return 'away';
+    return areObjects ? statusOf(answer).state : exitCode === 0 ? 'ready' : 'not ready';
   });
-}
-
-function parsed(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
-  }
+  return states.includes('away') ? 2 : states.includes('not ready') ? 1 : 0;
 }
 
 const COLOUR: Readonly<Record<string, (text: string) => string>> = {
@@ -60,11 +58,12 @@ const COLOUR: Readonly<Record<string, (text: string) => string>> = {
 export function summaryLines(answers: readonly NodeAnswer[]): string[] {
   const width = Math.max(...answers.map(({ node }) => node.length));
   return answers.flatMap(answer => {
-    const [state, ...findings] = statusOf(answer);
+    const { state, findings } = statusOf(answer);
     const [first = 'all checks are ok', ...others] = findings;
     const blank = ' '.repeat(width + 2 + STATE_WIDTH + 2);
+    const word = (state === 'ready' ? pc.green : pc.red)(state.padEnd(STATE_WIDTH));
     return [
-      `${pc.bold(answer.node.padEnd(width))}  ${state}  ${HANG}${first}`,
+      `${pc.bold(answer.node.padEnd(width))}  ${word}  ${HANG}${first}`,
       ...others.map(finding => `${blank}${HANG}${finding}`),
     ];
   });
@@ -72,23 +71,28 @@ export function summaryLines(answers: readonly NodeAnswer[]): string[] {
 
 const STATE_WIDTH = 'not ready'.length;
 
-function statusOf(answer: NodeAnswer): [state: string, ...findings: string[]] {
-  if (answer.away !== undefined) return [pc.red('away'.padEnd(STATE_WIDTH)), answer.away];
-  const [status] = statusObjects(answer).map(asMap);
-  if (status?.kind !== 'Status')
-    return [pc.red('away'.padEnd(STATE_WIDTH)), answer.notes[0] ?? 'its answer cannot be read'];
-  const ready = status.ready === true ? pc.green('ready'.padEnd(STATE_WIDTH)) : pc.red('not ready');
-  const checks = asMaps(status.checks);
-  const wrong = checks.filter(({ state }) => state !== 'ok');
+interface NodeStatus {
+  readonly state: 'ready' | 'not ready' | 'away';
+  readonly findings: readonly string[];
+}
+
+function statusOf(answer: NodeAnswer): NodeStatus {
+  if (answer.away !== undefined) return { state: 'away', findings: [answer.away] };
+  const status = asMap(objectsOf(answer).objects[0]);
+  if (status.kind !== 'Status')
+    return { state: 'away', findings: [answer.notes[0] ?? 'its answer cannot be read'] };
+  const wrong = asMaps(status.checks).filter(({ state }) => state !== 'ok');
   const problems = Array.isArray(status.problems) ? status.problems.length : 0;
-  return [
-    ready,
-    ...wrong.map(({ name, state, reason }) => {
-      const colour = COLOUR[String(state)] ?? pc.yellow;
-      return `${colour(String(state))} ${String(name)}: ${String(reason)}`;
-    }),
-    ...(problems > 0
-      ? [`${plural(problems, 'problem')} in what it reads: --node ${answer.node} lists it all`]
-      : []),
-  ];
+  return {
+    state: status.ready === true && answer.exitCode === 0 ? 'ready' : 'not ready',
+    findings: [
+      ...wrong.map(({ name, state, reason }) => {
+        const colour = COLOUR[String(state)] ?? pc.yellow;
+        return `${colour(String(state))} ${String(name)}: ${String(reason)}`;
+      }),
+      ...(problems > 0
+        ? [`${plural(problems, 'problem')} in what it reads: --node ${answer.node} lists it all`]
+        : []),
+    ],
+  };
 }

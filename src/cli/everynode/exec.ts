@@ -122,7 +122,7 @@ function endOf(bytes: Buffer, sink: AgentOutput): string | undefined {
   const { status, message, details } = asMap(parsed(bytes.toString()));
   const cause = asMaps(asMap(details).causes).find(({ reason }) => reason === 'ExitCode');
   if (status === 'Success') sink.exit?.(0);
-  else if (cause !== undefined) sink.exit?.(Number(cause.message));
+  else if (/^\d{1,3}$/.test(String(cause?.message))) sink.exit?.(Number(cause!.message));
   if (status === 'Success') return undefined;
   return typeof message === 'string' ? message : 'the command failed';
 }

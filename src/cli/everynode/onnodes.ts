@@ -104,6 +104,27 @@ async function answerOf(
   return { node, lines, notes, exitCode };
 }
 
+/** The objects that a node wrote, one a line, as its own: what is no object is left out, and `isWhole` is false then. */
+export function objectsOf({ node, lines }: NodeAnswer): {
+  readonly objects: object[];
+  readonly isWhole: boolean;
+} {
+  const written = lines.filter(line => line !== '');
+  const objects = written.flatMap(line => {
+    const value = parsed(line);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? [{ ...value, node }] : [];
+  });
+  return { objects, isWhole: objects.length === written.length };
+}
+
+function parsed(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+}
+
 /** A sentence for each reason why nodes are away, with their names. */
 export function awayTexts(answers: readonly NodeAnswer[]): string[] {
   const byReason = new Map<string, string[]>();

@@ -3,7 +3,6 @@
 import { parseEndpoint } from '../../answers/questions/endpoint.ts';
 import type { ClusterView, ResolvedEndpoint } from '../../answers/questions/place.ts';
 import { placesOf } from '../../answers/questions/places.ts';
-import { asMap } from '../../inputs/kube/report/identity.ts';
 import { getOrMake } from '../../lib/collections/getormake.ts';
 import type { PodKey } from '../../model/cluster.ts';
 import { FlowTextError } from '../../semantics/flowtext.ts';
@@ -16,7 +15,7 @@ import { noteState, readState } from '../sources/readstate.ts';
 import { clusterViewOf } from '../sources/state.ts';
 import { clusterAgents } from './clusteragents.ts';
 import type { WhereOptions } from './command.ts';
-import { awayTexts, type NodeAnswer, OWN_SOCKET, runOnNodes } from './onnodes.ts';
+import { awayTexts, type NodeAnswer, OWN_SOCKET, objectsOf, runOnNodes } from './onnodes.ts';
 
 export interface ReadbackOptions extends WhereOptions, OutputOptions {
   readonly manifests?: readonly string[];
@@ -127,15 +126,29 @@ async function relay(
     { note: writeNote, ...(nodes && { only: nodes }) },
   );
   const [found, failed] = [answers.filter(hasAnswer), answers.filter(each => !hasAnswer(each))];
-  if (isData(output)) await writeData(output, found.flatMap(objects));
+  const read = isData(output) ? found.map(objectsOf) : [];
+  if (isData(output))
+    await writeData(
+      output,
+      read.flatMap(({ objects }) => objects),
+    );
   else for (const [at, answer] of found.entries()) writeAnswer(answer, answers.length > 1, at > 0);
+  for (const [at, { isWhole }] of read.entries())
+    if (!isWhole) writeNote(`node ${found[at]!.node} wrote something that cannot be read`);
   for (const text of awayTexts(answers)) writeNote(text);
-  // With several nodes, one that has nothing of what was asked for is no failure as long as another has it.
   const refused = failed.filter(({ away }) => away === undefined);
-  if (found.length === 0) for (const text of refusalTexts(refused)) writeNote(text);
-  if (failed.some(({ away }) => away !== undefined) || found.length === 0) process.exitCode = 2;
+  // A pod, a policy or a namespace is on some nodes, and those that have nothing of it have not failed where others have.
+  const isElsewhere =
+    found.length > 0 && refused.every(({ notes }) => notes.every(note => NOT_HERE.test(note)));
+  if (!isElsewhere) for (const text of refusalTexts(refused)) writeNote(text);
+  const isMissing =
+    failed.length > (isElsewhere ? refused.length : 0) || read.some(({ isWhole }) => !isWhole);
+  if (isMissing || found.length === 0) process.exitCode = 2;
   else if (found.some(({ exitCode }) => exitCode === 1)) process.exitCode = 1;
 }
+
+/** As `sluice inspect` says that a node has nothing of what was asked for. */
+const NOT_HERE = /^sluice: (no pod of this node is |pod \S+ is of this node, and no policy)/;
 
 /** What nodes say in the same words is said once. */
 function refusalTexts(refused: readonly NodeAnswer[]): string[] {
@@ -146,10 +159,6 @@ function refusalTexts(refused: readonly NodeAnswer[]): string[] {
 
 function hasAnswer({ exitCode }: NodeAnswer): boolean {
   return exitCode === 0 || exitCode === 1;
-}
-
-function objects({ node, lines }: NodeAnswer): object[] {
-  return lines.filter(line => line !== '').map(line => ({ node, ...asMap(JSON.parse(line)) }));
 }
 
 function writeAnswer({ node, lines, notes }: NodeAnswer, isOneOfSeveral: boolean, isNext: boolean): void {
