@@ -45,7 +45,7 @@ export async function checkCommand(paths: readonly string[], options: CheckOptio
   let read = await checkManifests(paths, lint, options);
   if (holdsNothing(read)) throw new CommandError(nothingIn(paths, read));
   const isCounted = (problem: Problem) => !isAccepted(problem, accepted);
-  if (options.fix && (await mend(read.problems.filter(isCounted), options.output === 'text')))
+  if (options.fix && (await mend(read.problems.filter(isCounted), options)))
     read = await checkManifests(paths, lint, options);
   const problems = read.problems.filter(isCounted);
   const notes = [...readingNotes(read.reading), ...foreignNotes(read)];
@@ -93,14 +93,15 @@ function mendable(
 }
 
 /** Makes the edits of problems; whether there was one. */
-async function mend(problems: readonly Problem[], isTold: boolean): Promise<boolean> {
+async function mend(problems: readonly Problem[], { output, namespace }: CheckOptions): Promise<boolean> {
   let isMended = false;
   for (const { file, object, fix, code } of mendable(problems)) {
-    const text = fixText(await readFile(file, 'utf8'), object, fix);
+    const text = fixText(await readFile(file, 'utf8'), object, fix, namespace);
     if (text === undefined) continue;
     await writeFile(file, text);
     isMended = true;
-    if (isTold) writeLine(`${pc.green(`fixed[${code}]`)}: ${HANG}${file}: ${object}: ${fix.field}`);
+    if (output === 'text')
+      writeLine(`${pc.green(`fixed[${code}]`)}: ${HANG}${file}: ${object}: ${fix.field}`);
   }
   return isMended;
 }

@@ -4027,6 +4027,12 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'legacyaddresses.test.ts',
   },
   {
+    name: 'check: of two documents that are the object of a fix, the first one is edited',
+    find: 'found.length === 1 ?',
+    replace: 'found.length >= 1 ?',
+    test: 'fixtext.test.ts',
+  },
+  {
     name: 'check: a fix of a list comes before the comment of its last entry',
     find: 'const end = endOfLine(text, last.range[1]);',
     replace: 'const end = last.range[1];',

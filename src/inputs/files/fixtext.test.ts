@@ -55,12 +55,28 @@ test('JSON stays JSON', () => {
   expect(found.spec.egress).toEqual([{}, (APPEND as { append: unknown }).append]);
 });
 
-test('the object is found among others, by its name, also where it names no namespace', () => {
-  const text = (namespace: string) =>
-    `kind: Service\nmetadata: { name: web }\n---\n# mine\nkind: NetworkPolicy\nmetadata: { name: web${namespace} }\nspec: { ingress: [{ ports: [{}, { port: 80 }] }] }\n`;
-  for (const namespace of ['', ', namespace: shop'])
-    expect(fixText(text(namespace), POLICY, SET)).toBe(text(namespace).replace('80', '8080'));
-  expect(fixText(text(', namespace: other'), POLICY, SET)).toBeUndefined();
+const named = (metadata: string) =>
+  `kind: NetworkPolicy\nmetadata: { name: web${metadata} }\nspec: { ingress: [{ ports: [{}, { port: 80 }] }] }\n`;
+const SHOP = named(', namespace: shop');
+
+test('the object is found among others, by its name and its namespace', () => {
+  const others = `kind: Service\nmetadata: { name: web }\n---\n${named('')}---\n${named(', namespace: other')}---\n# mine\n`;
+  expect(fixText(others + SHOP, POLICY, SET)).toBe(others + SHOP.replace('80', '8080'));
+  expect(fixText(others, POLICY, SET)).toBeUndefined();
+});
+
+test('an object that names no namespace is in the given one, or in default', () => {
+  for (const metadata of ['', ', namespace: ""', ', namespace: null']) {
+    const [text, mended] = [named(metadata), named(metadata).replace('80', '8080')];
+    expect(fixText(text, POLICY, SET, 'shop')).toBe(mended);
+    expect(fixText(text, 'NetworkPolicy default/web', SET)).toBe(mended);
+    expect(fixText(text, POLICY, SET)).toBeUndefined();
+  }
+});
+
+test('nothing is written where two documents are the object', () => {
+  expect(fixText(`${SHOP}---\n${SHOP}`, POLICY, SET)).toBeUndefined();
+  expect(fixText(`${named('')}---\n${SHOP}`, POLICY, SET, 'shop')).toBeUndefined();
 });
 
 test.each([

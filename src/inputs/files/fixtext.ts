@@ -10,14 +10,17 @@ import {
   type YAMLSeq,
 } from 'yaml';
 import type { Fix } from '../../model/problem.ts';
-import { metadataOf, typeOf } from '../kube/report/identity.ts';
+import { asMap, metadataOf, typeOf } from '../kube/report/identity.ts';
 
-/** The text with the fix; undefined where the object or the field is not found, or its place is not plain. */
-export function fixText(text: string, object: string, fix: Fix): string | undefined {
+/**
+ * The text with the fix; undefined where the object or the field is not found, two documents are the object, or its place
+ * is not plain. `namespace` is that of objects that name none.
+ */
+export function fixText(text: string, object: string, fix: Fix, namespace = 'default'): string | undefined {
   const documents = parseAllDocuments(text, { merge: true });
   if (!Array.isArray(documents)) return undefined;
-  const document = documents.find(each => each.errors.length === 0 && isObject(each, object));
-  const node = document?.getIn(pathOf(fix.field), true);
+  const found = documents.filter(each => each.errors.length === 0 && identityOf(each, namespace) === object);
+  const node = found.length === 1 ? found[0]!.getIn(pathOf(fix.field), true) : undefined;
   if (!isNode(node) || isAlias(node) || node.range == null || ('anchor' in node && node.anchor !== undefined))
     return undefined;
   const isJson = /^\s*[[{]/.test(text);
@@ -25,15 +28,13 @@ export function fixText(text: string, object: string, fix: Fix): string | undefi
   return isSeq(node) ? appended(text, node, fix.append, isJson) : undefined;
 }
 
-/** An object that names no namespace may be of any. */
-function isObject(document: Document, object: string): boolean {
+/** As a problem names the object. */
+function identityOf(document: Document, namespace: string): string {
   const value: unknown = document.toJS();
-  const { namespace, name } = metadataOf(value);
-  const { kind } = typeOf(value);
-  const isNamed = document.hasIn(['metadata', 'namespace']);
-  return isNamed
-    ? object === `${kind} ${namespace}/${name}`
-    : object.startsWith(`${kind} `) && object.endsWith(`/${name}`);
+  const metadata = asMap(asMap(value).metadata);
+  const isNamed = (metadata.namespace ?? '') !== '';
+  const { name, namespace: own } = metadataOf({ metadata: isNamed ? metadata : { ...metadata, namespace } });
+  return `${typeOf(value).kind} ${own}/${name}`;
 }
 
 /** `spec.egress[0].to` as keys and indices. */
