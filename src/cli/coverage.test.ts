@@ -17,12 +17,17 @@ const MANIFESTS = `
 `;
 
 function coverage(...words: string[]) {
+  return coverageOf(MANIFESTS, ...words);
+}
+
+function coverageOf(input: string, ...words: string[]) {
   const main = join(import.meta.dirname, 'main.ts');
-  const { stdout, status } = spawnSync(process.execPath, [main, 'coverage', '--manifests', '-', ...words], {
-    encoding: 'utf8',
-    input: MANIFESTS,
-  });
-  return { stdout, status };
+  const { stdout, stderr, status } = spawnSync(
+    process.execPath,
+    [main, 'coverage', '--manifests', '-', ...words],
+    { encoding: 'utf8', input },
+  );
+  return { stdout, status, ...(stderr !== '' && { stderr }) };
 }
 
 test('coverage says who is isolated, who is not and why, and what is unused', () => {
@@ -66,4 +71,10 @@ test('coverage is written for CI as JUnit and as SARIF, with the place of each f
       { physicalLocation: { artifactLocation: { uri: 'standard%20input' }, region: { startLine } } },
     ]),
   );
+});
+
+test('coverage says at its end where a policy could not be read, and ends with 2', () => {
+  const broken = `${MANIFESTS}---\n{ apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: { name: x, namespace: shop }, spec: [] }\n`;
+  const { status, stderr } = coverageOf(broken);
+  expect([status, stderr]).toEqual([2, expect.stringMatching(/\nthis is not all: policies may be in /)]);
 });

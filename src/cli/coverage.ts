@@ -17,7 +17,7 @@ import pc from '../terminal/colours.ts';
 import { CommandError } from '../terminal/commanderror.ts';
 import { isData, writeData } from '../terminal/data.ts';
 import { type JunitCase, type JunitSuite, junitLines } from '../terminal/junit.ts';
-import { writeDocument, writeJson, writeLines } from '../terminal/output.ts';
+import { writeDocument, writeJson, writeLines, writeNote } from '../terminal/output.ts';
 import { type Finding, sarifOf } from '../terminal/sarif.ts';
 import { terminalWidth, wrap } from '../terminal/wrap.ts';
 import { VERSION } from './program/version.ts';
@@ -50,7 +50,9 @@ export async function coverageCommand(options: CoverageOptions): Promise<void> {
   await write(options.output, coverage, directions, state);
   const { min = 0 } = options;
   if (directions.some(each => percentOf(counted(coverage.workloads, each)) < min)) process.exitCode = 1;
-  if (state.hidesPolicies) process.exitCode = 2;
+  if (!state.hidesPolicies) return;
+  process.exitCode = 2;
+  writeNote('this is not all: policies may be in what could not be read, as noted above');
 }
 
 async function write(
