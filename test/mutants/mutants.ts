@@ -4161,8 +4161,14 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'of two lines of a .gitignore the first decides',
-    find: 'const found = ignores.findLast(',
-    replace: 'const found = ignores.find(',
+    find: 'const found = patterns.findLast(',
+    replace: 'const found = patterns.find(',
+    test: 'gitignore.test.ts',
+  },
+  {
+    name: 'matching the lines of a .gitignore has no limit',
+    find: 'this.#left -= steps;',
+    replace: 'this.#left -= 0 * steps;',
     test: 'gitignore.test.ts',
   },
   {

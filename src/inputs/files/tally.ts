@@ -22,6 +22,8 @@ export interface FolderTally {
   readonly patches: number;
   /** Folders and manifests that a `.gitignore` names, and folders `node_modules`. */
   readonly ignored: number;
+  /** Whether a `.gitignore` has more than is looked at: what it names beyond that is read. */
+  readonly isIgnoreCut: boolean;
   /** Links to nowhere that are not called as a manifest is. */
   readonly lostLinks: number;
 }
@@ -79,6 +81,7 @@ export class ReadingCounter {
       charts: this.#folders.flatMap(({ charts }) => charts),
       patches: sum(({ patches }) => patches),
       ignored: sum(({ ignored }) => ignored),
+      isIgnoreCut: this.#folders.some(({ isIgnoreCut }) => isIgnoreCut),
       lostLinks: sum(({ lostLinks }) => lostLinks),
     };
   }
@@ -114,14 +117,21 @@ export function readingText(reading: ReadingTally, workloads: number, policies: 
 }
 
 /** The same for programs. */
-export function readingObject({ kinds, files, documents, overlaps: _, ...leftOut }: ReadingTally) {
+export function readingObject({
+  kinds,
+  files,
+  documents,
+  overlaps: _,
+  isIgnoreCut: __,
+  ...leftOut
+}: ReadingTally) {
   return { files, documents, leftOut: { ...leftOut, kinds: Object.fromEntries(kinds) } };
 }
 
 const MOST_NAMED = 8;
 
 /** What has to be rendered before it can be read, and what several folders have. */
-export function readingNotes({ charts, templates, overlaps }: ReadingTally): string[] {
+export function readingNotes({ charts, templates, overlaps, isIgnoreCut }: ReadingTally): string[] {
   return [
     ...some(
       charts.map(
@@ -132,6 +142,9 @@ export function readingNotes({ charts, templates, overlaps }: ReadingTally): str
     ),
     ...(templates.length > 0
       ? [`not read, for they are templates that have to be rendered: ${firstOf(templates, MOST_NAMED)}`]
+      : []),
+    ...(isIgnoreCut
+      ? ['a .gitignore has more or longer lines than are looked at: what they name is read']
       : []),
     ...some(overlaps.map(overlapText), 'files with objects that other folders have too'),
   ];

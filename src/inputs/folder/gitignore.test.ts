@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { runs } from '../../../test/support/seed.ts';
-import { isIgnored, parseIgnores } from './gitignore.ts';
+import { type Ignores, isIgnored, parseIgnores, Steps } from './gitignore.ts';
 
 test.each<[line: string, path: string, isFolder: boolean, expected: boolean | undefined]>([
   ['build', 'build', true, true],
@@ -37,14 +37,38 @@ test.each<[line: string, path: string, isFolder: boolean, expected: boolean | un
   ['', 'a', false, undefined],
   ['/', 'a', true, undefined],
 ])('the lines %j of %j', (lines, path, isFolder, expected) => {
-  expect(isIgnored(parseIgnores(lines), path, isFolder)).toBe(expected);
+  expect(isIgnored(parseIgnores(lines), path, isFolder, new Steps())).toBe(expected);
 });
 
-test('a pattern of many stars takes no time to speak of, and lines beyond the limit ignore nothing', () => {
-  expect(isIgnored(parseIgnores(`${'*a'.repeat(200)}b`), 'a'.repeat(255), false)).toBeUndefined();
-  expect(isIgnored(parseIgnores(`${'**/'.repeat(200)}b`), 'a/'.repeat(200), true)).toBeUndefined();
-  expect(isIgnored(parseIgnores(`${'a\n'.repeat(2_000)}b`), 'b', false)).toBeUndefined();
+test.each<[what: string, text: string, ignored: readonly string[], isCut: boolean]>([
+  ['lines', `${'a\n'.repeat(2_000)}b`, ['a'], true],
+  ['as many lines as are read', `${'a\n'.repeat(1_999)}b`, ['a', 'b'], false],
+  ['a long line', `${'a'.repeat(1_025)}\nb`, ['b'], true],
+  ['segments', `${'a/'.repeat(64)}a\nb`, ['b'], true],
+  ['stars beside each other, which are one', `${'**/'.repeat(300)}a`, ['a'], false],
+])('beyond the limits nothing is ignored: %s', (_, text, ignored, isCut) => {
+  const ignores = parseIgnores(text);
+  const paths = ['a', 'b', 'a'.repeat(1_025), `${'a/'.repeat(64)}a`];
+  const found = paths.filter(path => isIgnored(ignores, path, false, new Steps()));
+  const named = (path: string) => path.length < 2;
+  expect([found.filter(named), ignores.isCut]).toEqual([ignored, isCut]);
 });
+
+test.each([
+  ['folders', `d/${'**/x/'.repeat(31)}b\n`.repeat(2_000), `d/${'x/'.repeat(150)}y`],
+  ['stars in a name', `*${'a'.repeat(120)}b\n`.repeat(2_000), 'a'.repeat(240)],
+  ['sets', `*[${'b-c'.repeat(300)}]\n`.repeat(2_000), 'a'.repeat(240)],
+])(
+  'a listing spends a number of steps on hostile lines, and ignores nothing from there on: %s',
+  (_, text, path) => {
+    const ignores = parseIgnores(text);
+    const steps = new Steps(100_000);
+    expect(isIgnored(parseIgnores('a'), 'a', false, steps)).toBe(true);
+    for (let n = 0; n < 3; n++) expect(isIgnored(ignores, path, false, steps)).toBeUndefined();
+    expect(steps.areSpent).toBe(true);
+    expect(isIgnored(parseIgnores('a'), 'a', false, steps)).toBeUndefined();
+  },
+);
 
 test('git agrees', context => {
   if (spawnSync('git', ['--version']).status !== 0) context.skip('there is no git here');
@@ -94,10 +118,10 @@ test('git agrees', context => {
 });
 
 /** What is in an ignored folder is never looked at. */
-function isLeftOut(ignores: ReturnType<typeof parseIgnores>, path: string): boolean {
+function isLeftOut(ignores: Ignores, path: string): boolean {
   const names = path.split('/');
   return names.some(
-    (_, i) => isIgnored(ignores, names.slice(0, i + 1).join('/'), i < names.length - 1) === true,
+    (_, i) => isIgnored(ignores, names.slice(0, i + 1).join('/'), i < names.length - 1, new Steps()) === true,
   );
 }
 

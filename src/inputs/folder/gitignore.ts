@@ -1,6 +1,7 @@
 /**
  * `.gitignore`, as git reads it: the last line that matches decides, a file deeper in the tree goes first, and what is
- * in an ignored folder is ignored. Matching takes no regular expression: a hostile pattern would take one forever.
+ * in an ignored folder is ignored. Matching takes no regular expression: a hostile pattern would take one forever. What
+ * is beyond a limit ignores nothing, so that more is read and not less.
  */
 
 /** One line: `build/`, `/out/*.yaml`, `!keep.yaml`. */
@@ -19,26 +20,60 @@ type Token =
   | '?'
   | { readonly isNegated: boolean; readonly ranges: readonly (readonly [string, string])[] };
 
-export type Ignores = readonly Pattern[];
-
-/** A limit, because each name is held against each line; further lines ignore nothing. */
-const MOST_LINES = 2_000;
-
-export function parseIgnores(text: string): Ignores {
-  return text
-    .replace(/^\ufeff/, '')
-    .split('\n', MOST_LINES)
-    .flatMap(line => patternOf(line.replace(/\r$/, '')));
+export interface Ignores {
+  readonly patterns: readonly Pattern[];
+  /** Whether a limit left lines out. */
+  readonly isCut: boolean;
 }
 
-/** Whether a path below the file's folder is ignored; undefined where the file says nothing of it. */
-export function isIgnored(ignores: Ignores, path: string, isFolder: boolean): boolean | undefined {
+/** Each name is held against each line. */
+const MOST_LINES = 2_000;
+const LONGEST_LINE = 1_024;
+const MOST_SEGMENTS = 64;
+
+/** About half a second of matching, and more than large repositories need. */
+const MOST_STEPS = 50_000_000;
+
+/** What matching may still take: all files and lines of a listing share it. */
+export class Steps {
+  #left: number;
+
+  constructor(most = MOST_STEPS) {
+    this.#left = most;
+  }
+
+  get areSpent(): boolean {
+    return this.#left <= 0;
+  }
+
+  spend(steps: number): void {
+    this.#left -= steps;
+  }
+}
+
+export function parseIgnores(text: string): Ignores {
+  const lines = text.replace(/^\ufeff/, '').split('\n', MOST_LINES + 1);
+  const read = lines.slice(0, MOST_LINES).filter(({ length }) => length <= LONGEST_LINE);
+  const patterns = read.flatMap(line => patternOf(line.replace(/\r$/, '')));
+  const short = patterns.filter(({ segments }) => segments.length <= MOST_SEGMENTS);
+  return { patterns: short, isCut: read.length < lines.length || short.length < patterns.length };
+}
+
+/** Whether a path below the file's folder is ignored; undefined where the file says nothing of it, or steps are spent. */
+export function isIgnored(
+  { patterns }: Ignores,
+  path: string,
+  isFolder: boolean,
+  steps: Steps,
+): boolean | undefined {
   const names = path.split('/');
-  const found = ignores.findLast(
+  const found = patterns.findLast(
     ({ isForFolders, isAnchored, segments }) =>
-      (isFolder || !isForFolders) && matchesPath(segments, isAnchored ? names : names.slice(-1)),
+      !steps.areSpent &&
+      (isFolder || !isForFolders) &&
+      matchesPath(segments, isAnchored ? names : names.slice(-1), steps),
   );
-  return found && !found.isNegated;
+  return found === undefined || steps.areSpent ? undefined : !found.isNegated;
 }
 
 function patternOf(line: string): Pattern[] {
@@ -49,7 +84,9 @@ function patternOf(line: string): Pattern[] {
   const path = isForFolders ? text.slice(0, -1) : text;
   const isAnchored = path.includes('/');
   const names = path.replace(/^\//, '').split('/');
-  const segments = names.map(name => (/^\*\*+$/.test(name) ? '**' : tokensOf(name)));
+  const segments = names
+    .map(name => (/^\*\*+$/.test(name) ? '**' : tokensOf(name)))
+    .filter((segment, index, all) => segment !== '**' || all[index - 1] !== '**');
   if (path === '' || segments.includes(undefined)) return [];
   return [{ isNegated, isForFolders, isAnchored, segments: segments as Pattern['segments'] }];
 }
@@ -97,24 +134,32 @@ function setAt(name: string, start: number): { readonly token: Token; readonly e
   return undefined;
 }
 
-function matchesPath(segments: Pattern['segments'], names: readonly string[]): boolean {
-  // Which names may come next, after the segments so far: `**` may take any number of them.
-  let open = new Set([0]);
+function matchesPath(segments: Pattern['segments'], names: readonly string[], steps: Steps): boolean {
+  // Which names may come next, after the segments so far, in their order: `**` may take any number of them.
+  let open = [0];
   for (const [index, segment] of segments.entries()) {
+    steps.spend(1 + names.length);
     const isLast = index === segments.length - 1;
-    const next = new Set<number>();
-    for (const at of open)
-      if (segment === '**') for (let to = isLast ? at + 1 : at; to <= names.length; to++) next.add(to);
-      else if (at < names.length && matchesName(segment, names[at]!)) next.add(at + 1);
-    open = next;
+    if (segment === '**') {
+      const first = open[0]! + (isLast ? 1 : 0);
+      open = names
+        .map((_, at) => at)
+        .concat(names.length)
+        .slice(first);
+    } else
+      open = open.flatMap(at =>
+        at < names.length && matchesName(segment, names[at]!, steps) ? [at + 1] : [],
+      );
+    if (open.length === 0) return false;
   }
-  return open.has(names.length);
+  return open.at(-1) === names.length;
 }
 
 /** A `*` is only ever gone back to where it is the last one, so it takes no more than the product of both lengths. */
-function matchesName(tokens: readonly Token[], name: string): boolean {
+function matchesName(tokens: readonly Token[], name: string, steps: Steps): boolean {
   let [at, token, star, starAt] = [0, 0, -1, 0];
   while (at < name.length) {
+    steps.spend(costOf(tokens[token]));
     if (tokens[token] === '*') [star, starAt] = [token++, at];
     else if (token < tokens.length && matchesCharacter(tokens[token]!, name[at]!))
       [at, token] = [at + 1, token + 1];
@@ -123,6 +168,10 @@ function matchesName(tokens: readonly Token[], name: string): boolean {
   }
   while (tokens[token] === '*') token++;
   return token === tokens.length;
+}
+
+function costOf(token: Token | undefined): number {
+  return typeof token === 'object' ? 1 + token.ranges.length : 1;
 }
 
 function matchesCharacter(token: Token, character: string): boolean {

@@ -82,6 +82,24 @@ describe('listRepository() leaves out', () => {
   });
 });
 
+test.each([
+  ['a long line', `${'a'.repeat(2_000)}\n`, ['a'], true],
+  ['150 folders', `d/${'**/'.repeat(20_000)}b\n`, [`d/${'e/'.repeat(148)}a`], true],
+  ['long names', `*${'a'.repeat(120)}b\n`.repeat(2_000), names(3), true],
+  ['nothing', 'b.yaml\n', ['a'], false],
+])(
+  'listRepository() gives up on hostile lines of a .gitignore, and says so: %s',
+  async (_, lines, paths, isIgnoreCut) => {
+    await write({ '.gitignore': lines, ...Object.fromEntries(paths.map(path => [`${path}.yaml`, ''])) });
+    const { files, tally } = await listRepository(root);
+    expect([files.length, tally.isIgnoreCut]).toEqual([paths.length, isIgnoreCut]);
+  },
+);
+
+function names(count: number): string[] {
+  return Array.from({ length: count }, (_, n) => `${'a'.repeat(240)}${n}`);
+}
+
 test.each(['.', './', 'deep/..', './deep/../'])('listRepository() of the root written as %s', async path => {
   await write({ '.gitignore': '/a.yaml\n', 'a.yaml': '', 'b.yaml': '', 'deep/a.yaml': '' });
   const before = process.cwd();

@@ -7,7 +7,7 @@ import { basename, dirname, join, relative } from 'node:path';
 import { patchesOf } from '../files/kustomization.ts';
 import type { FolderTally } from '../files/tally.ts';
 import { type Entry, type FolderRules, isManifest, listManifests } from './folder.ts';
-import { type Ignores, isIgnored, parseIgnores } from './gitignore.ts';
+import { type Ignores, isIgnored, parseIgnores, Steps } from './gitignore.ts';
 
 export interface Repository {
   readonly files: readonly string[];
@@ -22,8 +22,9 @@ export async function listRepository(root: string): Promise<Repository> {
   const files = await listManifests(root, MOST_FOLDERS, rules);
   const patches = await rules.patches();
   const objects = files.filter(file => !patches.has(file));
-  const { charts, ignored, lostLinks } = rules;
-  return { files: objects, tally: { charts, ignored, lostLinks, patches: files.length - objects.length } };
+  const { charts, ignored, lostLinks, isIgnoreCut } = rules;
+  const tally = { charts, ignored, lostLinks, isIgnoreCut, patches: files.length - objects.length };
+  return { files: objects, tally };
 }
 
 class RepositoryRules implements FolderRules {
@@ -34,9 +35,14 @@ class RepositoryRules implements FolderRules {
   readonly #kustomizations: string[] = [];
   /** The `.gitignore` of each folder that has one. */
   readonly #ignores = new Map<string, Ignores>();
+  readonly #steps = new Steps();
 
   constructor(root: string) {
     this.#root = join(root, '.');
+  }
+
+  get isIgnoreCut(): boolean {
+    return this.#steps.areSpent || [...this.#ignores.values()].some(({ isCut }) => isCut);
   }
 
   async kept(path: string, entries: readonly Entry[], names: ReadonlySet<string>): Promise<readonly Entry[]> {
@@ -67,7 +73,7 @@ class RepositoryRules implements FolderRules {
     if (this.#ignores.size === 0) return false;
     for (let folder = dirname(path); ; folder = dirname(folder)) {
       const ignores = this.#ignores.get(folder);
-      const verdict = ignores && isIgnored(ignores, relative(folder, path), isFolder);
+      const verdict = ignores && isIgnored(ignores, relative(folder, path), isFolder, this.#steps);
       if (verdict !== undefined) return verdict;
       if (folder === this.#root || folder === dirname(folder)) return false;
     }
