@@ -1,5 +1,16 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -81,6 +92,73 @@ test('check --fix edits files, says what, and checks them again; without it, it 
   expect(check(['-'], policy('10.0.0.5/8')).stdout).toContain('0 errors, 1 warning in ');
   for (const file of [bad!, broken!]) rmSync(file);
 });
+
+const legacy = (name: string, cidr = '10.0.0.5/8') =>
+  `apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: { name: ${name} }\nspec: { podSelector: {}, ingress: [{ from: [{ ipBlock: { cidr: ${cidr} } }] }] }\n`;
+
+/** Calls `test` with the path of a folder, which is removed afterwards. */
+function inFolder(test: (path: (name: string) => string) => void): void {
+  const made = mkdtempSync(join(tmpdir(), 'sluice-fix-'));
+  try {
+    test(name => join(made, name));
+  } finally {
+    rmSync(made, { recursive: true });
+  }
+}
+
+test('check --fix writes nothing outside of the paths that were given, and says so', () =>
+  inFolder(path => {
+    for (const name of ['in', 'out', 'out/d']) mkdirSync(path(name));
+    for (const name of ['in/a', 'out/b', 'out/d/c'])
+      writeFileSync(path(`${name}.yaml`), legacy(name.at(-1)!));
+    symlinkSync('../out/b.yaml', path('in/l.yaml'));
+    symlinkSync('../out/d', path('in/d'));
+    const { stdout } = check(['--fix', path('in')]);
+    const textOf = (name: string) => readFileSync(path(`${name}.yaml`), 'utf8');
+    expect(['in/a', 'out/b', 'out/d/c'].map(textOf)).toEqual([
+      legacy('a', '10.0.0.0/8'),
+      legacy('b'),
+      legacy('c'),
+    ]);
+    for (const [name, target] of [
+      ['in/l.yaml', 'out/b.yaml'],
+      ['in/d/c.yaml', 'out/d/c.yaml'],
+    ] as const)
+      expect(stdout).toContain(
+        `note: --fix leaves ${path(name)} as it is: it is a link to ${path(target)}, outside of what was given\n`,
+      );
+    // The link itself is given.
+    expect(check(['--fix', path('in/l.yaml')]).stdout).toContain('fixed[legacy-address]');
+    expect([textOf('out/b'), lstatSync(path('in/l.yaml')).isSymbolicLink()]).toEqual([
+      legacy('b', '10.0.0.0/8'),
+      true,
+    ]);
+  }));
+
+test('check --fix replaces a file once, with all edits and its mode, and leaves nothing beside it', () =>
+  inFolder(path => {
+    const file = path('a.yaml');
+    writeFileSync(file, [legacy('p'), legacy('q')].join('---\n'));
+    chmodSync(file, 0o640);
+    const before = statSync(file);
+    expect(check(['--fix', file]).stdout.match(/^fixed\[/gm)).toHaveLength(2);
+    expect(readFileSync(file, 'utf8')).toBe(
+      [legacy('p', '10.0.0.0/8'), legacy('q', '10.0.0.0/8')].join('---\n'),
+    );
+    const after = statSync(file);
+    expect([after.mode, after.uid, after.ino === before.ino]).toEqual([before.mode, before.uid, false]);
+    expect(readdirSync(path(''))).toEqual(['a.yaml']);
+  }));
+
+test('check --fix leaves a file that is not UTF-8 as it is, and says so', () =>
+  inFolder(path => {
+    const bytes = Buffer.from(`# caf\xe9\n${legacy('p')}`, 'latin1');
+    writeFileSync(path('a.yaml'), bytes);
+    expect(check(['--fix', path('a.yaml')]).stdout).toContain(
+      `note: --fix leaves ${path('a.yaml')} as it is: it is not valid UTF-8\n`,
+    );
+    expect(readFileSync(path('a.yaml'))).toEqual(bytes);
+  }));
 
 test('check reads standard input, and an error is exit code 1', () => {
   const bad = '{ apiVersion: networking.k8s.io/v2, kind: NetworkPolicy, metadata: { name: p } }';

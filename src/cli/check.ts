@@ -1,4 +1,17 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { isUtf8 } from 'node:buffer';
+import {
+  access,
+  chmod,
+  chown,
+  constants,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises';
+import { sep } from 'node:path';
 import { foreignNotes } from '../answers/foreignnotes.ts';
 import { lint } from '../answers/lint/lint.ts';
 import { versioned } from '../answers/schema.ts';
@@ -6,6 +19,7 @@ import { fixText } from '../inputs/files/fixtext.ts';
 import type { LoadedCluster } from '../inputs/files/load.ts';
 import { readingNotes, readingObject, readingText } from '../inputs/files/tally.ts';
 import { getOrMake } from '../lib/collections/getormake.ts';
+import { errorText } from '../lib/text/errortext.ts';
 import { plural } from '../lib/text/plural.ts';
 import { type Problem, problemText, WARNING_CODES } from '../model/problem.ts';
 import pc from '../terminal/colours.ts';
@@ -45,10 +59,11 @@ export async function checkCommand(paths: readonly string[], options: CheckOptio
   let read = await checkManifests(paths, lint, options);
   if (holdsNothing(read)) throw new CommandError(nothingIn(paths, read));
   const isCounted = (problem: Problem) => !isAccepted(problem, accepted);
-  if (options.fix && (await mend(read.problems.filter(isCounted), options)))
-    read = await checkManifests(paths, lint, options);
+  const fixes = options.fix ? mendable(read.problems.filter(isCounted)) : [];
+  const left = fixes.length === 0 ? [] : await mend(fixes, paths, options);
+  if (fixes.length > 0) read = await checkManifests(paths, lint, options);
   const problems = read.problems.filter(isCounted);
-  const notes = [...readingNotes(read.reading), ...foreignNotes(read)];
+  const notes = [...left, ...readingNotes(read.reading), ...foreignNotes(read)];
   const counts = { workloads: read.inventory.workloads.size, policies: read.cluster.policies.size };
   if (options.output === 'junit') writeDocument(junitOf(problems, paths));
   else if (options.output === 'sarif') writeJson(sarifOf(problems.map(withCode), VERSION));
@@ -78,10 +93,10 @@ function countsOf({ cluster, inventory }: LoadedCluster): string {
   ].join(', ');
 }
 
+type Mendable = Problem & Required<Pick<Problem, 'file' | 'object' | 'fix'>>;
+
 /** Those that have an edit, in files and in objects without errors. */
-function mendable(
-  problems: readonly Problem[],
-): (Problem & Required<Pick<Problem, 'file' | 'object' | 'fix'>>)[] {
+function mendable(problems: readonly Problem[]): readonly Mendable[] {
   const idOf = ({ file, object }: Problem) => `${file} ${object}`;
   const broken = new Set(problems.filter(({ severity }) => severity === 'error').map(idOf));
   return problems.flatMap(problem => {
@@ -92,18 +107,59 @@ function mendable(
   });
 }
 
-/** Makes the edits of problems; whether there was one. */
-async function mend(problems: readonly Problem[], { output, namespace }: CheckOptions): Promise<boolean> {
-  let isMended = false;
-  for (const { file, object, fix, code } of mendable(problems)) {
-    const text = fixText(await readFile(file, 'utf8'), object, fix, namespace);
-    if (text === undefined) continue;
-    await writeFile(file, text);
-    isMended = true;
-    if (output === 'text')
-      writeLine(`${pc.green(`fixed[${code}]`)}: ${HANG}${file}: ${object}: ${fix.field}`);
+/** Makes the edits of problems; says which files are left as they are, and why. */
+async function mend(
+  problems: readonly Mendable[],
+  paths: readonly string[],
+  { output, namespace }: CheckOptions,
+): Promise<readonly string[]> {
+  const roots = await Promise.all(paths.map(path => realpath(path)));
+  // One file can have several names, by links.
+  const byTarget = new Map<string, Mendable[]>();
+  for (const problem of problems) getOrMake(byTarget, await realpath(problem.file), () => []).push(problem);
+  const left: string[] = [];
+  for (const [target, some] of byTarget)
+    try {
+      const made = await mendFile(target, roots, some, namespace);
+      if (output !== 'text') continue;
+      for (const { file, object, fix, code } of made)
+        writeLine(`${pc.green(`fixed[${code}]`)}: ${HANG}${file}: ${object}: ${fix.field}`);
+    } catch (error) {
+      left.push(`--fix leaves ${some[0]?.file} as it is: ${errorText(error)}`);
+    }
+  return left;
+}
+
+/** The edits that were made; throws where the file is left as it is. */
+async function mendFile(
+  target: string,
+  roots: readonly string[],
+  edits: readonly Mendable[],
+  namespace?: string,
+): Promise<readonly Mendable[]> {
+  const isInside = roots.some(root => `${target}${sep}`.startsWith(root.endsWith(sep) ? root : root + sep));
+  if (!isInside) throw new Error(`it is a link to ${target}, outside of what was given`);
+  const bytes = await readFile(target);
+  if (!isUtf8(bytes)) throw new Error('it is not valid UTF-8');
+  const { text, made } = fixText(bytes.toString('utf8'), edits, namespace);
+  if (made.length > 0) await replaceFile(target, text);
+  return made;
+}
+
+/** The file is never half written, and keeps its mode and, where that is allowed, its owner. */
+async function replaceFile(path: string, text: string): Promise<void> {
+  // A file in a folder that can be written could be replaced although it is read-only itself.
+  await access(path, constants.W_OK);
+  const { mode, uid, gid } = await stat(path);
+  const unfinished = `${path}.sluice-${process.pid}`;
+  try {
+    await writeFile(unfinished, text, { flag: 'wx', mode: 0o600 });
+    await chown(unfinished, uid, gid).catch(() => {});
+    await chmod(unfinished, mode);
+    await rename(unfinished, path);
+  } finally {
+    await rm(unfinished, { force: true });
   }
-  return isMended;
 }
 
 /** An error has no kind by which it could be accepted. */

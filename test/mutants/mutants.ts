@@ -4028,9 +4028,27 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'check: of two documents that are the object of a fix, the first one is edited',
-    find: 'found.length === 1 ?',
-    replace: 'found.length >= 1 ?',
+    find: 'document === undefined || others.length > 0',
+    replace: 'document === undefined',
     test: 'fixtext.test.ts',
+  },
+  {
+    name: 'check: of two fixes at one place both are made',
+    find: 'change.end <= next.start && change.start < next.start',
+    replace: 'change.end <= next.start',
+    test: 'fixtext.test.ts',
+  },
+  {
+    name: 'check: --fix writes to files outside of the paths that were given',
+    find: 'if (!isInside) throw',
+    replace: 'if (false) throw',
+    test: 'cli/check.test.ts',
+  },
+  {
+    name: 'check: --fix writes to files that are not UTF-8',
+    find: 'if (!isUtf8(bytes)) throw',
+    replace: 'if (false) throw',
+    test: 'cli/check.test.ts',
   },
   {
     name: 'check: a fix of a list comes before the comment of its last entry',

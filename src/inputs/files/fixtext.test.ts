@@ -4,7 +4,12 @@ import { fixText } from './fixtext.ts';
 
 const POLICY = 'NetworkPolicy shop/web';
 const HEAD = 'kind: NetworkPolicy\nmetadata:\n  name: web # mine\n  namespace: shop\n';
-const fixed = (spec: string, fix: Fix, object = POLICY) => fixText(`${HEAD}spec:\n${spec}`, object, fix);
+/** The text with one fix; undefined where it is not made. */
+function fixedText(text: string, object: string, fix: Fix, namespace?: string): string | undefined {
+  const { text: mended, made } = fixText(text, [{ object, fix }], namespace);
+  return made.length === 1 ? mended : undefined;
+}
+const fixed = (spec: string, fix: Fix) => fixedText(`${HEAD}spec:\n${spec}`, POLICY, fix);
 
 const SET: Fix = { field: 'spec.ingress[0].ports[1].port', set: 8080 };
 const APPEND: Fix = { field: 'spec.egress', append: { to: [{ podSelector: {} }], ports: [{ port: 53 }] } };
@@ -51,7 +56,7 @@ test('JSON stays JSON', () => {
     metadata: { name: 'web', namespace: 'shop' },
     spec: { egress: [{}] },
   });
-  const found = JSON.parse(fixText(json, POLICY, APPEND)!);
+  const found = JSON.parse(fixedText(json, POLICY, APPEND)!);
   expect(found.spec.egress).toEqual([{}, (APPEND as { append: unknown }).append]);
 });
 
@@ -61,22 +66,22 @@ const SHOP = named(', namespace: shop');
 
 test('the object is found among others, by its name and its namespace', () => {
   const others = `kind: Service\nmetadata: { name: web }\n---\n${named('')}---\n${named(', namespace: other')}---\n# mine\n`;
-  expect(fixText(others + SHOP, POLICY, SET)).toBe(others + SHOP.replace('80', '8080'));
-  expect(fixText(others, POLICY, SET)).toBeUndefined();
+  expect(fixedText(others + SHOP, POLICY, SET)).toBe(others + SHOP.replace('80', '8080'));
+  expect(fixedText(others, POLICY, SET)).toBeUndefined();
 });
 
 test('an object that names no namespace is in the given one, or in default', () => {
   for (const metadata of ['', ', namespace: ""', ', namespace: null']) {
     const [text, mended] = [named(metadata), named(metadata).replace('80', '8080')];
-    expect(fixText(text, POLICY, SET, 'shop')).toBe(mended);
-    expect(fixText(text, 'NetworkPolicy default/web', SET)).toBe(mended);
-    expect(fixText(text, POLICY, SET)).toBeUndefined();
+    expect(fixedText(text, POLICY, SET, 'shop')).toBe(mended);
+    expect(fixedText(text, 'NetworkPolicy default/web', SET)).toBe(mended);
+    expect(fixedText(text, POLICY, SET)).toBeUndefined();
   }
 });
 
 test('nothing is written where two documents are the object', () => {
-  expect(fixText(`${SHOP}---\n${SHOP}`, POLICY, SET)).toBeUndefined();
-  expect(fixText(`${named('')}---\n${SHOP}`, POLICY, SET, 'shop')).toBeUndefined();
+  expect(fixedText(`${SHOP}---\n${SHOP}`, POLICY, SET)).toBeUndefined();
+  expect(fixedText(`${named('')}---\n${SHOP}`, POLICY, SET, 'shop')).toBeUndefined();
 });
 
 test.each([
@@ -85,3 +90,39 @@ test.each([
   ['it is anchored', '  ingress: [{ ports: [{}, { port: &port 80 }] }]\n  x: *port\n'],
   ['the file cannot be parsed', '  ingress: [{ ports: [{}, { port: 80 }]\n'],
 ])('nothing is written where %s', (_, spec) => expect(fixed(spec, SET)).toBeUndefined());
+
+test('several edits of a file are made at once, in any order', () => {
+  const [shop, other] = [SHOP, named(', namespace: other')];
+  const edits = [
+    { object: 'NetworkPolicy other/web', fix: { field: SET.field, set: 8081 } },
+    { object: POLICY, fix: { field: 'spec.ingress', append: {} } },
+    { object: 'NetworkPolicy shop/none', fix: SET },
+    { object: POLICY, fix: SET },
+  ];
+  const { text, made } = fixText(`${shop}---\n${other}`, edits);
+  expect(text).toBe(`${shop.replace('80 }] }]', '8080 }] }, {}]')}---\n${other.replace('80', '8081')}`);
+  expect(made).toEqual([edits[3], edits[1], edits[0]]);
+});
+
+test('of edits at the same place, or of which one is around the other, one is made', () => {
+  const around = { field: 'spec.ingress[0].ports', set: [] };
+  const of = (...fixes: Fix[]) =>
+    fixText(
+      SHOP,
+      fixes.map(fix => ({ object: POLICY, fix })),
+    );
+  expect(of(SET, SET).text).toBe(SHOP.replace('80', '8080'));
+  expect(of(around, SET)).toEqual(of(SET));
+  const empty = SHOP.replace('[{}, { port: 80 }]', '[]');
+  const more = { object: POLICY, fix: { field: 'spec.ingress[0].ports', append: {} } };
+  expect(fixText(empty, [more, more])).toEqual({ text: empty.replace('[]', '[{}]'), made: [more] });
+});
+
+test('documents whose aliases would take all memory, or that are nested too deeply, are no object', () => {
+  const lists = Array.from('bcdefghi', (key, n) => `${key}: &${key} [${`*${'abcdefgh'[n]}, `.repeat(9)}]\n`);
+  const bomb = `a: &a [1, 2]\n${lists.join('')}`;
+  expect(fixedText(`${bomb}---\n${SHOP}`, POLICY, SET)).toBe(`${bomb}---\n${SHOP.replace('80', '8080')}`);
+  // How deep is too deep depends on the stack.
+  const deep = `a: ${'['.repeat(20_000)}${']'.repeat(20_000)}\n`;
+  expect(() => fixText(`${deep}---\n${SHOP}`, [{ object: POLICY, fix: SET }])).not.toThrow();
+});
