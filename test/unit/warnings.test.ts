@@ -91,7 +91,7 @@ its author believes; no warning changes a verdict, or what is enforced.
 
 A path may be the root of a repository. The last line counts what was read, and what was left out: files without a Kubernetes object,
 objects that no answer needs (such as CustomResourceDefinitions, Secrets and ConfigMaps), patches of kustomizations, \`node_modules\`, and
-what a \`.gitignore\` at the path or below it names. A chart that is not rendered is named once. A file with an object is a manifest, and
+what a \`.gitignore\` at the path or below it names (its first 2,000 lines, of at most 1,024 characters). A chart that is not rendered is named once. A file with an object is a manifest, and
 all of it has to be one. Of an object in files of several folders the first counts, and where they differ that is noted; in one folder it
 is an error.
 
