@@ -43,6 +43,7 @@ test('check of a whole repository says nothing of what is no manifest, and count
   expect(sluice('check', '.')).toEqual([
     0,
     `note: chart chart is not rendered, and not read: \`helm template chart | sluice check -\` reads it, as check --render does
+note: not read, though they have policies, for a .gitignore names them or they are patches of a kustomization: dist/web.yaml
 ok: 0 namespaces, 0 nodes, 0 pods, 1 workload, 1 policy
 read 1 workload and 1 policy in 2 documents of 1 file; left out: 1 CustomResourceDefinition, 10 files without a Kubernetes object, 1 patch of kustomizations, 2 paths that .gitignore names
 `,
@@ -70,8 +71,28 @@ test('questions are asked of a whole repository too, and say which chart they kn
   const [status, text] = sluice('matrix', '--manifests', '.', '-o', 'json');
   expect([status, JSON.parse(text).notes]).toEqual([
     0,
-    [expect.stringMatching(/^chart chart is not rendered/)],
+    [
+      expect.stringMatching(/^chart chart is not rendered/),
+      expect.stringMatching(/^not read, though they have policies, .*: dist\/web.yaml$/),
+    ],
   ]);
+});
+
+const FLOWS = "manifests: ['.']\nflows: ['default/deploy/web -> default/deploy/web:80 allow']\n";
+
+test.each([
+  ['test', 'a.test.yaml', '-o', 'json'],
+  ['explain', 'default/web', 'default/web:80', '--manifests', '.', '-o', 'json'],
+  ['coverage', '--manifests', '.', '-o', 'json'],
+  ['diff', '.', '.', '-o', 'json'],
+])('%s says which policies it has left out', (...words) => {
+  write({ '.gitignore': 'allow.yaml\n', 'allow.yaml': POLICY, 'web.yaml': WEB, 'a.test.yaml': FLOWS });
+  expect(sluice(...words)[1]).toMatch(/not read, though they have policies, .*allow.yaml/);
+});
+
+test('a policy that a .gitignore names and that is named as a path is read', () => {
+  write({ '.gitignore': 'allow.yaml\n', 'allow.yaml': POLICY, 'web.yaml': WEB });
+  expect(sluice('check', '.', 'allow.yaml')[1]).not.toContain('not read');
 });
 
 test('a repository in which nothing is read is refused, with what was left out', () => {

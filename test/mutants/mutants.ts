@@ -4190,6 +4190,18 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'gitignore.test.ts',
   },
   {
+    name: 'what one kustomization has as an object is a patch of another',
+    find: '.filter(path => !objects.has(path))',
+    replace: '',
+    test: 'repository.test.ts',
+  },
+  {
+    name: 'ignored files with policies are not named',
+    find: 'if (isIgnored) this.ignoredPaths.push(path);',
+    replace: '',
+    test: 'repository.test.ts',
+  },
+  {
     name: 'a .gitignore further up in the tree goes first',
     find: 'for (let folder = dirname(path); ; folder = dirname(folder)) {',
     replace: 'for (let folder = this.#root; ; folder = dirname(folder)) {',

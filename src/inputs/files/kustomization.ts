@@ -4,12 +4,20 @@ import { parseDocuments } from './parse.ts';
 import { ParseError } from './yaml.ts';
 
 /** Paths as the kustomization writes them. */
-export function patchesOf(text: string): readonly string[] {
-  return parseDocuments(text).flatMap(document => {
-    if (document instanceof ParseError) return [];
-    const { patchesStrategicMerge, patches, patchesJson6902 } = asMap(document.value);
-    const merged = Array.isArray(patchesStrategicMerge) ? patchesStrategicMerge : [];
-    const paths = [...merged, ...[...asMaps(patches), ...asMaps(patchesJson6902)].map(({ path }) => path)];
-    return paths.filter(path => typeof path === 'string');
-  });
+export interface NamedFiles {
+  readonly patches: readonly string[];
+  readonly resources: readonly string[];
+}
+
+export function filesNamedBy(text: string): NamedFiles {
+  const all = parseDocuments(text).flatMap(each => (each instanceof ParseError ? [] : [asMap(each.value)]));
+  const patches = all.flatMap(({ patchesStrategicMerge, patches, patchesJson6902 }) => [
+    ...textsOf(patchesStrategicMerge),
+    ...textsOf([...asMaps(patches), ...asMaps(patchesJson6902)].map(({ path }) => path)),
+  ]);
+  return { patches, resources: all.flatMap(({ resources }) => textsOf(resources)) };
+}
+
+function textsOf(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter(each => typeof each === 'string') : [];
 }

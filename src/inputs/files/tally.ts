@@ -24,6 +24,8 @@ export interface FolderTally {
   readonly ignored: number;
   /** Whether a `.gitignore` has more than is looked at: what it names beyond that is read. */
   readonly isIgnoreCut: boolean;
+  /** Manifests that are left out for one of these reasons, and mention a policy. */
+  readonly policies: readonly string[];
   /** Links to nowhere that are not called as a manifest is. */
   readonly lostLinks: number;
 }
@@ -52,12 +54,12 @@ export class ReadingCounter {
   readonly #folders: FolderTally[] = [];
   readonly #kinds = new Map<string, number>();
   readonly #templates: string[] = [];
-  #files = 0;
+  readonly #files = new Set<string>();
   #documents = 0;
   #foreign = 0;
 
   addFile(file: string, tally: FileTally | undefined): void {
-    this.#files++;
+    this.#files.add(file);
     if (tally === undefined) return;
     this.#documents += tally.documents;
     for (const kind of tally.kinds) this.#kinds.set(kind, (this.#kinds.get(kind) ?? 0) + 1);
@@ -73,7 +75,7 @@ export class ReadingCounter {
     const sum = (of: (folder: FolderTally) => number) =>
       this.#folders.reduce((all, each) => all + of(each), 0);
     return {
-      files: this.#files - this.#foreign - this.#templates.length,
+      files: this.#files.size - this.#foreign - this.#templates.length,
       documents: this.#documents,
       kinds: this.#kinds,
       foreign: this.#foreign,
@@ -82,6 +84,8 @@ export class ReadingCounter {
       patches: sum(({ patches }) => patches),
       ignored: sum(({ ignored }) => ignored),
       isIgnoreCut: this.#folders.some(({ isIgnoreCut }) => isIgnoreCut),
+      // One that is also named by itself is read.
+      policies: this.#folders.flatMap(({ policies }) => policies).filter(file => !this.#files.has(file)),
       lostLinks: sum(({ lostLinks }) => lostLinks),
     };
   }
@@ -131,7 +135,7 @@ export function readingObject({
 const MOST_NAMED = 8;
 
 /** What has to be rendered before it can be read, and what several folders have. */
-export function readingNotes({ charts, templates, overlaps, isIgnoreCut }: ReadingTally): string[] {
+export function readingNotes({ charts, templates, overlaps, isIgnoreCut, policies }: ReadingTally): string[] {
   return [
     ...some(
       charts.map(
@@ -142,6 +146,11 @@ export function readingNotes({ charts, templates, overlaps, isIgnoreCut }: Readi
     ),
     ...(templates.length > 0
       ? [`not read, for they are templates that have to be rendered: ${firstOf(templates, MOST_NAMED)}`]
+      : []),
+    ...(policies.length > 0
+      ? [
+          `not read, though they have policies, for a .gitignore names them or they are patches of a kustomization: ${firstOf(policies, MOST_NAMED)}`,
+        ]
       : []),
     ...(isIgnoreCut
       ? ['a .gitignore has more or longer lines than are looked at: what they name is read']

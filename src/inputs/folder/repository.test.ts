@@ -64,12 +64,42 @@ describe('listRepository() leaves out', () => {
       'over/sub/one.yaml': '',
       'old/Kustomization': 'patchesJson6902: [{ path: ../base/three.yaml }, 1]\n',
       'base/three.yaml': '',
+      'base/four.yaml': '',
+      'base/kustomization.yaml': 'resources: [a.yaml, ./four.yaml]\n',
+      'kustomization.yaml': 'patches: [{ path: base/four.yaml }]\n',
       'bad/kustomization.yaml': 'patches: [',
     });
     expect(await listed()).toEqual({
-      files: ['bad/kustomization.yaml', 'base/a.yaml', 'over/kustomization.yaml', 'over/sub/one.yaml'],
-      patches: 3,
+      files: [
+        'bad/kustomization.yaml',
+        'base/a.yaml',
+        'base/four.yaml',
+        'base/kustomization.yaml',
+        'base/three.yaml',
+        'kustomization.yaml',
+        'over/kustomization.yaml',
+        'over/sub/one.yaml',
+      ],
+      patches: 2,
     });
+  });
+
+  test('manifests that mention a policy, and names them, but none of node_modules', async () => {
+    const policy = '{ "kind": "NetworkPolicy" }';
+    await write({
+      '.gitignore': 'out/\nnode_modules\nallow.yaml\nother.yaml\n',
+      'allow.yaml': 'kind: ClusterNetworkPolicy\n',
+      'other.yaml': 'kind: Pod # no NetworkPolicy\n',
+      'out/deep/a.json': policy,
+      'out/text.txt': policy,
+      'node_modules/b.json': policy,
+      'out/node_modules/c.json': policy,
+      'kustomization.yaml': 'patches: [{ path: d.yaml }]\n',
+      'd.yaml': policy,
+    });
+    const short = (file: string) => file.slice(root.length + 1);
+    const { tally } = await listRepository(root);
+    expect(tally.policies.map(short).toSorted()).toEqual(['allow.yaml', 'd.yaml', 'out/deep/a.json']);
   });
 
   test('links to nowhere that are not called as a manifest is, and folders that are listed already', async () => {

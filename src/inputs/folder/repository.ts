@@ -4,7 +4,7 @@
  */
 import { readFile, stat } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
-import { patchesOf } from '../files/kustomization.ts';
+import { filesNamedBy } from '../files/kustomization.ts';
 import type { FolderTally } from '../files/tally.ts';
 import { type Entry, type FolderRules, isManifest, listManifests } from './folder.ts';
 import { type Ignores, isIgnored, parseIgnores, Steps } from './gitignore.ts';
@@ -23,12 +23,15 @@ export async function listRepository(root: string): Promise<Repository> {
   const patches = await rules.patches();
   const objects = files.filter(file => !patches.has(file));
   const { charts, ignored, lostLinks, isIgnoreCut } = rules;
-  const tally = { charts, ignored, lostLinks, isIgnoreCut, patches: files.length - objects.length };
-  return { files: objects, tally };
+  const leftOut = [...rules.ignoredPaths, ...files.filter(file => patches.has(file))];
+  const [policies, left] = [await filesWithPolicy(leftOut), files.length - objects.length];
+  return { files: objects, tally: { charts, ignored, lostLinks, isIgnoreCut, patches: left, policies } };
 }
 
 class RepositoryRules implements FolderRules {
   readonly charts: string[] = [];
+  /** Of folders `node_modules` none: there is nothing of their repository's own in them. */
+  readonly ignoredPaths: string[] = [];
   ignored = 0;
   lostLinks = 0;
   readonly #root: string;
@@ -63,9 +66,11 @@ class RepositoryRules implements FolderRules {
       if (isLost) this.lostLinks++;
       return false;
     }
-    const isLeftOut = (isFolder && basename(path) === 'node_modules') || this.#isIgnored(path, isFolder);
-    if (isLeftOut) this.ignored++;
-    return !isLeftOut;
+    const isOfNode = isFolder && basename(path) === 'node_modules';
+    const isIgnored = !isOfNode && this.#isIgnored(path, isFolder);
+    if (isIgnored) this.ignoredPaths.push(path);
+    if (isOfNode || isIgnored) this.ignored++;
+    return !(isOfNode || isIgnored);
   }
 
   /** The folder above it that says something decides. What git itself ignores above the root counts for nothing. */
@@ -79,13 +84,39 @@ class RepositoryRules implements FolderRules {
     }
   }
 
-  /** The files that kustomizations apply to objects. */
+  /** The files that kustomizations apply to objects, and none has as objects. What is outside its folder is not its own. */
   async patches(): Promise<ReadonlySet<string>> {
-    const found = new Set<string>();
-    for (const file of this.#kustomizations)
-      for (const patch of patchesOf(await textOf(file))) found.add(join(dirname(file), patch));
-    return found;
+    const [found, objects] = [new Set<string>(), new Set<string>()];
+    for (const file of this.#kustomizations) {
+      const { patches, resources } = filesNamedBy(await textOf(file));
+      for (const patch of patches) if (!join(patch).startsWith('..')) found.add(join(dirname(file), patch));
+      for (const resource of resources) objects.add(join(dirname(file), resource));
+    }
+    return new Set([...found].filter(path => !objects.has(path)));
   }
+}
+
+/** What is ignored may be much, and of no interest. */
+const MOST_IGNORED_FOLDERS = 1_000;
+const MOST_IGNORED_FILES = 1_000;
+
+const MENTIONS_POLICY = /\bkind["']?\s*:\s*["']?\w*NetworkPolicy/;
+
+/** The manifests among paths, and in folders among them, that mention a policy: answers lack it. */
+async function filesWithPolicy(paths: readonly string[]): Promise<readonly string[]> {
+  const [found, seen] = [new Set<string>(), new Set<string>()];
+  let folders = 0;
+  const kept = async (_: string, entries: readonly Entry[]) =>
+    ++folders > MOST_IGNORED_FOLDERS
+      ? []
+      : entries.filter(({ path, isLink }) => !isLink && basename(path) !== 'node_modules');
+  for (const path of paths)
+    for (const file of await listManifests(path, MOST_IGNORED_FOLDERS, { kept }).catch(() => [])) {
+      if (seen.size === MOST_IGNORED_FILES) return [...found];
+      seen.add(file);
+      if (MENTIONS_POLICY.test(await textOf(file))) found.add(file);
+    }
+  return [...found];
 }
 
 const KUSTOMIZATION = /^(?:kustomization\.ya?ml|Kustomization)$/;
