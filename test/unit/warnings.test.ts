@@ -91,9 +91,10 @@ its author believes; no warning changes a verdict, or what is enforced.
 
 A path may be the root of a repository. The last line counts what was read, and what was left out: files without a Kubernetes object,
 objects that no answer needs (such as CustomResourceDefinitions, Secrets and ConfigMaps), patches of kustomizations, \`node_modules\`, and
-what a \`.gitignore\` at the path or below it names (its first 2,000 lines, of at most 1,024 characters). A chart that is not rendered is named once. A file with an object is a manifest, and
-all of it has to be one. Of an object in files of several folders the first counts, and where they differ that is noted; in one folder it
-is an error.
+what a \`.gitignore\` at the path or below it names (its first 2,000 lines, of at most 1,024 characters). A manifest that a \`.gitignore\`
+or a kustomization leaves out and that mentions a policy is named in a note of every answer; in ignored folders the first 1,000 files
+are looked at. A chart that is not rendered is named once. A file with an object is a manifest, and all of it has to be one. Of an object
+in files of several folders the first counts, and where they differ that is noted; in one folder it is an error.
 
 Warnings are about what the manifests say: a namespace of which they hold no pod and no workload is not judged. \`unread-rules\`
 and \`object\` are also Events of the policy in a cluster.
