@@ -68,7 +68,8 @@ export async function inspectCommand(options: InspectOptions): Promise<void> {
   if (await isAskedElsewhere(options, hasRules)) return inspectCluster(options.what, options);
   const { actual, comparison, known } = await settledLook(options);
   const whole = await counted(actual);
-  if ('missing' in comparison && !whole.installed) throw new CommandError(nothingToInspect(comparison));
+  if ('missing' in comparison && known === undefined && !whole.installed)
+    throw new CommandError(nothingToInspect(comparison));
   const inspection = onlyAbout(whole, options.what, known);
   const statuses = statusesAbout(inspection, known?.statuses, options.what);
   const { output } = options;
