@@ -137,14 +137,18 @@ describe('with a resolver in a pod and one on the node', () => {
           .exec(ground.nodePath, 'nft', 'list', 'set', 'ip', 'sluice', 'names-alive')
           .includes('elements');
       await ground.until(() => Number(ground.queue()[2]) >= MOST_WAITING || isSwitchedOff());
-      const heard = await Promise.all(floods);
+      const flooded = await Promise.all(floods);
       const [, , , , , dropped, droppedInSocket] = ground.queue();
       process.kill(ground.agent!.pid, 'SIGCONT');
       expect([dropped, droppedInSocket]).toEqual(['0', '0']);
-      for (const { unanswered } of heard) expect(unanswered).toBe(0);
+      for (const { unanswered } of flooded) expect(unanswered).toBe(0);
       await ground.readingAnswers();
-      await ground.read('n241.t.example'); // Until then what the pod may be told in a second is used up.
-      expect(await ground.visit({ names: names(141) })).toMatchObject(WHOLE);
+      await ground.read('n241.t.example');
+      // What the pod may be told in a second is used up, and comes back bit by bit.
+      const visits = [141, 501, 521, 541, 561].map(first => () => ground.visit({ names: names(first) }));
+      let heard = await visits.shift()!();
+      while (heard.failed.length > 0 && visits.length > 0) heard = await visits.shift()!();
+      expect(heard).toMatchObject(WHOLE);
     },
     120_000 * SLOW,
   );
