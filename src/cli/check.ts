@@ -19,6 +19,7 @@ import { fixText } from '../inputs/files/fixtext.ts';
 import type { LoadedCluster } from '../inputs/files/load.ts';
 import { readingNotes, readingObject, readingText } from '../inputs/files/tally.ts';
 import { getOrMake } from '../lib/collections/getormake.ts';
+import { groupedBy } from '../lib/collections/groupedby.ts';
 import { errorText } from '../lib/text/errortext.ts';
 import { plural } from '../lib/text/plural.ts';
 import { type Problem, problemText, WARNING_CODES } from '../model/problem.ts';
@@ -169,8 +170,7 @@ function withCode(problem: Problem): Finding {
 
 /** A suite for each file that has problems, or one that passes. */
 function junitOf(problems: readonly Problem[], paths: readonly string[]): string[] {
-  const byFile = new Map<string, Problem[]>();
-  for (const problem of problems) getOrMake(byFile, problem.file ?? '-', () => []).push(problem);
+  const byFile = groupedBy(problems, ({ file }) => file ?? '-');
   const suites = [...byFile].map(([file, some]): JunitSuite => {
     const cases = some.map(problem => ({
       name: `${withCode(problem).code} ${problem.object ?? ''}`.trim(),

@@ -169,8 +169,8 @@ function directionLines(
 const MOST_ALIKE = 5;
 
 /**
- * Of policies without a part in the verdict, the first are shown. The last of those has the number of the others, which
- * have 0 themselves. A policy that is not in force as written is always shown.
+ * The first policies without a part in the verdict are shown. The last of those has the number of the others, which have 0
+ * themselves. A policy that is not in force as written is always shown.
  */
 function alikeAfter(stops: readonly Stop[], statuses: StatusesByPolicy): ReadonlyMap<Stop, number> {
   const counts = new Map<Stop, number>();

@@ -1,6 +1,6 @@
 /** The lines about policies that are not in force as written, for `sluice status` and `sluice inspect`. */
 import type { PolicyStatusMessage, StatusResponse } from '../api/rpc/messages.ts';
-import { getOrMake } from '../lib/collections/getormake.ts';
+import { groupedBy } from '../lib/collections/groupedby.ts';
 import { firstOf } from '../lib/text/firstof.ts';
 import type { Cluster } from '../model/cluster.ts';
 import { POLICY_STATUSES, statusAsRead, statusText } from '../model/policystatus.ts';
@@ -34,12 +34,6 @@ export function policyLines({ policies, policies_in_all }: PolicyStatuses, isWid
     ...groups.flatMap(its => (isWide ? its.map(each => groupLine([each])) : reasonLines(its))),
     ...(more > 0 ? [`  and ${more} more`] : []),
   ];
-}
-
-function groupedBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
-  const groups = new Map<string, T[]>();
-  for (const item of items) getOrMake(groups, keyOf(item), () => []).push(item);
-  return groups;
 }
 
 function reasonLines(its: readonly PolicyStatusMessage[]): string[] {

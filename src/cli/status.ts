@@ -12,7 +12,7 @@ import { policyLines } from './policylines.ts';
 import { askAgent, waitingOf } from './sources/askagent.ts';
 
 export interface StatusOptions extends WhereOptions, OutputOptions {
-  /** Of a cluster, only the agent of this node. */
+  /** The one node of a cluster whose agent is asked. */
   readonly node?: string;
 }
 

@@ -18,7 +18,7 @@ export function serviceAddress(policy: Policy, facts: Facts): readonly Problem[]
   );
 }
 
-/** Of external addresses only one by itself: a wider network means hosts beside the load balancer too. */
+/** An external address is meant only by itself: a wider network means hosts beside the load balancer too. */
 function serviceIn(network: Cidr, { serviceNetworks, externalAddresses }: Facts): Cidr | undefined {
   if (network.prefix === 0) return undefined;
   if (isHost(network) && externalAddresses.has(network.base)) return network;

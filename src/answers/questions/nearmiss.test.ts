@@ -83,7 +83,7 @@ test.each([
   expect(nearMisses(SHOP.cluster, flow, 'ingress', 'allow')[0]!.needs).toEqual([need]);
 });
 
-test('a rule that names the port of the Service is told the port of the pods', () => {
+test('where a rule names the port of the Service, the port of the pods is said', () => {
   const flow = parseFlow(SHOP.cluster, 'shop/web -> shop/api:8080');
   const of = (servicePort?: number) =>
     nearMisses(SHOP.cluster, flow, 'ingress', 'allow', { ...(servicePort && { servicePort }) }).flatMap(

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { CommandError } from '../../terminal/commanderror.ts';
 import { writeUnwrapped } from '../../terminal/output.ts'; /** The agents of a cluster, as a prompt asks them: which there are, and a command in the pod of one. */
 export interface AgentPod {
   readonly name: string;
@@ -39,6 +40,30 @@ export interface Agents {
 /** The right that the caller lacks, as a sentence. */
 export class MissingRight extends Error {
   override readonly name = 'MissingRight';
+}
+
+/** Throws CommandError where they cannot be listed, or there is none. */
+export async function listedAgents(agents: Agents): Promise<readonly AgentPod[]> {
+  const pods = await agents.list().catch((error: Error) => {
+    throw new CommandError(
+      error instanceof MissingRight ? error.message : `the agents cannot be listed: ${error.message}`,
+    );
+  });
+  if (pods.length === 0)
+    throw new CommandError('no agent runs in that namespace of the cluster: --agents names another');
+  return pods;
+}
+
+/** The agent of each node; while one is replaced there may be two of a node. */
+export function podsByNode(pods: readonly AgentPod[]): Map<string, AgentPod> {
+  const byNode = new Map<string, AgentPod>();
+  for (const pod of pods) if (pod.phase === 'Running' || !byNode.has(pod.node)) byNode.set(pod.node, pod);
+  return byNode;
+}
+
+/** Where the Nodes cannot be listed. */
+export function nodesUnknownText({ message }: Error): string {
+  return `it is not known whether every node has an agent: ${message}`;
 }
 
 // A command in the pod of an agent, run by a prompt elsewhere: it ends with the prompt, and writes heartbeats.

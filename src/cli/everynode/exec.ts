@@ -8,6 +8,7 @@ import type { Access } from '../../inputs/kube/client/access.ts';
 import { agentFor } from '../../inputs/kube/client/apiserver.ts';
 import { asMap, asMaps } from '../../inputs/kube/report/identity.ts';
 import { deferred } from '../../lib/async/deferred.ts';
+import { jsonOf } from '../../lib/text/jsonof.ts';
 import { type AgentOutput, type AgentPod, HEARTBEAT_MS, STOP, type Until } from './agents.ts';
 
 const STDIN = 0;
@@ -119,20 +120,12 @@ async function refusalOf(response: IncomingMessage): Promise<Refusal> {
 
 /** Reads the status that the server sends when the command ends. */
 function endOf(bytes: Buffer, sink: AgentOutput): string | undefined {
-  const { status, message, details } = asMap(parsed(bytes.toString()));
+  const { status, message, details } = asMap(jsonOf(bytes.toString()));
   const cause = asMaps(asMap(details).causes).find(({ reason }) => reason === 'ExitCode');
   if (status === 'Success') sink.exit?.(0);
   else if (/^\d{1,3}$/.test(String(cause?.message))) sink.exit?.(Number(cause!.message));
   if (status === 'Success') return undefined;
   return typeof message === 'string' ? message : 'the command failed';
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 // Bytes in pieces as lines of text.

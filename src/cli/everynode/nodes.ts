@@ -8,7 +8,14 @@ import { type Rate, TokenBucket } from '../../lib/fairness/rates.ts';
 import { firstOf } from '../../lib/text/firstof.ts';
 import { plural } from '../../lib/text/plural.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
-import { type AgentPod, type Agents, MissingRight } from './agents.ts';
+import {
+  type AgentPod,
+  type Agents,
+  listedAgents,
+  MissingRight,
+  nodesUnknownText,
+  podsByNode,
+} from './agents.ts';
 
 export interface NodesOptions
   extends Pick<FollowOptions, 'words' | 'forever' | 'note' | 'finish' | 'end' | 'againMs'> {
@@ -41,7 +48,7 @@ export async function askNodes(options: NodesOptions): Promise<boolean> {
 class Nodes {
   readonly #options: NodesOptions;
   readonly #end: AbortSignal;
-  readonly #pods = new Map<string, AgentPod>();
+  #pods: ReadonlyMap<string, AgentPod> = new Map();
   /** The commands under way, by their nodes. */
   readonly #asked = new Map<string, Promise<boolean>>();
   readonly #unheard = new Set<string>();
@@ -66,13 +73,7 @@ class Nodes {
   async #begin(): Promise<void> {
     const { agents } = this.#options;
     const named = agents.nodes().catch((error: Error) => error);
-    const pods = await agents.list().catch(error => {
-      throw error instanceof MissingRight
-        ? error
-        : new CommandError(`the agents cannot be listed: ${(error as Error).message}`);
-    });
-    if (pods.length === 0)
-      throw new CommandError('no agent runs in that namespace of the cluster: --agents names another');
+    const pods = await listedAgents(agents);
     this.#sayWithout(await named, new Set(pods.map(({ node }) => node)));
     this.#take(pods);
   }
@@ -81,7 +82,7 @@ class Nodes {
   #sayWithout(nodes: readonly string[] | Error, withAgent: ReadonlySet<string>): void {
     const { note, onAway } = this.#options;
     if (nodes instanceof Error) {
-      note(`it is not known whether every node has an agent: ${nodes.message}`);
+      note(nodesUnknownText(nodes));
       return;
     }
     const without = nodes.filter(node => !withAgent.has(node)).sort();
@@ -109,11 +110,7 @@ class Nodes {
   }
 
   #take(pods: readonly AgentPod[]): void {
-    this.#pods.clear();
-    for (const pod of pods) {
-      // While an agent is replaced there may be two of a node.
-      if (pod.phase === 'Running' || !this.#pods.has(pod.node)) this.#pods.set(pod.node, pod);
-    }
+    this.#pods = podsByNode(pods);
     for (const node of [...this.#pods.keys()].sort())
       if (!this.#asked.has(node)) this.#asked.set(node, this.#ask(node));
   }

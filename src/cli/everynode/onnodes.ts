@@ -1,10 +1,18 @@
 /** One command in the pods of the agents of several nodes at once: what it writes is the answer of its node. */
 
-import { getOrMake } from '../../lib/collections/getormake.ts';
+import { groupedBy } from '../../lib/collections/groupedby.ts';
 import { firstOf } from '../../lib/text/firstof.ts';
+import { jsonOf } from '../../lib/text/jsonof.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { DEFAULT_SOCKET } from '../sources/state.ts';
-import { type AgentPod, type Agents, MissingRight } from './agents.ts';
+import {
+  type AgentPod,
+  type Agents,
+  listedAgents,
+  MissingRight,
+  nodesUnknownText,
+  podsByNode,
+} from './agents.ts';
 
 export interface NodeAnswer {
   readonly node: string;
@@ -35,7 +43,7 @@ export async function runOnNodes(
   words: readonly string[],
   { only, note }: { readonly only?: readonly string[]; readonly note: (text: string) => void },
 ): Promise<readonly NodeAnswer[]> {
-  const pods = await agentPods(agents);
+  const pods = podsByNode(await listedAgents(agents));
   const nodes = [...new Set(only ?? [...pods.keys(), ...(await nodesOf(agents, note))])].sort();
   const refusals: MissingRight[] = [];
   const waiting = [...nodes.keys()];
@@ -51,25 +59,11 @@ export async function runOnNodes(
   return answers;
 }
 
-/** The agent of each node; while one is replaced there may be two of a node. */
-async function agentPods(agents: Agents): Promise<ReadonlyMap<string, AgentPod>> {
-  const pods = await agents.list().catch((error: Error) => {
-    throw new CommandError(
-      error instanceof MissingRight ? error.message : `the agents cannot be listed: ${error.message}`,
-    );
-  });
-  if (pods.length === 0)
-    throw new CommandError('no agent runs in that namespace of the cluster: --agents names another');
-  const byNode = new Map<string, AgentPod>();
-  for (const pod of pods) if (pod.phase === 'Running' || !byNode.has(pod.node)) byNode.set(pod.node, pod);
-  return byNode;
-}
-
 async function nodesOf(agents: Agents, note: (text: string) => void): Promise<readonly string[]> {
   try {
     return await agents.nodes();
   } catch (error) {
-    note(`it is not known whether every node has an agent: ${(error as Error).message}`);
+    note(nodesUnknownText(error as Error));
     return [];
   }
 }
@@ -111,24 +105,16 @@ export function objectsOf({ node, lines }: NodeAnswer): {
 } {
   const written = lines.filter(line => line !== '');
   const objects = written.flatMap(line => {
-    const value = parsed(line);
+    const value = jsonOf(line);
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? [{ ...value, node }] : [];
   });
   return { objects, isWhole: objects.length === written.length };
 }
 
-function parsed(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
-  }
-}
-
 /** A sentence for each reason why nodes are away, with their names. */
 export function awayTexts(answers: readonly NodeAnswer[]): string[] {
-  const byReason = new Map<string, string[]>();
-  for (const { node, away } of answers)
-    if (away !== undefined) getOrMake(byReason, away, () => []).push(`node ${node}`);
-  return [...byReason].map(([why, nodes]) => `${firstOf(nodes, MOST_NAMED)} gave no answer: ${why}`);
+  const away = answers.filter(({ away }) => away !== undefined);
+  return [...groupedBy(away, ({ away }) => away!)].map(
+    ([why, some]) => `${firstOf(some, MOST_NAMED, ({ node }) => `node ${node}`)} gave no answer: ${why}`,
+  );
 }

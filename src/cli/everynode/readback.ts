@@ -3,7 +3,7 @@
 import { parseEndpoint } from '../../answers/questions/endpoint.ts';
 import type { ClusterView, ResolvedEndpoint } from '../../answers/questions/place.ts';
 import { placesOf } from '../../answers/questions/places.ts';
-import { getOrMake } from '../../lib/collections/getormake.ts';
+import { groupedBy } from '../../lib/collections/groupedby.ts';
 import type { PodKey } from '../../model/cluster.ts';
 import { FlowTextError } from '../../semantics/flowtext.ts';
 import pc from '../../terminal/colours.ts';
@@ -152,9 +152,9 @@ const NOT_HERE = /^sluice: (no pod of this node is |pod \S+ is of this node, and
 
 /** What nodes say in the same words is said once. */
 function refusalTexts(refused: readonly NodeAnswer[]): string[] {
-  const byText = new Map<string, string[]>();
-  for (const { node, notes } of refused) getOrMake(byText, notes.join('; '), () => []).push(node);
-  return [...byText].map(([text, nodes]) => `${nodes.join(', ')}: ${text.replace(/^sluice: /, '')}`);
+  return [...groupedBy(refused, ({ notes }) => notes.join('; '))].map(
+    ([text, some]) => `${some.map(({ node }) => node).join(', ')}: ${text.replace(/^sluice: /, '')}`,
+  );
 }
 
 function hasAnswer({ exitCode }: NodeAnswer): boolean {

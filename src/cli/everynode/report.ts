@@ -1,4 +1,5 @@
 /** Reads the JSON that `sluice drops -o json` and `sluice flows -o json` print in an agent's pod. */
+import { jsonOf } from '../../lib/text/jsonof.ts';
 import type { Denial } from '../../observe/denials/denial.ts';
 import type { SeenFlow } from '../../observe/flows/seenflow.ts';
 import { denialLine, flowLine } from '../drops/text.ts';
@@ -65,12 +66,8 @@ function isText(value: unknown, longest: number): value is string {
 }
 
 function parsed(line: string): Fields | undefined {
-  try {
-    const value: unknown = JSON.parse(line);
-    return typeof value === 'object' && value !== null ? (value as Fields) : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = jsonOf(line);
+  return typeof value === 'object' && value !== null ? (value as Fields) : undefined;
 }
 
 const TEXTS = {

@@ -11,7 +11,7 @@ import { CommandError } from '../../terminal/commanderror.ts';
 
 export interface RenderLimits {
   readonly seconds: number;
-  /** Of what is printed, and of what is copied. */
+  /** The most that is printed, and the most that is copied. */
   readonly bytes: number;
   readonly files: number;
 }

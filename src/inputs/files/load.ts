@@ -117,7 +117,7 @@ export class ManifestCollector {
     return [...found.values()];
   }
 
-  /** Of two objects of the same name the first one counts. */
+  /** The first of two objects of one name counts. */
   #places(): ReadonlyMap<string, FiledObject['placeOf']> {
     this.#placesByObject ??= new Map(
       this.#objects.toReversed().map(each => [identityOf(each), each.placeOf]),

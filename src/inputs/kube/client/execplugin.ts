@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { isText } from '../../../lib/text/istext.ts';
+import { jsonOf } from '../../../lib/text/jsonof.ts';
 import { asMap, asMaps } from '../report/identity.ts';
 import type { Entry, Fields } from './kubeconfigfile.ts';
 
@@ -52,16 +53,8 @@ function whyFailed(error: NodeJS.ErrnoException & { stderr?: string }, { install
 }
 
 function credentialsIn(stdout: string, command: string): PluginCredentials {
-  const { token, clientCertificateData: cert, clientKeyData: key } = asMap(asMap(parsed(stdout)).status);
+  const { token, clientCertificateData: cert, clientKeyData: key } = asMap(asMap(jsonOf(stdout)).status);
   const found = { ...(isText(token) && { token }), ...(isText(cert) && isText(key) && { cert, key }) };
   if (Object.keys(found).length > 0) return found;
   throw new Error(`its plugin ${command} printed no credential`);
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
