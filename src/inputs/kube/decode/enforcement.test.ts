@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { ClusterState } from '../../../model/cluster.ts';
 import type { Policy } from '../../../model/policy.ts';
 import { Skimmer } from '../client/skim.ts';
+import { shapeOf } from '../watch/shapes.ts';
 import { decodeObject } from './decode.ts';
-import { shapeOf } from './shapes.ts';
 
 const KINDS = {
   NetworkPolicy: ['networking.k8s.io/v1', { podSelector: {} }],

@@ -3,8 +3,8 @@
  * each.
  */
 import type { Shape } from '../client/skim.ts';
-import { shapeOf } from '../decode/shapes.ts';
 import { PODS, type Resource } from '../watch/resource.ts';
+import { shapeOf } from '../watch/shapes.ts';
 
 type ShapeMap = { readonly [key: string]: Shape };
 

@@ -1,8 +1,8 @@
 import { type Api, ApiError, type Query } from '../client/api.ts';
 import { Skimmer } from '../client/skim.ts';
-import { shapeOf } from '../decode/shapes.ts';
 import { asMap, objectKey, revisionOf } from '../report/identity.ts';
 import { type Resource, selection } from './resource.ts';
+import { shapeOf } from './shapes.ts';
 
 export interface ListedObject {
   readonly name: string;

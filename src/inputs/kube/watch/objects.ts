@@ -2,11 +2,11 @@ import { hash } from 'node:crypto';
 import type { ClusterEvent } from '../../../model/cluster.ts';
 import type { Problem } from '../../../model/problem.ts';
 import { decodeDelivered, isOfType } from '../decode/decode.ts';
-import { readPart } from '../decode/shapes.ts';
 import { asMap, isRolledBack, referenceOf, revisionOf } from '../report/identity.ts';
 import { type ClusterFeed, WatchHealth } from './clusterfeed.ts';
 import type { Store, WatchChange } from './reflector.ts';
 import { goneEvent, type Resource } from './resource.ts';
+import { readPart } from './shapes.ts';
 
 /**
  * Which objects of one kind were published, and at which revision; of the objects themselves nothing is kept but what

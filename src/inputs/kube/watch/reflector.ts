@@ -17,10 +17,10 @@ import type { Timing } from '../../../lib/async/timing.ts';
 import { type Api, ApiError, isExpired, isNotUnderstood, type Query, statusError } from '../client/api.ts';
 import { jsonLines } from '../client/jsonlines.ts';
 import { type DeliveredType, isOfType } from '../decode/decode.ts';
-import { shapeOf } from '../decode/shapes.ts';
 import { asMap, isRolledBack, objectKey, revisionOf } from '../report/identity.ts';
 import { listPages, readListPage, type TakeListed } from './listpage.ts';
 import { type Resource, selection } from './resource.ts';
+import { shapeOf } from './shapes.ts';
 
 export type WatchChange =
   | { readonly type: 'upsert' | 'delete'; readonly name: string; readonly object: unknown }

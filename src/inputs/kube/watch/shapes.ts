@@ -1,7 +1,7 @@
 /** The fields that the decoders read, by kind: other fields of large objects never come into memory. */
 import type { Shape } from '../client/skim.ts';
-import { ENFORCEMENT } from './metadata.ts';
-import { TUNNEL_ANNOTATIONS } from './tunnelannotations.ts';
+import { ENFORCEMENT } from '../decode/metadata.ts';
+import { TUNNEL_ANNOTATIONS } from '../decode/tunnelannotations.ts';
 
 /** The fields that identify an object, its revision, and those that messages quote. */
 const METADATA = {
