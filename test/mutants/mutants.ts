@@ -2553,6 +2553,12 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'load.test.ts',
   },
   {
+    name: 'reading manifests: a document that cannot be parsed between others hides no policy',
+    find: 'this.#hidesPolicies ||= manifest.isCut ?? false;',
+    replace: '',
+    test: 'editmodel.test.ts',
+  },
+  {
     name: 'quarantine: the base waits for policies',
     find: 'this.isBase = this.isFirst && actual.tables.size === 0 && !noneWait;',
     replace: '',

@@ -63,6 +63,7 @@ export class ManifestCollector {
     this.#store.put(file, manifest);
     this.#reading.addFile(file, manifest.tally);
     for (const object of manifest.objects ?? []) this.#objects.push(object);
+    this.#hidesPolicies ||= manifest.isCut ?? false;
     this.#hidesPolicies ||= manifest.objects?.some(isLostPolicy) ?? true;
   }
 

@@ -33,6 +33,8 @@ export interface FiledObject extends Decoded {
 export interface Manifest {
   readonly objects?: readonly FiledObject[];
   readonly problems: readonly Problem[];
+  /** Whether documents between the others could not be parsed. */
+  readonly isCut?: boolean;
   /** Absent where all documents of a file are wanted. */
   readonly tally?: FileTally;
 }
@@ -61,6 +63,7 @@ export function readAllDocuments(text: string, file: string, namespace?: string)
   return {
     objects: read.flatMap(({ objects }) => objects),
     problems: read.flatMap(({ problems }) => problems),
+    isCut: documents.some(document => document instanceof ParseError),
     tally,
   };
 }
