@@ -1,5 +1,6 @@
 /** `sluice diff OLD NEW`: the connections that open and close, and which policies do it. */
 
+import { changesByWorkload } from '../../answers/reach/diff/byworkload.ts';
 import {
   afterText,
   beforeText,
@@ -184,6 +185,7 @@ export function diffLines(view: DiffView, width: number): string[] {
   const { changes } = view;
   if (changes.length === 0) return [summary(view), ...workloadLines(view, width)];
   return [
+    ...byWorkloadLines(view, width),
     ...changes.flatMap(change => {
       const colour = change.kind === 'opens' ? pc.green : pc.red;
       const sign = change.undecided ? '?' : change.kind === 'opens' ? '+' : '-';
@@ -198,6 +200,19 @@ export function diffLines(view: DiffView, width: number): string[] {
     '',
     ...internetText(view).flatMap(text => wrap(text, width, 2)),
     summary(view),
+  ];
+}
+
+/** What each workload loses and gains, above a long list. */
+function byWorkloadLines(view: DiffView, width: number): string[] {
+  const { shown, more } = changesByWorkload(view);
+  if (shown.length === 0) return [];
+  const column = Math.min(40, Math.max(...shown.map(({ workload }) => workload.length)));
+  return [
+    `${plural(view.changes.length, 'change')}, by workload:`,
+    ...shown.flatMap(({ workload, text }) => wrap(`  ${workload.padEnd(column)}  ${text}`, width, 6)),
+    ...(more > 0 ? [`  and ${plural(more, 'more workload')}`] : []),
+    '',
   ];
 }
 

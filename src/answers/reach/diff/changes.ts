@@ -145,11 +145,35 @@ function worldsWith(sides: readonly (readonly [Side, Side])[], ...units: readonl
 }
 
 function changesIn(found: Iterable<{ what: What; rows: ReadonlyMap<Unit, readonly Unit[]> }>): Change[] {
-  return [...found].flatMap(({ what, rows }) => rectangles(rows).map(ends => ({ ...what, ...ends })));
+  return [...found].flatMap(({ what, rows }) =>
+    rectangles(rows)
+      .flatMap(withoutItself)
+      .map(ends => ({ ...what, ...ends })),
+  );
+}
+
+interface ChangedEnds {
+  readonly from: readonly Unit[];
+  readonly to: readonly Unit[];
+}
+
+/**
+ * A pod always reaches itself, so a pod that no controller made is not listed with itself. Among several sources and
+ * destinations it stays: their list says the same in fewer lines.
+ */
+function withoutItself({ from, to }: ChangedEnds): ChangedEnds[] {
+  const other = (units: readonly Unit[], [only, ...more]: readonly Unit[]) =>
+    more.length > 0 || !isOnePod(only!) ? units : units.filter(unit => unit !== only);
+  const ends = { from: other(from, to), to: other(to, from) };
+  return ends.from.length === 0 || ends.to.length === 0 ? [] : [ends];
+}
+
+function isOnePod({ members: [first, ...others] }: Unit): boolean {
+  return others.length === 0 && first!.kind === 'workload' && first!.name.startsWith('Pod ');
 }
 
 /** Groups the sources that have the same destinations. */
-function rectangles(rows: ReadonlyMap<Unit, readonly Unit[]>): { from: Unit[]; to: readonly Unit[] }[] {
+function rectangles(rows: ReadonlyMap<Unit, readonly Unit[]>): ChangedEnds[] {
   const numbers = new Map<Unit, number>();
   const found = new Map<string, { from: Unit[]; to: readonly Unit[] }>();
   for (const [from, to] of rows) {

@@ -9,6 +9,7 @@ import { escaped, rowOf } from '../documents.ts';
 import { listed } from '../rows.ts';
 import { countsText } from '../unknown.ts';
 import { INTERNET_TEXT, memberName } from '../view.ts';
+import { changesByWorkload } from './byworkload.ts';
 import type { ChangeView, DiffView } from './diffview.ts';
 import type { Compared } from './units.ts';
 
@@ -111,9 +112,13 @@ export function diffMarkdown(view: DiffView): string[] {
   const [first = '', ...rest] = summary(view);
   const title = `**${first.toUpperCase()}${rest.join('')}**`;
   if (changes.length === 0) return [title, ...workloads];
+  const { shown, more } = changesByWorkload(view);
   return [
     title,
     '',
+    ...shown.map(({ workload, text }) => `- ${escaped(workload)} ${text}`),
+    ...(more > 0 ? [`- and ${plural(more, 'more workload')}`] : []),
+    ...(shown.length > 0 ? [''] : []),
     '| | from | to | connections | before | after |',
     '|---|---|---|---|---|---|',
     ...changes
