@@ -17,7 +17,7 @@ import { noteState, notesOf, readState } from '../sources/readstate.ts';
 import { DEFAULT_SOCKET, type SourceOptions, type State } from '../sources/state.ts';
 import { collectFromAgent } from './collect.ts';
 import { lacksNothing, readRecordings, recordedAbout, recordingAbout } from './read.ts';
-import { groupLines, recordingObject, windowText } from './text.ts';
+import { groupLines, openText, recordingObject, windowText } from './text.ts';
 
 export type AuditOptions = OutputOptions &
   SourceOptions & {
@@ -111,6 +111,7 @@ function auditLines(
 function part(what: string, groups: readonly FlowGroup[], recording: Recording, isWide: boolean): string[] {
   const window = windowText(recording);
   if (groups.length === 0) return [`  would have ${what} nothing more ${window}`];
-  const count = plural(connectionsIn(groups), 'connection');
+  const open = groups.reduce((sum, { openBefore = 0 }) => sum + openBefore, 0);
+  const count = `${plural(connectionsIn(groups), 'connection')}${openText(open)}`;
   return [`  would have ${what} ${count} ${window}:`, ...groupLines(groups, '    ', isWide)];
 }

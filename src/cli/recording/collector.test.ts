@@ -13,9 +13,14 @@ import { DnsCache } from '../../names/dnscache.ts';
 import { ModelView } from '../../observe/denials/modelview.ts';
 import { nameDenial } from '../../observe/denials/name.ts';
 import { Namer } from '../../observe/flows/name.ts';
+import { flowGroups } from '../../observe/recording/groups.ts';
 import { recordingJudge } from '../../observe/recording/judge.ts';
-import type { Recording } from '../../observe/recording/recording.ts';
+import { mergeRecordings } from '../../observe/recording/merge.ts';
+import { RecordingReader } from '../../observe/recording/read.ts';
+import { countOf, openBefore, type Recording } from '../../observe/recording/recording.ts';
+import { recordingLines } from '../../observe/recording/write.ts';
 import { RecordingCollector } from './collect.ts';
+import { groupLines } from './text.ts';
 
 const [WEB, DB, OUTSIDE] = ['10.1.0.1', '10.1.0.2', '192.0.2.7'] as const;
 let state: ClusterState;
@@ -146,6 +151,33 @@ test('names that DNS had told, and that hold no more when somebody looks, are in
   recorder.take(connects(WEB, OUTSIDE, 443));
   const { flows } = await recorder.part();
   expect(flows.map(({ names }) => names)).toEqual([['a.example', 'b.example'], undefined]);
+});
+
+test('connections that were open before are counted apart from those that began', async () => {
+  happens(shopPod('shop/web', 'n1', [WEB]), shopPod('far/away', 'n2', ['10.2.0.1']));
+  const open = (from: string, count: number) => ({
+    ...{ from, to: DB, protocol: 'TCP', port: 80, via_service: false },
+    ...{ count, protocol_number: 6, has_port: true },
+  });
+  const made = new RecordingCollector({
+    ...agent,
+    connections: async () => [open(WEB, 3), open('10.2.0.1', 2)] as never,
+  });
+  await made.begin(false);
+  made.take(connects(WEB, DB, 80));
+  const recording = await made.part();
+  expect(recording.flows.map(openBefore)).toEqual([3, 2]);
+  expect(recording.flows.map(countOf)).toEqual([4, 2]);
+  const reader = new RecordingReader();
+  for (const line of recordingLines(recording)) reader.add(line);
+  expect(reader.recording().flows.map(openBefore)).toEqual([3, 2]);
+  const both = mergeRecordings([recording, reader.recording()]);
+  expect(both.flows.map(openBefore)).toEqual([6, 4]);
+  const judged = recording.flows.map(flow => ({ flow, verdict: recordingJudge(recording, state)(flow) }));
+  const groups = flowGroups(judged, ({ pod }) => pod?.name ?? '');
+  expect(groupLines(groups, '', false)[0]).toContain(
+    'web -> db:80/TCP  4 connections (3 of them open before)',
+  );
 });
 
 test('each part has what came since the one before, and what was lost', async () => {

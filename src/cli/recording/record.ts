@@ -3,7 +3,7 @@
 import { closeSync, fsyncSync, openSync, renameSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
 import { plural } from '../../lib/text/plural.ts';
 import { MergedRecording } from '../../observe/recording/merge.ts';
-import { connectionsOf, type Recording } from '../../observe/recording/recording.ts';
+import { connectionsOf, openBefore, type Recording } from '../../observe/recording/recording.ts';
 import { recordingLines } from '../../observe/recording/write.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { writeNote, writeUnwrapped } from '../../terminal/output.ts';
@@ -13,7 +13,7 @@ import { heartbeat, serveRemote } from '../everynode/agents.ts';
 import { socketOf, type WhereOptions } from '../everynode/command.ts';
 import { collectFromAgent } from './collect.ts';
 import { recordingLacks } from './read.ts';
-import { windowText } from './text.ts';
+import { openText, windowText } from './text.ts';
 
 export interface RecordOptions extends WhereOptions {
   /** How long to record, in seconds. */
@@ -95,9 +95,10 @@ async function whileWriting<T>(
 
 function summary(recording: Recording): string[] {
   const { flows } = recording;
+  const open = flows.reduce((count, flow) => count + openBefore(flow), 0);
   const count = plural(connectionsOf(recording), 'connection');
   return [
-    `recorded ${count} ${windowText(recording)}, as ${plural(flows.length, 'flow')}`,
+    `recorded ${count}${openText(open)} ${windowText(recording)}, as ${plural(flows.length, 'flow')}`,
     ...recordingLacks(recording),
   ];
 }

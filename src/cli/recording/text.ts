@@ -25,8 +25,14 @@ export function groupLines(groups: readonly FlowGroup[], indent: string, isWide:
   ];
 }
 
-function groupText({ from, to, protocol, port, connections }: FlowGroup): string {
-  return `${from} -> ${targetText(to, protocol, port)}  ${plural(connections, 'connection')}`;
+function groupText({ from, to, protocol, port, connections, openBefore = 0 }: FlowGroup): string {
+  const count = `${plural(connections, 'connection')}${openText(openBefore)}`;
+  return `${from} -> ${targetText(to, protocol, port)}  ${count}`;
+}
+
+/** How many of some connections did not begin in the time that was recorded. */
+export function openText(count: number): string {
+  return count === 0 ? '' : ` (${count} of them open before)`;
 }
 
 /** `in 24 h on n1, n2`. */

@@ -2,7 +2,7 @@
 import type { FlowProtocol } from '../../model/flow.ts';
 import type { PolicyId } from '../../model/policy.ts';
 import type { DirectionVerdict, FlowVerdict } from '../../semantics/evaluate.ts';
-import { countOf, type RecordedEnd, type RecordedFlow } from './recording.ts';
+import { countOf, openBefore, type RecordedEnd, type RecordedFlow } from './recording.ts';
 
 export interface JudgedFlow {
   readonly flow: RecordedFlow;
@@ -15,6 +15,8 @@ export interface FlowGroup {
   readonly protocol: FlowProtocol;
   readonly port?: number;
   readonly connections: number;
+  /** How many of them were open before the recording began; absent where none was. */
+  readonly openBefore?: number;
   /** The verdict when they were recorded, and the verdict now. */
   readonly was: 'allow' | 'deny';
   readonly verdict: 'allow' | 'deny';
@@ -54,6 +56,7 @@ function groupOf({ flow, verdict }: JudgedFlow, nameOf: (end: RecordedEnd) => st
     protocol,
     ...(port !== undefined && { port }),
     connections: countOf(flow),
+    ...openOf(openBefore(flow)),
     was,
     verdict: verdict.verdict,
     ...(isUnseen(flow, verdict) && { unseen: true }),
@@ -69,9 +72,14 @@ function together(a: FlowGroup, b: FlowGroup): FlowGroup {
   return {
     ...a,
     connections: a.connections + b.connections,
+    ...openOf((a.openBefore ?? 0) + (b.openBefore ?? 0)),
     firstMs: Math.min(a.firstMs, b.firstMs),
     lastMs: Math.max(a.lastMs, b.lastMs),
   };
+}
+
+function openOf(count: number): Pick<FlowGroup, 'openBefore'> {
+  return count === 0 ? {} : { openBefore: count };
 }
 
 /** Whether no end that denies it now had been seen to let it pass. */

@@ -145,6 +145,8 @@ export function readFlow(part: unknown, ends: readonly RecordedEnd[]): RecordedF
     was: wordOf(value.was, ['allow', 'deny'], 'flow.was'),
     egress: numberOf(value.egress, 'flow.egress'),
     ingress: numberOf(value.ingress, 'flow.ingress'),
+    ...(value.openEgress !== undefined && { openEgress: numberOf(value.openEgress, 'flow.openEgress') }),
+    ...(value.openIngress !== undefined && { openIngress: numberOf(value.openIngress, 'flow.openIngress') }),
     firstMs: numberOf(value.firstMs, 'flow.firstMs', LATEST_MS),
     lastMs: numberOf(value.lastMs, 'flow.lastMs', LATEST_MS),
   };

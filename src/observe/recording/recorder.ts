@@ -12,7 +12,7 @@
 import { getOrMake } from '../../lib/collections/getormake.ts';
 import { largest } from '../../lib/fairness/quota.ts';
 import { namespaceOfPod } from '../../model/cluster.ts';
-import { countOf, type RecordedFlow, recordedFlowKey, sum } from './recording.ts';
+import { countOf, countsOf, type RecordedFlow, recordedFlowKey, sum } from './recording.ts';
 
 export interface RecorderLimits {
   readonly flows: number;
@@ -27,6 +27,8 @@ interface Counted {
   readonly charged: Charged;
   egress: number;
   ingress: number;
+  openEgress: number;
+  openIngress: number;
   firstMs: number;
   lastMs: number;
 }
@@ -69,10 +71,9 @@ export class Recorder {
 
   flows(): RecordedFlow[] {
     const all = [...this.#namespaces.values()].flatMap(({ flows }) => [...flows.values()]);
-    return all.map(({ flow, egress, ingress, firstMs, lastMs }) => ({
+    return all.map(({ flow, firstMs, lastMs, ...counted }) => ({
       ...flow,
-      egress,
-      ingress,
+      ...countsOf(counted),
       firstMs,
       lastMs,
     }));
@@ -107,8 +108,8 @@ export class Recorder {
   #put(key: string, flow: RecordedFlow, charged: Charged): void {
     const { namespace, pod } = charged;
     const of = getOrMake(this.#namespaces, namespace, () => ({ flows: new Map(), pods: new Map() }));
-    const { egress, ingress, firstMs, lastMs } = flow;
-    of.flows.set(key, { flow, charged, egress, ingress, firstMs, lastMs });
+    const { egress, ingress, openEgress = 0, openIngress = 0, firstMs, lastMs } = flow;
+    of.flows.set(key, { flow, charged, egress, ingress, openEgress, openIngress, firstMs, lastMs });
     of.pods.set(pod, (of.pods.get(pod) ?? 0) + 1);
     this.#size++;
   }
@@ -133,9 +134,12 @@ function chargedTo({ from, to }: RecordedFlow): Charged {
   return { namespace: namespaceOfPod(pod.key), pod: `${from.pod === undefined ? 'in' : 'out'} ${pod.key}` };
 }
 
-function add(known: Counted, { egress, ingress, firstMs, lastMs }: RecordedFlow): void {
+function add(known: Counted, flow: RecordedFlow): void {
+  const { egress, ingress, openEgress = 0, openIngress = 0, firstMs, lastMs } = flow;
   known.egress = sum(known.egress, egress);
   known.ingress = sum(known.ingress, ingress);
+  known.openEgress = sum(known.openEgress, openEgress);
+  known.openIngress = sum(known.openIngress, openIngress);
   known.firstMs = Math.min(known.firstMs, firstMs);
   known.lastMs = Math.max(known.lastMs, lastMs);
 }

@@ -29,6 +29,9 @@ export interface RecordedFlow {
   /** Connections that the source's node saw, and those that the destination's node saw: mostly they are the same. */
   readonly egress: number;
   readonly ingress: number;
+  /** How many of these were open already when their node began to record; absent where none was. */
+  readonly openEgress?: number;
+  readonly openIngress?: number;
   readonly firstMs: number;
   readonly lastMs: number;
 }
@@ -67,6 +70,24 @@ export function countOf({ egress, ingress }: Pick<RecordedFlow, 'egress' | 'ingr
   return Math.max(egress, ingress);
 }
 
+/** The connections of a flow that did not begin while it was recorded. */
+export function openBefore(flow: RecordedFlow): number {
+  const { openEgress = 0, openIngress = 0 } = flow;
+  return Math.min(countOf(flow), Math.max(openEgress, openIngress));
+}
+
+/** The counts of a flow, without those that are 0 and may be absent. */
+export function countsOf({ egress, ingress, openEgress = 0, openIngress = 0 }: FlowCounts): FlowCounts {
+  return {
+    egress,
+    ingress,
+    ...(openEgress > 0 && { openEgress }),
+    ...(openIngress > 0 && { openIngress }),
+  };
+}
+
+export type FlowCounts = Pick<RecordedFlow, 'egress' | 'ingress' | 'openEgress' | 'openIngress'>;
+
 /** A sum within the range of exact integers: numbers in a file may be arbitrarily large. */
 export function sum(a: number, b: number): number {
   return Math.min(a + b, Number.MAX_SAFE_INTEGER);
@@ -100,7 +121,7 @@ export function recordedFlowKey({
   viaService,
   names,
   was,
-}: Omit<RecordedFlow, 'egress' | 'ingress' | 'firstMs' | 'lastMs'>): string {
+}: Omit<RecordedFlow, keyof FlowCounts | 'firstMs' | 'lastMs'>): string {
   const end = ({ address, pod }: RecordedEnd) => `${address} ${pod === undefined ? '' : podText(pod)}`;
   return `${end(from)}\n${end(to)}\n${protocol} ${port} ${viaService ?? ''} ${was} ${names?.join(' ') ?? ''}`;
 }

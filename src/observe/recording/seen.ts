@@ -8,7 +8,7 @@ import type { Owners } from '../../semantics/view.ts';
 import type { Denial, DenialEnd } from '../denials/denial.ts';
 import { flowOfDenial } from '../denials/flowofdenial.ts';
 import type { SeenFlow } from '../flows/seenflow.ts';
-import type { RecordedEnd, RecordedFlow } from './recording.ts';
+import { countsOf, type RecordedEnd, type RecordedFlow } from './recording.ts';
 
 /** Finds the pod that an end was. */
 export type PodOf = (end: DenialEnd) => Pod | undefined;
@@ -50,9 +50,9 @@ export function ofOpen(
   const directions: Direction[] = [];
   if (from.pod?.node === node) directions.push('egress');
   if (to.pod?.node === node) directions.push('ingress');
-  return directions.length === 0
-    ? undefined
-    : counted({ ...flow, from, to }, 'allow', directions, atMs, count);
+  if (directions.length === 0) return undefined;
+  const open = counted({ ...flow, from, to }, 'allow', directions, atMs, count);
+  return { ...open, ...countsOf({ ...open, openEgress: open.egress, openIngress: open.ingress }) };
 }
 
 type Ends = Pick<RecordedFlow, 'from' | 'to'>;

@@ -3,7 +3,7 @@
  * that name it by its number, and at the end how many flows there were.
  */
 import type { Node, Pod } from '../../model/cluster.ts';
-import { podText, type RecordedEnd, type RecordedFlow, type Recording } from './recording.ts';
+import { countsOf, podText, type RecordedEnd, type RecordedFlow, type Recording } from './recording.ts';
 
 export const RECORDING = { apiVersion: 'sluice/v1', kind: 'Recording' } as const;
 
@@ -85,7 +85,7 @@ function podObject({ namespace, name, node, labels, partial, ports }: Pod): obje
 }
 
 function flowObject(flow: RecordedFlow, numberOf: (end: RecordedEnd) => number): object {
-  const { from, to, protocol, port, viaService, names, was, egress, ingress, firstMs, lastMs } = flow;
+  const { from, to, protocol, port, viaService, names, was, firstMs, lastMs } = flow;
   return {
     from: numberOf(from),
     to: numberOf(to),
@@ -94,8 +94,7 @@ function flowObject(flow: RecordedFlow, numberOf: (end: RecordedEnd) => number):
     ...(viaService && { viaService }),
     ...(names && { names }),
     was,
-    egress,
-    ingress,
+    ...countsOf(flow),
     firstMs,
     lastMs,
   };
