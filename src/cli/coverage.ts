@@ -1,13 +1,6 @@
 /** `sluice coverage`: which workloads no policy isolates, and which policies and rules are about nobody. */
-import {
-  byNamespace,
-  type Coverage,
-  type CoveredWorkload,
-  counted,
-  coverageOf,
-  type Isolation,
-  percentOf,
-} from '../answers/coverage/coverage.ts';
+import { byNamespace, type Coverage, counted, coverageOf, percentOf } from '../answers/coverage/coverage.ts';
+import type { CoveredWorkload, Isolation } from '../answers/coverage/isolation.ts';
 import { memberName } from '../answers/reach/view.ts';
 import { versioned } from '../answers/schema.ts';
 import { firstOf } from '../lib/text/firstof.ts';

@@ -63,7 +63,7 @@ test('a name is one column where policies say the same of it everywhere, and non
 test('every format of the matrix has the names', () => {
   const name = /domain \*\.example\.org outside 198.51.100.0/;
   expect([...csvLines(view, rows)]).toContain(
-    'shop/web,domain *.example.org outside 198.51.100.0/24,TCP 443,',
+    'shop/web,domain *.example.org outside 198.51.100.0/24,TCP 443,,open,',
   );
   expect(markdownLines(view, rows).join('\n')).toContain('domain \\*.example.org outside');
   expect(dotLines(view, rows).join('\n')).toMatch(/label="domain \*\.example\.org outside .*", shape=note/);

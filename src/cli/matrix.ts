@@ -9,6 +9,7 @@ import {
   exposuresFor,
   exposureTexts,
   isJudged,
+  isolationText,
   legendOf,
   listed,
   matrixObject,
@@ -133,11 +134,16 @@ function blockLines(view: MatrixView, rows: readonly Row[], width: number): stri
       if (own.length === 0) return [];
       return [
         '',
-        ...wrap(endText(from, 6), width, 4).map(pc.bold),
+        ...wrap(headText(view, from), width, 4).map(pc.bold),
         ...own.flatMap(row => rowLines(view, row, column, width)),
       ];
     })
     .slice(1);
+}
+
+function headText(view: MatrixView, end: EndView): string {
+  const isolated = isolationText(view, end);
+  return `${endText(end, 6)}${isolated === '' ? '' : ` (isolated: ${isolated})`}`;
 }
 
 function rowLines(view: MatrixView, { to, cell }: Row, column: number, width: number): string[] {
@@ -163,9 +169,9 @@ function gridLines(view: MatrixView, rows: readonly Row[], width: number): strin
   const destinations = shown.filter(end => rows.some(({ to }) => to === end));
   const lines = shown.map(from => {
     const name = `${numbers.get(from)} ${endText(from, 2)}`;
-    return [name, ...destinations.map(to => gridCell(view, rows, from, to))];
+    return [name, isolationText(view, from), ...destinations.map(to => gridCell(view, rows, from, to))];
   });
-  const head = ['from \\ to', ...destinations.map(to => String(numbers.get(to)))];
+  const head = ['from \\ to', 'isolated', ...destinations.map(to => String(numbers.get(to)))];
   const text = new Table({ head, ...PLAIN });
   text.push(...lines);
   const found = text

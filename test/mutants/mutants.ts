@@ -4265,6 +4265,12 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'coverage/coverage.test.ts',
   },
   {
+    name: 'matrix: an end is isolated where one of its workloads is',
+    find: 'if (counts.every(count => count === covered.length))',
+    replace: 'if (counts.every(count => count > 0))',
+    test: 'isolated.test.ts',
+  },
+  {
     name: 'coverage: a rule is unused where one of its peers is nobody',
     find: "peers.every(peer => peer.kind === 'pods' && isNobody(peer.selector))",
     replace: "peers.some(peer => peer.kind === 'pods' && isNobody(peer.selector))",

@@ -1,24 +1,17 @@
-/**
- * Which workloads policies isolate, by direction, and which policies and rules are about nobody.
- *
- * Isolated means here: what no rule allows is denied, and no rule allows everything. The tiers are asked in their order
- * (C1). A NetworkPolicy that selects a pod isolates it; a cluster policy does where it denies all pods all ports.
- */
+/** Which workloads policies isolate, by direction, and which policies and rules are about nobody. */
 import { getOrMake } from '../../lib/collections/getormake.ts';
-import { type Cluster, isSelectable, namespaceOf } from '../../model/cluster.ts';
+import type { Cluster } from '../../model/cluster.ts';
 import type { Inventory } from '../../model/inventory.ts';
-import type { Labelled } from '../../model/labels.ts';
 import {
   comparePolicies,
   DIRECTIONS,
   type Direction,
   type Policy,
   type PolicyId,
-  type Rule,
 } from '../../model/policy.ts';
-import { type LabelSelector, matchSubject, type PodSelector } from '../../model/selector.ts';
-import { podsByWorkload, topWorkloads } from '../../model/workloadof.ts';
+import type { PodSelector } from '../../model/selector.ts';
 import { Candidates } from '../lint/candidates.ts';
+import { type Asked, type CoveredWorkload, coveredWorkloads } from './isolation.ts';
 
 export interface Coverage {
   readonly workloads: readonly CoveredWorkload[];
@@ -28,117 +21,18 @@ export interface Coverage {
   readonly unusedRules: readonly { readonly policy: PolicyId; readonly rule: string }[];
 }
 
-export interface CoveredWorkload {
-  /** `Deployment shop/web`, `Pod shop/one`. */
-  readonly workload: string;
-  readonly namespace: string;
-  readonly ingress: Isolation;
-  readonly egress: Isolation;
-}
-
-export interface Isolation {
-  readonly isolated: boolean;
-  /** The policy that isolates it, or that allows everything; absent where no policy is about it. */
-  readonly by?: PolicyId;
-}
-
-type Asked = (item: { readonly namespace: string; readonly labels: Labelled['labels'] }) => boolean;
-
 export function coverageOf(cluster: Cluster, inventory: Inventory, isAsked: Asked): Coverage {
   const policies = [...cluster.policies.values()].toSorted(comparePolicies);
   const candidates = new Candidates(cluster, inventory);
-  const inTiers = new PoliciesInTiers(policies);
-  const workloads = [...podsOf(cluster, inventory)].flatMap(([workload, pods]) => {
-    const asked = pods.filter(isAsked);
-    if (asked.length === 0) return [];
-    const of = (direction: Direction) => ofAll(asked.map(pod => inTiers.isolation(cluster, pod, direction)));
-    const { namespace } = asked[0]!;
-    return [{ workload, namespace, ingress: of('ingress'), egress: of('egress') }];
-  });
   const isNobody = (selector: PodSelector) =>
     candidates.selectsNone(selector) && candidates.makersFor(selector).length === 0;
   const unused = policies.filter(({ subject }) => isNobody(subject));
   const used = policies.filter(policy => !unused.includes(policy));
   return {
-    workloads: workloads.sort((a, b) => (a.workload < b.workload ? -1 : 1)),
+    workloads: coveredWorkloads(cluster, inventory, isAsked),
     unusedPolicies: unused.map(({ id }) => id),
     unusedRules: used.flatMap(policy => unusedRules(policy, isNobody)),
   };
-}
-
-type PodLike = Labelled & { readonly namespace: string };
-
-/** The pods that policy may select, by workload; of a workload without pods, its template. */
-function podsOf(cluster: Cluster, inventory: Inventory): ReadonlyMap<string, readonly PodLike[]> {
-  const found = new Map<string, readonly PodLike[]>();
-  const known = podsByWorkload(cluster, inventory);
-  for (const [workload, pods] of known) found.set(workload, pods.filter(isSelectable));
-  for (const workload of topWorkloads(inventory))
-    if (!(known.has(workload.id) || workload.hostNetwork)) found.set(workload.id, [workload]);
-  return found;
-}
-
-/** What is said of a workload is true of each of its pods. */
-function ofAll(pods: readonly Isolation[]): Isolation {
-  return pods.find(({ isolated }) => !isolated) ?? pods[0]!;
-}
-
-class PoliciesInTiers {
-  /** Policies that name their namespace, by it; under the empty name the others. */
-  readonly #byNamespace = new Map<string, Policy[]>();
-
-  constructor(sorted: readonly Policy[]) {
-    for (const policy of sorted) {
-      const { namespaces } = policy.subject;
-      getOrMake(this.#byNamespace, namespaces.kind === 'name' ? namespaces.name : '', () => []).push(policy);
-    }
-  }
-
-  isolation(cluster: Cluster, pod: PodLike, direction: Direction): Isolation {
-    const namespace = namespaceOf(cluster, pod.namespace);
-    const selecting = ['', pod.namespace]
-      .flatMap(name => this.#byNamespace.get(name) ?? [])
-      .filter(
-        policy => policy[direction] !== undefined && matchSubject(policy.subject, pod, namespace) === 'yes',
-      );
-    const ofTier = (tier: Policy['tier']) => selecting.filter(policy => policy.tier === tier);
-    return (
-      byCatchAll(ofTier('admin'), direction) ??
-      byNetworkPolicies(ofTier('networkpolicy'), direction) ??
-      byCatchAll(ofTier('baseline'), direction) ?? { isolated: false }
-    );
-  }
-}
-
-/** Undefined where the tier decides nothing for all pods: its first rule for all of them counts. */
-function byCatchAll(policies: readonly Policy[], direction: Direction): Isolation | undefined {
-  for (const policy of policies) {
-    const rule = policy[direction]!.find(isForAllPods);
-    if (rule?.action === 'pass') return undefined;
-    if (rule !== undefined) return { isolated: rule.action === 'deny', by: policy.id };
-  }
-  return undefined;
-}
-
-function byNetworkPolicies(policies: readonly Policy[], direction: Direction): Isolation | undefined {
-  const [first] = policies;
-  if (first === undefined) return undefined;
-  const isForAll = ({ peers, ports }: Rule) => peers === 'any' && ports === 'any';
-  const open = policies.find(policy => policy[direction]!.some(isForAll));
-  return { isolated: open === undefined, by: (open ?? first).id };
-}
-
-function isForAllPods({ peers, ports }: Rule): boolean {
-  const isForAll = peers === 'any' || peers.some(peer => peer.kind === 'pods' && isAllPods(peer.selector));
-  return ports === 'any' && isForAll;
-}
-
-function isAllPods({ namespaces, pods }: PodSelector): boolean {
-  return namespaces.kind === 'labels' && [namespaces.selector, pods].every(isEverything);
-}
-
-function isEverything({ requirements, unreadable }: LabelSelector): boolean {
-  return requirements.length === 0 && !unreadable;
 }
 
 function unusedRules(policy: Policy, isNobody: (selector: PodSelector) => boolean) {

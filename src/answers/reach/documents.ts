@@ -1,24 +1,44 @@
 /** A matrix as a document of a format: CSV, a graph for Graphviz, Markdown, HTML. */
 import { getOrMake } from '../../lib/collections/getormake.ts';
 import { FAMILIES } from '../../model/address.ts';
+import type { Direction } from '../../model/policy.ts';
 import { cellText, familyText } from './connectionstext.ts';
-import { endText, exposureTexts, isJudged, legendOf, listed, memberText, type Row } from './rows.ts';
+import {
+  endText,
+  exposureTexts,
+  isJudged,
+  isolationText,
+  legendOf,
+  listed,
+  memberText,
+  type Row,
+} from './rows.ts';
 import { type EndView, type MatrixView, memberName } from './view.ts';
 
 /** A matrix as comma-separated values (RFC 4180): a line for each pair of members, for a spreadsheet to sort. */
 export function* csvLines(view: MatrixView, rows: readonly Row[]): Generator<string> {
-  yield 'from,to,ipv4,ipv6';
+  yield 'from,to,ipv4,ipv6,egress of from,ingress of to';
   const text = (cell: Row['cell']) => FAMILIES.map(family => familyText(view.pool, cell, family) ?? '');
   for (const { from, to, cell } of rows)
-    for (const source of membersOf(from))
-      for (const destination of membersOf(to)) yield lineOf([source, destination, ...text(cell)]);
+    for (const source of from.members)
+      for (const destination of to.members)
+        yield lineOf([
+          ...[memberText(from, source), memberText(to, destination), ...text(cell)],
+          ...[isolationWord(view, source, 'egress'), isolationWord(view, destination, 'ingress')],
+        ]);
   for (const { direction, members, whom, cell } of view.exposures)
-    for (const member of members.map(memberName))
-      yield lineOf([...(direction === 'ingress' ? [whom, member] : [member, whom]), ...text(cell)]);
+    for (const member of members) {
+      const word = isolationWord(view, member, direction);
+      const [name, isTo] = [memberName(member), direction === 'ingress'];
+      yield lineOf(isTo ? [whom, name, ...text(cell), '', word] : [name, whom, ...text(cell), word, '']);
+    }
 }
 
-function membersOf(end: EndView): string[] {
-  return end.members.map(member => memberText(end, member));
+/** Empty where the member is no workload. */
+function isolationWord({ isolation }: MatrixView, member: string, direction: Direction): string {
+  const covered = isolation.get(member);
+  if (covered === undefined) return '';
+  return covered[direction].isolated ? 'isolated' : 'open';
 }
 
 function lineOf(values: readonly string[]): string {
@@ -38,11 +58,17 @@ export function dotLines(view: MatrixView, rows: readonly Row[]): string[] {
   return [
     'digraph reach {',
     '  rankdir=LR; node [shape=box, fontname="sans-serif"]; edge [fontname="sans-serif", fontsize=10];',
-    ...[...used].map(end => `  ${ids.get(end)} [label=${dotQuoted(endText(end, 8))}${SHAPES[end.kind]}];`),
+    ...[...used].map(end => `  ${ids.get(end)} [label=${dotLabel(view, end)}${SHAPES[end.kind]}];`),
     ...rows.map(({ from, to, cell }) => arrow(ids.get(from)!, ids.get(to)!, cellText(view.pool, cell))),
     ...view.exposures.flatMap((_, i) => dotExposures(view, i)),
     '}',
   ];
+}
+
+function dotLabel(view: MatrixView, end: EndView): string {
+  const isolated = isolationText(view, end);
+  const label = dotQuoted(endText(end, 8));
+  return isolated === '' ? label : label.replace(/"$/, `\\nisolated: ${isolated}"`);
 }
 
 const SHAPES: Record<EndView['kind'], string> = {
@@ -84,6 +110,7 @@ export function markdownLines(
     '|---|---|---|',
     ...rows.map(({ from, to, cell }) => rowOf([endText(from), endText(to), cellText(view.pool, cell)])),
     ...exposureMarkdown(view),
+    ...isolationMarkdown(view, rows),
     '',
     legendOf(view),
   ];
@@ -100,6 +127,15 @@ function exposureMarkdown(view: MatrixView): string[] {
     return rowOf([...(direction === 'ingress' ? [others, names] : [names, others]), connections]);
   });
   return ['', 'Pods that are not there yet:', '', '| from | to | connections |', '|---|---|---|', ...lines];
+}
+
+function isolationMarkdown(view: MatrixView, rows: readonly Row[]): string[] {
+  const shown = view.ends.filter(end => rows.some(({ from, to }) => from === end || to === end));
+  const lines = shown.flatMap(end => {
+    const text = isolationText(view, end);
+    return text === '' ? [] : [rowOf([endText(end), text])];
+  });
+  return lines.length === 0 ? [] : ['', '| workloads | isolated |', '|---|---|', ...lines];
 }
 
 export function rowOf(cells: readonly string[]): string {
@@ -140,14 +176,14 @@ export function htmlLines(
     '<table>',
     '<caption>Rows open connections to columns</caption>',
     '<thead>',
-    `<tr><th scope="col">from \\ to</th>${shown.map(end => `<th scope="col">${endHtml(end)}</th>`).join('')}</tr>`,
+    `<tr><th scope="col">from \\ to</th><th scope="col">isolated</th>${shown.map(end => `<th scope="col">${endHtml(end)}</th>`).join('')}</tr>`,
     '</thead>',
     '<tbody>',
     ...shown
       .filter(isSource)
       .map(
         from =>
-          `<tr><th scope="row">${endHtml(from)}</th>${shown.map(to => cellHtml(from, to, texts)).join('')}</tr>`,
+          `<tr><th scope="row">${endHtml(from)}</th><td>${escapedHtml(isolationText(view, from))}</td>${shown.map(to => cellHtml(from, to, texts)).join('')}</tr>`,
       ),
     '</tbody>',
     '</table>',

@@ -1,7 +1,9 @@
 /** The rows that every output format of a matrix shows: its connections with their sources and destinations. */
 
 import { getOrMake } from '../../lib/collections/getormake.ts';
+import { plural } from '../../lib/text/plural.ts';
 import { FAMILIES } from '../../model/address.ts';
+import { DIRECTIONS } from '../../model/policy.ts';
 import { versioned } from '../schema.ts';
 import type { ConnectionPool } from './connections.ts';
 import {
@@ -90,8 +92,33 @@ export function memberText({ kind, parts }: EndView, member: string): string {
 
 const PREFIXES = { node: 'node/', network: '', domain: 'domain ' } as const;
 
+/**
+ * In which directions policies isolate the workloads of an end: `both`, `egress of 2 of 3`, `no`. Workloads that reach the same may
+ * differ in it. Empty where the end is no workload.
+ */
+export function isolationText({ isolation }: MatrixView, { members }: EndView): string {
+  const covered = members.flatMap(member => isolation.get(member) ?? []);
+  if (covered.length === 0) return '';
+  const counts = DIRECTIONS.map(direction => covered.filter(each => each[direction].isolated).length);
+  if (counts.every(count => count === covered.length)) return 'both';
+  const texts = DIRECTIONS.flatMap((direction, i) => {
+    if (counts[i] === 0) return [];
+    return [counts[i] === covered.length ? direction : `${direction} of ${counts[i]} of ${covered.length}`];
+  });
+  return texts.join(', ') || 'no';
+}
+
+function isolatedText({ isolation }: MatrixView): string {
+  const [ingress, egress] = DIRECTIONS.map(
+    direction => [...isolation.values()].filter(each => each[direction].isolated).length,
+  );
+  const what = plural(isolation.size, 'workload');
+  return `${ingress} of ${what} ${ingress === 1 ? 'is' : 'are'} isolated for ingress and ${egress} for egress: policy denies what no rule allows (sluice coverage).`;
+}
+
 /** Notes about the whole matrix, shown below it. */
-export function legendOf({ ends, exposures, counts }: MatrixView): string {
+export function legendOf(view: MatrixView): string {
+  const { ends, exposures, counts, isolation } = view;
   const always = `Whatever is not listed is denied (judged ${countsText(counts)}). A pod always reaches itself, and a node its own pods.`;
   const names =
     'A domain means the addresses that DNS answers gave a pod for such a name. It is listed for pods with a rule by it: for others they are addresses of their networks.';
@@ -101,6 +128,7 @@ export function legendOf({ ends, exposures, counts }: MatrixView): string {
     always,
     ...(exposures.length > 0 ? [coming] : []),
     ...(ends.some(({ kind }) => kind === 'domain') ? [names] : []),
+    ...(isolation.size > 0 ? [isolatedText(view)] : []),
   ];
   return parts.join(' ');
 }
@@ -121,6 +149,7 @@ export function matrixObject(view: MatrixView, rows: readonly Row[], notes: read
       ...exposure,
       ...cellObject(view.pool, cell, newPodConnectionsObject),
     })),
+    workloads: [...view.isolation.values()],
     counts: view.counts,
     networks: view.networks,
     notes,

@@ -9,6 +9,7 @@ import type { Labels } from '../../model/labels.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { Direction } from '../../model/policy.ts';
 import { cidrsOf } from '../../model/ranges.ts';
+import { type CoveredWorkload, coveredWorkloads } from '../coverage/isolation.ts';
 import type { ConnectionPool } from './connections.ts';
 import { regionsOfNames } from './domains.ts';
 import { type Exposure, exposuresOf, isSameList } from './exposure.ts';
@@ -60,6 +61,8 @@ export interface MatrixView {
   /** The connections of a pair of which at least one is a workload. */
   cell(from: EndView, to: EndView): Cell;
   readonly exposures: readonly ExposureView[];
+  /** Whether policies isolate each workload, by its name. */
+  readonly isolation: ReadonlyMap<string, CoveredWorkload>;
   /** What was judged. */
   readonly counts: Counts;
   /** The networks that `internet` leaves out. */
@@ -91,6 +94,7 @@ export function matrixViewOf(
       whom: newPodText(whom),
       cell,
     })),
+    isolation: new Map(coveredWorkloads(cluster, inventory, () => true).map(each => [each.workload, each])),
     counts: { workloads: sizes.size, policies: cluster.policies.size },
     networks: networksBesideInternet(reach),
     notes: [
