@@ -4282,6 +4282,19 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'return { items, refused: [] };',
     test: 'listonce.test.ts',
   },
+  // Policies that a question leaves out
+  {
+    name: '--without leaves out the policy of the old side of a comparison alone',
+    find: 'const [old, now] = [side(oldName), side(newName)];',
+    replace: 'const [old, now] = [side(oldName), layered([states.get(newName)!, ...base])];',
+    test: 'without.test.ts',
+  },
+  {
+    name: '--without with a name that no policy has answers with all policies',
+    find: 'if (meant.length === 1) return;',
+    replace: 'if (meant.length <= 1) return;',
+    test: 'without.test.ts',
+  },
   // Charts of strangers
   {
     name: 'a link of a chart is followed when it is rendered',

@@ -6,12 +6,13 @@ import { clusterEvents } from '../../model/clusterevents.ts';
 import { mergedInventory } from '../../model/inventory.ts';
 import { problemText } from '../../model/problem.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
-import { noteStates, notesOf, readState } from '../sources/readstate.ts';
+import { noteStates, notesOf, readState, writeNotes } from '../sources/readstate.ts';
 import { DEFAULT_SOCKET, namespacesOf, type SourceOptions, type State } from '../sources/state.ts';
+import { LeftOutPolicies } from '../sources/without.ts';
 
 export type SideOptions = Pick<
   SourceOptions,
-  'kubeconfig' | 'context' | 'socket' | 'namespace' | 'allNamespaces' | 'selector'
+  'kubeconfig' | 'context' | 'socket' | 'namespace' | 'allNamespaces' | 'selector' | 'without'
 > & {
   /** Objects for both sides. An object of a side replaces one of these with the same name. */
   readonly with?: readonly string[];
@@ -36,12 +37,20 @@ export async function readSides(oldName: string, newName: string, options: SideO
   for (const name of new Set(names)) states.set(name, await readSide(name, options));
   noteStates([...states.values()]);
   const base = (options.with ?? []).map(name => states.get(name)!);
-  const side = (name: string) => layered([states.get(name)!, ...base]);
+  const policies = new LeftOutPolicies(options.without);
+  const { defaultNamespace } = states.get(oldName)!.scope;
+  const side = (name: string) => {
+    const { cluster, inventory } = layered([states.get(name)!, ...base]);
+    return { cluster: policies.from(cluster, defaultNamespace), inventory };
+  };
+  const [old, now] = [side(oldName), side(newName)];
+  const leftOut = policies.notes('on either side', false);
+  writeNotes(leftOut);
   const unknownPods = [...states.values()].find(state => state.unknownPods !== undefined)?.unknownPods;
-  const notes = [...new Set([...states.values()].flatMap(notesOf))];
+  const notes = [...new Set([...states.values()].flatMap(notesOf)), ...leftOut];
   const isListed = ![...states.values()].some(state => state.mayNotList?.('namespaces'));
   const namespaces = isListed ? { namespaces: [...states.values()].flatMap(namespacesOf) } : {};
-  return { old: side(oldName), now: side(newName), unknownPods, ...namespaces, notes };
+  return { old, now, unknownPods, ...namespaces, notes };
 }
 
 async function readSide(name: string, options: SideOptions): Promise<State> {

@@ -102,6 +102,13 @@ function withClusters(command: Command): Command {
     );
 }
 
+/** For everything that is judged by policies. */
+const withoutOption = () =>
+  new Option(
+    '--without <policy>',
+    'answer as if this policy did not exist: shop/db, cnp:platform; may be given more than once',
+  ).argParser(collect);
+
 /** Options that limit what an answer is about. */
 export function withScope(command: Command): Command {
   return command
@@ -110,5 +117,6 @@ export function withScope(command: Command): Command {
       'the namespace of names and manifests that say none, and that lists are about',
     )
     .option('-A, --all-namespaces', 'lists are about all namespaces')
-    .option('-l, --selector <labels>', 'lists are about these: app=web,tier in (a, b),!legacy');
+    .option('-l, --selector <labels>', 'lists are about these: app=web,tier in (a, b),!legacy')
+    .addOption(withoutOption());
 }

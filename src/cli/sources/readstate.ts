@@ -6,6 +6,7 @@ import { foreignNotes } from '../../answers/foreignnotes.ts';
 import { readingNotes } from '../../inputs/files/tally.ts';
 import { auditedNote } from '../../model/audited.ts';
 import { NO_INVENTORY } from '../../model/inventory.ts';
+import type { PolicyId } from '../../model/policy.ts';
 import { problemText } from '../../model/problem.ts';
 import pc from '../../terminal/colours.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
@@ -16,11 +17,23 @@ import { agentOrCluster } from './askagent.ts';
 import { holdsNothing, nothingIn, readFiles } from './files.ts';
 import { liveNamespace, readLive } from './live.ts';
 import { DEFAULT_SOCKET, type QuestionNeeds, type SourceOptions, type State, scopeOf } from './state.ts';
+import { LeftOutPolicies } from './without.ts';
 
 /** Throws CommandError where there is nothing to read. */
 export async function readState(options: SourceOptions, wanted: QuestionNeeds = {}): Promise<State> {
-  const state = await readSource(options, wanted);
-  return { ...state, notes: [...state.notes, ...foreignNotes(state), ...auditedNote(state.cluster)] };
+  const { leftOut, ...state } = withoutPolicies(await readSource(options, wanted), options.without);
+  const notes = [...state.notes, ...foreignNotes(state), ...auditedNote(state.cluster), ...leftOut];
+  return { ...state, notes };
+}
+
+/** Policies that are left out have no status either. */
+function withoutPolicies(state: State, names: readonly string[] | undefined) {
+  const { scope, source, statuses, hidesPolicies } = state;
+  const policies = new LeftOutPolicies(names);
+  const cluster = policies.from(state.cluster, scope.defaultNamespace);
+  const others = statuses?.filter(({ policy }) => !policies.has(policy as PolicyId, scope.defaultNamespace));
+  const leftOut = policies.notes(`in ${source}`, hidesPolicies);
+  return { ...state, cluster, ...(others && { statuses: others }), leftOut };
 }
 
 async function readSource(options: SourceOptions, wanted: QuestionNeeds): Promise<State> {

@@ -123,6 +123,8 @@ export interface SourceOptions {
   readonly allNamespaces?: boolean;
   /** kubectl's selector syntax. */
   readonly selector?: string;
+  /** Policies that are left out: `shop/db`, `cnp:platform`. */
+  readonly without?: readonly string[];
 }
 
 /**

@@ -10,7 +10,7 @@ import { decodeInventory } from '../../inputs/kube/decode/inventory.ts';
 import { ClusterState } from '../../model/cluster.ts';
 import { clusterEvents } from '../../model/clusterevents.ts';
 import { inventoryOf, mergedInventory } from '../../model/inventory.ts';
-import type { PolicyKind } from '../../model/policy.ts';
+import type { PolicyId, PolicyKind } from '../../model/policy.ts';
 import { problemText } from '../../model/problem.ts';
 import { deciderNames } from '../../semantics/decidernames.ts';
 import { type Walk, walk } from '../../semantics/explain.ts';
@@ -36,8 +36,17 @@ export interface TestResult {
   readonly notes: readonly string[];
 }
 
-/** `base` has the objects of the file's paths and of the command line; `notes` say what it lacks. */
-export function runTestFile(test: TestFile, base: ClusterView, notes: readonly string[] = []): TestResult {
+/**
+ * `base` has the objects of the file's paths and of the command line; `notes` say what it lacks. Policies of the file
+ * that are left out are not applied.
+ */
+export function runTestFile(
+  file: TestFile,
+  base: ClusterView,
+  notes: readonly string[] = [],
+  isLeftOut: (id: PolicyId) => boolean = () => false,
+): TestResult {
+  const test = { ...file, isLeftOut };
   const cluster = new ClusterState();
   for (const event of clusterEvents(base.cluster)) cluster.apply(event);
   const items = test.objects.flatMap(object => decodeInventory(object).item ?? []);
@@ -49,7 +58,9 @@ export function runTestFile(test: TestFile, base: ClusterView, notes: readonly s
   return { file: test.file, title: test.title, cases, notes };
 }
 
-function runStep(test: TestFile, step: TestStep, cluster: ClusterState, view: ClusterView): TestCase[] {
+type RunFile = TestFile & { readonly isLeftOut: (id: PolicyId) => boolean };
+
+function runStep(test: RunFile, step: TestStep, cluster: ClusterState, view: ClusterView): TestCase[] {
   applyAll(test, cluster, step.apply);
   for (const text of step.delete) remove(test.file, cluster, text);
   const title = step.title === undefined ? {} : { step: step.title };
@@ -68,10 +79,15 @@ function runStep(test: TestFile, step: TestStep, cluster: ClusterState, view: Cl
 }
 
 /** Fails if an object cannot be read: the test would prove less than it says. */
-function applyAll({ file, problems }: TestFile, cluster: ClusterState, objects: readonly unknown[]): void {
+function applyAll(
+  { file, problems, isLeftOut }: RunFile,
+  cluster: ClusterState,
+  objects: readonly unknown[],
+): void {
   for (const object of objects) {
     const decoded = decodeObject(object);
-    if (decoded.event !== undefined) cluster.apply(decoded.event);
+    const { event } = decoded;
+    if (event !== undefined && !(event.type === 'policy' && isLeftOut(event.key))) cluster.apply(event);
     const surprise = decoded.problems
       .map(problemText)
       .find(text => !problems.some(part => text.includes(part)));

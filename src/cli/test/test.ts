@@ -3,6 +3,7 @@
 import { versioned } from '../../answers/schema.ts';
 import { listRepository } from '../../inputs/folder/repository.ts';
 import { plural } from '../../lib/text/plural.ts';
+import type { PolicyId } from '../../model/policy.ts';
 import pc from '../../terminal/colours.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { isData, writeData } from '../../terminal/data.ts';
@@ -10,8 +11,9 @@ import { type JunitCase, junitLines } from '../../terminal/junit.ts';
 import { writeDocument, writeLines } from '../../terminal/output.ts';
 import { terminalWidth, wrap } from '../../terminal/wrap.ts';
 import { requireReadable } from '../sources/files.ts';
-import { noteState, notesOf, readManifests, readState } from '../sources/readstate.ts';
+import { noteState, notesOf, readManifests, readState, writeNotes } from '../sources/readstate.ts';
 import { type Assumptions, clusterViewOf, type SourceOptions, type State } from '../sources/state.ts';
+import { LeftOutPolicies } from '../sources/without.ts';
 import { readTestFile, type TestFile } from './file.ts';
 import { runTestFile, type TestCase, type TestResult } from './run.ts';
 
@@ -20,9 +22,17 @@ export type TestOptions = SourceOptions &
 
 /** Exit code 0 where all is as expected, 1 where something is not, 2 where something could not be judged. */
 export async function testCommand(paths: readonly string[], options: TestOptions): Promise<void> {
+  const { without, ...others } = options;
+  const policies = new LeftOutPolicies(without);
   const results: TestResult[] = [];
-  for (const file of await filesOf(paths)) results.push(await runFile(await readTestFile(file), options));
-  await write(options.output, results);
+  for (const file of await filesOf(paths))
+    results.push(await runFile(await readTestFile(file), others, policies));
+  const leftOut = policies.notes('in the tests and their manifests', false);
+  writeNotes(leftOut);
+  await write(
+    options.output,
+    results.map(result => ({ ...result, notes: [...result.notes, ...leftOut] })),
+  );
   const cases = results.flatMap(result => result.cases);
   if (cases.some(({ failure }) => failure !== undefined)) process.exitCode = 1;
   if (cases.some(({ isError }) => isError)) process.exitCode = 2;
@@ -42,10 +52,13 @@ async function filesOf(paths: readonly string[]): Promise<string[]> {
   return files;
 }
 
-async function runFile(test: TestFile, options: TestOptions): Promise<TestResult> {
+async function runFile(test: TestFile, options: TestOptions, policies: LeftOutPolicies): Promise<TestResult> {
   const state = await stateFor(test, options);
   noteState(state);
-  const result = runTestFile(test, clusterViewOf(state, options), notesOf(state));
+  const { defaultNamespace } = state.scope;
+  const cluster = policies.from(state.cluster, defaultNamespace);
+  const isLeftOut = (id: PolicyId) => policies.has(id, defaultNamespace);
+  const result = runTestFile(test, clusterViewOf({ ...state, cluster }, options), notesOf(state), isLeftOut);
   return state.hidesPolicies ? withoutVerdicts(result) : result;
 }
 
