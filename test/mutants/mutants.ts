@@ -3120,6 +3120,48 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'drops.test.ts',
   },
   {
+    name: 'drops: the other node of a connection is a line of its own',
+    find: 'Math.abs(said.atMs - group.lastMs) <= TOGETHER_MS',
+    replace: 'said.node === group.said[0]!.node',
+    test: 'joined.test.ts',
+  },
+  {
+    name: 'drops: connections that are decided otherwise are one line',
+    find: 'JSON.stringify([line.nodes, line.outcome, shownOf(line.said).connections[0]])',
+    replace: 'shownOf(line.said).key',
+    test: 'joined.test.ts',
+  },
+  {
+    name: 'drops: what is excluded is shown',
+    find: '!values.some(value => value.startsWith(NOT) && matches(value.slice(NOT.length)))',
+    replace: 'true',
+    test: 'filter.test.ts',
+  },
+  {
+    name: 'drops: who follows is shown what was recorded',
+    find: 'return follow && last === undefined ? nowMs : 0;',
+    replace: 'return 0;',
+    test: 'command.test.ts',
+  },
+  {
+    name: 'drops: a denial of a node whose heartbeat came early is taken for an old one',
+    find: 'atMs < fromMs && (isRecorded || nowMs - atMs > LIVE_MS)',
+    replace: 'atMs < fromMs || isRecorded',
+    test: 'everynode.test.ts',
+  },
+  {
+    name: 'record: connections that were open before are said to have begun',
+    find: 'countsOf({ ...open, openEgress: open.egress, openIngress: open.ingress })',
+    replace: 'countsOf(open)',
+    test: 'collector.test.ts',
+  },
+  {
+    name: 'diff: a pod is listed with itself',
+    find: 'more.length > 0 || !isOnePod(only!) ? units',
+    replace: 'more.length >= 0 ? units',
+    test: 'byworkload.test.ts',
+  },
+  {
     name: 'drops: a line has the address alone of what DNS told by name',
     find: 'resolvedText(to, names) ?? endText',
     replace: 'endText',

@@ -93,8 +93,8 @@ test('dropsCommand() tells a prompt elsewhere when all that was recorded is told
 });
 
 test.each([
-  ['text', 'out', /\n2 denied connections shown\n$/],
-  ['json', 'notes', /^2 denied connections shown\n$/],
+  ['text', 'out', /\n1 denied connection shown\n$/],
+  ['json', 'notes', /^1 denied connection shown\n$/],
 ] as const)(
   'dropsCommand() says how many it has shown where Ctrl-C ends it: %s',
   async (output, where, said) => {
@@ -121,4 +121,24 @@ test.each([
   facts = { ...NO_DENIALS, limits: { perSource: rate, inAll: rate } };
   await dropsCommand({ socket: '/s', output: 'text', agents: 'sluice', pod });
   expect(out.startsWith(said)).toBe(true);
+});
+
+test.each([
+  [{ follow: true }, [3]],
+  [{ follow: true, last: 1 }, [2, 3]],
+  [{ follow: true, since: 1_000 }, [2, 3]],
+  [{ since: 1_000 }, [2]],
+  [{ last: 1 }, [2]],
+  [{ port: '!1' }, [2]],
+  [{}, [1, 2]],
+])('dropsCommand() shows of what is recorded and of what comes, by %j: %j', async (options, ports) => {
+  facts = { ...NO_DENIALS, limits: { perSource: rate, inAll: rate } };
+  [recorded, live] = [[numbered(1), { ...numbered(2), atMs: Date.now() - 500_000 }], [numbered(3)]];
+  await dropsCommand({ socket: '/s', output: 'json', agents: 'sluice', ...options });
+  expect(
+    out
+      .trimEnd()
+      .split('\n')
+      .map(line => JSON.parse(line).port),
+  ).toEqual(ports);
 });

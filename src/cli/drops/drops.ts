@@ -1,5 +1,6 @@
 /** `sluice drops`: the denied connections of this node, by name. */
 import type { DenialsFacts } from '../../api/health/agentchecks.ts';
+import type { AgentClient } from '../../api/rpc/client.ts';
 import { plural } from '../../lib/text/plural.ts';
 import { isData } from '../../terminal/data.ts';
 import { type OutputOptions, writeLines, writeNote } from '../../terminal/output.ts';
@@ -7,17 +8,18 @@ import { type Agents, heartbeat, serveRemote } from '../everynode/agents.ts';
 import { askCluster, socketOf, type WhereOptions } from '../everynode/command.ts';
 import { askAgent } from '../sources/askagent.ts';
 import { type DropFilter, filterWords, isWanted, unknownOf } from './filter.ts';
-import { denialsText, Printer, sayAtInterrupt } from './printer.ts';
-import { denialLine, denialObject, leftOutLines, missing, summaryLines } from './text.ts';
+import { denialsText, Printer, type RecordedOptions, recordedFromMs, sayAtInterrupt } from './printer.ts';
+import { denialObject, denialSaid, leftOutLines, missing, summaryLines } from './text.ts';
 
-export interface DropsOptions extends WhereOptions, OutputOptions, DropFilter {}
+export interface DropsOptions extends WhereOptions, OutputOptions, DropFilter, RecordedOptions {}
 
 /** Throws CommandError where no agent answers. */
 export async function dropsCommand(options: DropsOptions): Promise<void> {
-  const { policy, remote = false } = options;
+  const { since, last, remote = false } = options;
   const socket = await socketOf(options);
-  const asked = [...filterWords(options), ['--policy', policy]] as const;
-  if (socket === undefined) return askCluster('drops', asked, options, sayNothing(options));
+  filterWords(options); // a filter that cannot be read is refused before anybody is asked
+  const question = { command: 'drops', filter: options, since, last } as const;
+  if (socket === undefined) return askCluster(question, options, sayNothing(options));
   if (remote) serveRemote();
   await askHere(socket, options);
 }
@@ -36,28 +38,43 @@ function sayNothing({ follow = false, output }: DropsOptions) {
 async function askHere(socket: string, options: DropsOptions): Promise<void> {
   const { follow = false, remote = false } = options;
   await askAgent(socket, async agent => {
-    let facts: DenialsFacts | undefined;
-    const printer = new Printer(options.output);
-    if (follow && !remote) sayAtInterrupt(options.output, () => denialsText(printer.count));
-    for await (const message of agent.drops(follow)) {
-      if (message.endsRecorded && remote) heartbeat();
-      if (facts === undefined) warn(message.facts, options);
-      facts ??= message.facts;
-      if (message.skipped > 0)
-        writeNote(`${plural(message.skipped, 'denial')} came faster than they were read`);
-      const { denial } = message;
-      if (denial === undefined || !isWanted(denial, options)) continue;
-      await printer.print(
-        () => denialLine(denial),
-        () => denialObject(denial),
-      );
-    }
+    const printer = new Printer(options);
+    if (follow && !remote) sayAtInterrupt(options.output, printer, () => denialsText(printer.count));
+    const facts = await printDenials(agent, printer, options);
     if (!follow && !isData(options.output)) {
       const unknown = printer.count > 0 ? [] : await unknownOf(agent, options);
       writeLines(summaryLines(facts, printer.count, unknown));
     }
     if (!follow && remote) for (const line of leftOutLines(facts)) writeNote(line);
   });
+}
+
+/** Prints what is asked for. A prompt elsewhere gets all that is recorded, and chooses by its own clock. */
+async function printDenials(
+  agent: AgentClient,
+  printer: Printer,
+  options: DropsOptions,
+): Promise<DenialsFacts | undefined> {
+  const { follow = false, remote = false } = options;
+  const fromMs = remote ? 0 : recordedFromMs(options);
+  let [facts, isRecorded]: [DenialsFacts | undefined, boolean] = [undefined, true];
+  for await (const { facts: said, skipped, denial, endsRecorded } of agent.drops(follow)) {
+    if (endsRecorded) {
+      isRecorded = false;
+      await printer.begin();
+      if (remote) heartbeat();
+    }
+    if (facts === undefined) warn(said, options);
+    facts ??= said;
+    if (skipped > 0) writeNote(`${plural(skipped, 'denial')} came faster than they were read`);
+    if (denial === undefined || (isRecorded && denial.atMs < fromMs) || !isWanted(denial, options)) continue;
+    await printer.take({
+      object: () => denialObject(denial),
+      said: isWide => denialSaid(denial, isWide),
+    });
+  }
+  await printer.begin();
+  return facts;
 }
 
 /**

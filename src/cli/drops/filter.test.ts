@@ -57,6 +57,8 @@ test.each([
   [{ policy: 'shop/closed' }, true],
   [{ policy: 'NetworkPolicy shop/closed' }, true],
   [{ policy: 'osed' }, false],
+  [{ policy: '!closed' }, false],
+  [{ policy: ['osed', 'closed'] }, true],
 ])('isWanted() by %j is %s', (filter, expected) => {
   expect(isWanted(DENIAL, filter)).toBe(expected);
 });
@@ -91,14 +93,27 @@ test.each([
   [OUTSIDE, { to: 'x.test' }, true],
   [OUTSIDE, { from: 'x.test' }, false],
   [OUTSIDE, { to: 'y.test' }, false],
-  [OUTSIDE, { port: 443, protocol: 'tcp' }, true],
-  [OUTSIDE, { port: 80 }, false],
+  [OUTSIDE, { port: '443', protocol: 'tcp' }, true],
+  [OUTSIDE, { port: '80' }, false],
   [OUTSIDE, { protocol: 'udp' }, false],
   [NODE, { from: 'node/n1', protocol: 'UDP' }, true],
   [NODE, { from: 'node/n2' }, false],
   [NODE, { from: 'guest/visitor' }, false],
   [DENIAL, { from: 'guest/visitor', to: 'shop/db' }, true],
   [DENIAL, { from: 'shop/db' }, false],
+  [DENIAL, { port: '!80' }, false],
+  [DENIAL, { port: '!81' }, true],
+  [DENIAL, { port: ['80', '443'] }, true],
+  [DENIAL, { port: ['443', '!80'] }, false],
+  [DENIAL, { protocol: '!tcp' }, false],
+  [DENIAL, { namespace: '!shop' }, false],
+  [DENIAL, { namespace: ['!kube-system', '!ops'] }, true],
+  [DENIAL, { namespace: ['shop', 'ops'], to: 'db' }, true],
+  [DENIAL, { pod: '!shop/db' }, false],
+  [DENIAL, { to: ['!shop/web', '!shop/api'] }, true],
+  [DENIAL, { from: ['shop/web', 'guest/visitor'] }, true],
+  [OUTSIDE, { to: '!x.test' }, false],
+  [OUTSIDE, { from: '!shop/app=web' }, false],
 ])('isBetween() %#', (connection, filter, expected) => {
   expect(isBetween(connection, filter)).toBe(expected);
 });
@@ -109,4 +124,11 @@ test.each([
   ['shop/web:80', /--port and --protocol have them/],
 ])('a filter that means no end of a connection is refused before anybody is asked: %s', (from, why) => {
   expect(() => filterWords({ from })).toThrow(why);
+});
+
+test('agents are asked with what they have always known, and the prompt looks at the rest', () => {
+  expect(
+    filterWords({ namespace: ['shop'], from: ['!web'], to: ['a', 'b'], port: ['53'], policy: 'shop/db' }),
+  ).toEqual(['--namespace=shop', '--port=53', '--policy=shop/db']);
+  expect(() => filterWords({ to: ['web', '!shop/svc/web'] })).toThrow(/name a pod/);
 });

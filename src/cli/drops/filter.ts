@@ -11,25 +11,55 @@ import { type Denial, type DenialEnd, deniersOf } from '../../observe/denials/de
 import { FlowTextError } from '../../semantics/flowtext.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 
+/** One value, or several of which one is enough; `!web` is all but web. */
+type Asked = string | readonly string[];
+
 export interface EndFilter {
-  /** The namespace of the source or of the destination, and of names that say none. */
-  readonly namespace?: string;
+  /** The namespace of the source or of the destination; a single one is also that of names that say none. */
+  readonly namespace?: Asked;
   /** The source or the destination, as `from` and `to` name one. */
-  readonly pod?: string;
+  readonly pod?: Asked;
   /**
    * `web`, `shop/web`, `shop/deploy/web`, `app=web`, `node/n1`, an address, or a domain name: a name of a pod alone is of any
    * namespace, or of the one that -n names.
    */
-  readonly from?: string;
-  readonly to?: string;
-  readonly port?: number;
+  readonly from?: Asked;
+  readonly to?: Asked;
+  readonly port?: Asked;
   /** `TCP`, or a number. */
-  readonly protocol?: string;
+  readonly protocol?: Asked;
 }
 
 export interface DropFilter extends EndFilter {
   /** `shop/web`, `web`, `NetworkPolicy shop/web`, `cnp:platform`. */
-  readonly policy?: string;
+  readonly policy?: Asked;
+}
+
+const NOT = '!';
+
+function valuesOf(asked: Asked | undefined): readonly string[] {
+  return asked === undefined ? [] : typeof asked === 'string' ? [asked] : asked;
+}
+
+/** The values without what says that they are not meant. */
+function namesOf(asked: Asked | undefined): readonly string[] {
+  return valuesOf(asked).map(value => (value.startsWith(NOT) ? value.slice(NOT.length) : value));
+}
+
+/** The value, where it is one and a positive one. */
+function onlyOne(asked: Asked | undefined): string | undefined {
+  const [value, ...others] = valuesOf(asked);
+  return others.length > 0 || value?.startsWith(NOT) ? undefined : value;
+}
+
+/** Whether one of the values that are meant matches, if there is any, and none of the others. */
+function accepts(asked: Asked | undefined, matches: (value: string) => boolean): boolean {
+  const values = valuesOf(asked);
+  const meant = values.filter(value => !value.startsWith(NOT));
+  return (
+    (meant.length === 0 || meant.some(matches)) &&
+    !values.some(value => value.startsWith(NOT) && matches(value.slice(NOT.length)))
+  );
 }
 
 type Connection = Pick<Denial, 'from' | 'to' | 'protocol' | 'port' | 'names'>;
@@ -37,22 +67,22 @@ type Connection = Pick<Denial, 'from' | 'to' | 'protocol' | 'port' | 'names'>;
 export function isWanted(denial: Denial, { policy, ...ends }: DropFilter): boolean {
   return (
     isBetween(denial, ends) &&
-    (policy === undefined || deniersOf(denial.cause).some(id => isCalledAnywhere(id, policy)))
+    accepts(policy, asked => deniersOf(denial.cause).some(id => isCalledAnywhere(id, asked)))
   );
 }
 
 export function isBetween(connection: Connection, filter: EndFilter): boolean {
   const { from, to, protocol, port, names = [] } = connection;
-  const { namespace, pod } = filter;
-  if (namespace !== undefined && ![from, to].some(end => end.pod?.startsWith(`${namespace}/`))) return false;
-  if (filter.port !== undefined && filter.port !== port) return false;
-  if (filter.protocol !== undefined && filter.protocol.toUpperCase() !== String(protocol)) return false;
+  const namespace = onlyOne(filter.namespace);
   const isFrom = (asked: string) => isEnd(from, asked, namespace);
   const isTo = (asked: string) => isEnd(to, asked, namespace, names);
   return (
-    (pod === undefined || isFrom(pod) || isTo(pod)) &&
-    (filter.from === undefined || isFrom(filter.from)) &&
-    (filter.to === undefined || isTo(filter.to))
+    accepts(filter.namespace, asked => [from, to].some(end => end.pod?.startsWith(`${asked}/`) === true)) &&
+    accepts(filter.port, asked => asked === String(port)) &&
+    accepts(filter.protocol, asked => asked.toUpperCase() === String(protocol)) &&
+    accepts(filter.pod, asked => isFrom(asked) || isTo(asked)) &&
+    accepts(filter.from, isFrom) &&
+    accepts(filter.to, isTo)
   );
 }
 
@@ -120,20 +150,17 @@ function isPod(pod: string, asked: string, namespace: string | undefined): boole
   return namespace === undefined ? pod.endsWith(`/${asked}`) : pod === `${namespace}/${asked}`;
 }
 
-/** As options of the same command in the pod of an agent. Throws CommandError if an end cannot be read. */
-export function filterWords(
-  filter: EndFilter,
-): readonly (readonly [option: string, value: string | number | undefined])[] {
-  const { namespace, pod, from, to, port, protocol } = filter;
-  for (const end of [pod, from, to]) if (end !== undefined) endNamed(end);
-  return [
-    ['--namespace', namespace],
-    ['--pod', pod],
-    ['--from', from],
-    ['--to', to],
-    ['--port', port],
-    ['--protocol', protocol],
-  ];
+/**
+ * As options of the same command in the pod of an agent: those with one positive value, which older agents know. The
+ * prompt looks at all of them again. Throws CommandError if an end cannot be read.
+ */
+export function filterWords({ namespace, pod, from, to, port, protocol, policy }: DropFilter): string[] {
+  for (const end of [pod, from, to].flatMap(namesOf)) endNamed(end);
+  const given = Object.entries({ namespace, pod, from, to, port, protocol, policy });
+  return given.flatMap(([option, asked]) => {
+    const value = onlyOne(asked);
+    return value === undefined ? [] : [`--${option}=${value}`];
+  });
 }
 
 // Names in the filter that the agent does not know: a mistyped name finds nothing.
@@ -146,7 +173,7 @@ type Known = Pick<Awaited<ReturnType<AgentClient['state']>>[number], 'type' | 'k
 export async function unknownOf(agent: Pick<AgentClient, 'state'>, filter: DropFilter): Promise<string[]> {
   const { namespace, policy } = filter;
   const pods = podsIn(filter);
-  if (pods.length === 0 && (namespace ?? policy) === undefined) return [];
+  if (pods.length + namesOf(namespace).length + namesOf(policy).length === 0) return [];
   // An answer that is right without it is not spoilt by an agent that has no time for more.
   const known = await agent.state().catch(() => []);
   return known.length === 0 ? [] : unknownAmong(known, filter, pods);
@@ -154,7 +181,7 @@ export async function unknownOf(agent: Pick<AgentClient, 'state'>, filter: DropF
 
 /** The ends that are pods by name. */
 function podsIn({ pod, from, to }: EndFilter): readonly string[] {
-  const ends = [pod, from, to].filter(end => end !== undefined);
+  const ends = [pod, from, to].flatMap(namesOf);
   return [...new Set(ends.filter(end => endNamed(end).kind === 'pod'))];
 }
 
@@ -165,11 +192,14 @@ function unknownAmong(
 ): string[] {
   const keys = (type: string) => known.filter(object => object.type === type).map(({ key }) => key);
   const podKeys = keys('pod');
-  const hasNamespace = [...keys('namespace'), ...podKeys].some(key => key.split('/')[0] === namespace);
-  const hasPolicy = keys('policy').some(key => isCalledAnywhere(key as PolicyId, policy ?? ''));
+  const namespaces = new Set([...keys('namespace'), ...podKeys].map(key => key.split('/')[0]));
+  const policies = keys('policy') as PolicyId[];
+  const isPodKnown = (pod: string) => podKeys.some(key => isPod(key, pod, onlyOne(namespace)));
+  const missing = (kind: string, names: readonly string[], isKnown: (name: string) => boolean) =>
+    names.filter(name => !isKnown(name)).map(name => `${kind} ${name}`);
   return [
-    ...(namespace === undefined || hasNamespace ? [] : [`namespace ${namespace}`]),
-    ...pods.filter(pod => !podKeys.some(key => isPod(key, pod, namespace))).map(pod => `pod ${pod}`),
-    ...(policy === undefined || hasPolicy ? [] : [`policy ${policy}`]),
+    ...missing('namespace', namesOf(namespace), name => namespaces.has(name)),
+    ...missing('pod', pods, isPodKnown),
+    ...missing('policy', namesOf(policy), name => policies.some(id => isCalledAnywhere(id, name))),
   ];
 }

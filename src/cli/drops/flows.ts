@@ -9,24 +9,27 @@ import { heartbeat, serveRemote } from '../everynode/agents.ts';
 import { askCluster, socketOf, type WhereOptions } from '../everynode/command.ts';
 import { askAgent } from '../sources/askagent.ts';
 import { type EndFilter, filterWords, isBetween, unknownOf } from './filter.ts';
-import { flowsText, Printer, sayAtInterrupt } from './printer.ts';
-import { denialLine, denialObject, flowLine, flowObject, unknownText } from './text.ts';
+import { deniedWordOf, flowsText, Printer, sayAtInterrupt } from './printer.ts';
+import { denialObject, denialSaid, flowObject, flowSaid, unknownText } from './text.ts';
 
 export interface FlowsCommandOptions extends WhereOptions, OutputOptions, EndFilter {
   /** How long to follow, in seconds. */
   readonly for: number;
+  /** Without `follow`: print only so many, the latest. */
+  readonly last?: number | undefined;
 }
 
 /** Throws CommandError if no agent answers, or its kernel reports no connections. */
 export async function flowsCommand(options: FlowsCommandOptions): Promise<void> {
-  const { follow = false, remote = false } = options;
+  const { follow = false, last, remote = false } = options;
   const socket = await socketOf(options);
-  const asked = [...filterWords(options), ['--for', follow ? undefined : options.for]] as const;
+  filterWords(options); // a filter that cannot be read is refused before anybody is asked
   if (!remote)
     noteWait(
       follow ? 'new connections as they come: Ctrl-C ends it' : `new connections for ${options.for} s`,
     );
-  if (socket === undefined) return askCluster('flows', asked, options);
+  const words = follow ? [] : [`--for=${options.for}`];
+  if (socket === undefined) return askCluster({ command: 'flows', filter: options, words, last }, options);
   if (remote) {
     serveRemote();
     heartbeat();
@@ -38,7 +41,7 @@ async function askHere(socket: string, options: FlowsCommandOptions): Promise<vo
   const { follow = false, output, remote = false } = options;
   const end = follow ? new AbortController().signal : AbortSignal.timeout(options.for * 1000);
   const shown = new Shown(options);
-  if (follow && !remote) sayAtInterrupt(output, () => shown.summary());
+  if (follow && !remote) sayAtInterrupt(output, shown.printer, () => shown.summary());
   let unknown: readonly string[] = [];
   const why = await askAgent(socket, async agent => {
     for await (const message of agent.flows(end)) {
@@ -48,14 +51,14 @@ async function askHere(socket: string, options: FlowsCommandOptions): Promise<vo
     if (shown.isEmpty && !isData(output)) unknown = await unknownOf(agent, options);
     return undefined;
   });
-  shown.end();
+  await shown.end();
   if (why !== undefined) throw new CommandError(`no new connections are known: ${why}`);
   if (!isData(output)) writeLine(shown.summary(options.for * 1000, unknown));
 }
 
 class Shown {
   readonly #options: FlowsCommandOptions;
-  readonly #printer: Printer;
+  readonly printer: Printer;
   readonly #notes = new LostNotes();
   readonly #beganMs = performance.now();
   #flows = 0;
@@ -64,7 +67,7 @@ class Shown {
 
   constructor(options: FlowsCommandOptions) {
     this.#options = options;
-    this.#printer = new Printer(options.output);
+    this.printer = new Printer({ ...options, deniedWord: deniedWordOf('flows') });
   }
 
   async take({
@@ -77,21 +80,22 @@ class Shown {
     this.#lost += lost + skipped;
     for (const flow of flows.filter(flow => isBetween(flow, this.#options))) {
       this.#flows++;
-      await this.#printer.print(
-        () => flowLine(flow),
-        () => flowObject(flow),
-      );
+      await this.printer.take({
+        object: () => flowObject(flow),
+        said: isWide => flowSaid(flow, isWide),
+      });
     }
     for (const denial of denials.filter(denial => isBetween(denial, this.#options))) {
       this.#denials++;
-      await this.#printer.print(
-        () => denialLine(denial, 'denied '),
-        () => denialObject(denial),
-      );
+      await this.printer.take({
+        object: () => denialObject(denial),
+        said: isWide => denialSaid(denial, isWide),
+      });
     }
   }
 
-  end(): void {
+  async end(): Promise<void> {
+    await this.printer.begin();
     this.#notes.say();
   }
 

@@ -3,8 +3,16 @@ import { wrongWith } from '../../../test/support/questions/schema.ts';
 import type { Address } from '../../model/address.ts';
 import type { SeenFlow } from '../../observe/flows/seenflow.ts';
 import { toTerminal } from '../../terminal/colours.ts';
+import { HANG } from '../../terminal/hang.ts';
 import { printableJson } from '../../terminal/printable.ts';
-import { flowLine, flowObject } from './text.ts';
+import { Joined, joinedText } from './joined.ts';
+import { flowObject, flowSaid } from './text.ts';
+
+function flowLine(flow: SeenFlow): string {
+  const joined = new Joined();
+  joined.add(flowSaid(flow), 0);
+  return joinedText(joined.due(0)[0]!).replace(HANG, '');
+}
 
 const at = (text: string) => text as Address;
 const FLOW: SeenFlow = {

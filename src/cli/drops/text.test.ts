@@ -6,7 +6,15 @@ import type { Denial } from '../../observe/denials/denial.ts';
 import { toTerminal } from '../../terminal/colours.ts';
 import { HANG } from '../../terminal/hang.ts';
 import { printableJson } from '../../terminal/printable.ts';
-import { denialLine, denialObject } from './text.ts';
+import { Joined, joinedText } from './joined.ts';
+import { denialObject, denialSaid } from './text.ts';
+
+/** As a terminal of that width shows it. */
+function denialLine(denial: Denial, columns?: number): string {
+  const joined = new Joined();
+  joined.add(denialSaid(denial), 0);
+  return joinedText(joined.due(0)[0]!, columns);
+}
 
 const at = (text: string) => text as Address;
 const DENIAL: Denial = {
@@ -31,7 +39,7 @@ const DENIAL: Denial = {
 
 test('a denial is a line for people', () => {
   expect(denialLine(DENIAL)).toMatch(
-    /^\d\d:\d\d:\d\d {2}guest\/visitor \(gone\) -> shop\/db:5432\/TCP through shop\/postgres:5432 {2}.*ingress: no rule of NetworkPolicy shop\/db allows it.*\(3 times\)/,
+    /^\d\d:\d\d:\d\d {2}guest\/visitor \(gone\) -> shop\/db:5432\/TCP through postgres {2}.*ingress: isolated by shop\/db.*\(3 times\)/,
   );
 });
 
@@ -75,10 +83,10 @@ test('names that would move the cursor are shown, and obeyed by nobody', () => {
 });
 
 test.each([
-  [{ rule: 'ingress[0]' }, 'ingress: NetworkPolicy shop/db ingress[0] denies it'],
+  [{ rule: 'ingress[0]' }, 'ingress: denied by shop/db ingress[0]'],
   [
     { policies: ['NetworkPolicy shop/db', 'NetworkPolicy shop/no'] as const },
-    'ingress: no rule of NetworkPolicy shop/db and 1 more allows it',
+    'ingress: isolated by shop/db and 1 more',
   ],
   [{ kind: 'mid-stream' as const, reason: 'not a first packet' }, 'ingress: not a first packet'],
 ])('a line names the ends once: %j', (cause, words) => {
@@ -86,5 +94,45 @@ test.each([
   const line = denialLine({ ...denial, cause: { ...DENIAL.cause, ...cause } }).replaceAll(HANG, '');
   const plain = stripVTControlCharacters(line);
   expect(plain).toContain(words);
-  expect(plain.length).toBeLessThanOrEqual(125);
+  expect(plain.length).toBeLessThanOrEqual(105);
+});
+
+const NAMED: Denial = {
+  ...DENIAL,
+  from: {
+    address: at('10.244.1.7'),
+    pod: 'shop/web-5677dc485-f9v47',
+    labels: { app: 'web', 'pod-template-hash': '5677dc485' },
+  },
+  to: {
+    address: at('10.244.0.2'),
+    pod: 'kube-system/coredns-559f6cc658-xk2lp',
+    labels: { 'k8s-app': 'kube-dns', 'pod-template-hash': '559f6cc658' },
+  },
+  protocol: 'UDP',
+  port: 53,
+  service: { address: at('10.96.0.10'), port: 53, name: 'kube-system/kube-dns' },
+  cause: {
+    kind: 'policy',
+    direction: 'egress',
+    policy: 'NetworkPolicy shop/default-deny',
+    reason: 'NetworkPolicy shop/default-deny selects shop/web-5677dc485-f9v47',
+  },
+};
+
+test.each([
+  [undefined, 'shop/web-5677dc485-f9v47 -> kube-system/coredns-559f6cc658-xk2lp:53/UDP through kube-dns'],
+  [160, 'shop/web-5677dc485-f9v47 -> kube-system/coredns-559f6cc658-xk2lp:53/UDP through kube-dns'],
+  [135, 'shop/web-…-f9v47 -> kube-system/coredns-…-xk2lp:53/UDP through kube-dns'],
+  [120, 'shop/web-…-f9v47 -> kube-system/kube-dns:53/UDP'],
+])('a line that is wider than a terminal of %s columns is shortened', (columns, connection) => {
+  const line = stripVTControlCharacters(denialLine(NAMED, columns)).replace(HANG, '');
+  expect(line.slice(10)).toBe(`${connection}  egress: isolated by shop/default-deny (3 times)`);
+  expect(line.length).toBeLessThanOrEqual(columns ?? 160);
+});
+
+test('a wide line has the whole sentence, and shortens nothing', () => {
+  const { connections, denied } = denialSaid(NAMED, true);
+  expect(connections).toHaveLength(1);
+  expect(denied).toBe(`egress: ${NAMED.cause.reason}`);
 });

@@ -1,46 +1,86 @@
-/** A denial for people as a line, and for programs as docs/schema/sluice-v1.json has it. */
+/** Denials and new connections for people as parts of a line, and for programs as docs/schema/sluice-v1.json has them. */
 
 import { versioned } from '../../answers/schema.ts';
 import type { DenialsFacts } from '../../api/health/agentchecks.ts';
 import { plural } from '../../lib/text/plural.ts';
 import { FAMILY_NAME, familyOf } from '../../model/address.ts';
-import { type Cause, type Denial, deniersOf } from '../../observe/denials/denial.ts';
-import { connectionText } from '../../observe/denials/lines.ts';
+import type { PodKey } from '../../model/cluster.ts';
+import { labelOf } from '../../model/policyname.ts';
+import { type Cause, type Denial, type DenialEnd, deniersOf } from '../../observe/denials/denial.ts';
+import { type Connection, connectionText } from '../../observe/denials/lines.ts';
 import type { SeenFlow } from '../../observe/flows/seenflow.ts';
 import pc from '../../terminal/colours.ts';
-import { HANG } from '../../terminal/hang.ts';
+import type { Said } from './joined.ts';
 
-/** `16:02:11  guest/visitor -> shop/db:5432/TCP  ingress: no rule of NetworkPolicy shop/db allows it (3 times)`. */
-export function denialLine(denial: Denial, before = ''): string {
+/** The denial as a part of a line. Throws TypeError where an agent sent what is none. */
+export function denialSaid(denial: Denial, isWide = false): Said {
   const { atMs, times, cause } = denial;
-  const again = times > 1 ? pc.dim(` (${times} times)`) : '';
   const direction = cause.direction === undefined ? '' : `${cause.direction}: `;
-  return `${clockText(atMs)}  ${connectionWords(denial)}  ${HANG}${before}${direction}${causeWords(cause)}${again}`;
+  return {
+    ...connectionSaid(denial, isWide),
+    atMs,
+    allowed: [],
+    denied: `${direction}${isWide ? cause.reason : causeWords(cause)}`,
+    times: Number(times) || 1,
+  };
 }
 
 /** The sentence of a policy's denial names both ends again, which the line has already; JSON and the log have it whole. */
 function causeWords(cause: Cause): string {
   const { kind, policy, rule, reason } = cause;
   if (kind !== 'policy' || policy === undefined) return reason;
-  if (rule !== undefined) return `${policy} ${rule} denies it`;
+  if (rule !== undefined) return `denied by ${labelOf(policy)} ${rule}`;
   const others = deniersOf(cause).length - 1;
-  return `no rule of ${policy}${others > 0 ? ` and ${others} more` : ''} allows it`;
+  return `isolated by ${labelOf(policy)}${others > 0 ? ` and ${others} more` : ''}`;
+}
+
+/** A new connection as a part of a line. Throws TypeError where an agent sent what is none. */
+export function flowSaid(flow: SeenFlow, isWide = false): Said {
+  return {
+    ...connectionSaid(flow, isWide),
+    atMs: flow.atMs,
+    allowed: flow.directions.map(String),
+    times: 1,
+  };
+}
+
+function connectionSaid(
+  connection: Connection & { readonly sourcePort?: number },
+  isWide: boolean,
+): Pick<Said, 'key' | 'sourcePort' | 'connections' | 'hasService'> {
+  const { from, to, protocol, port, sourcePort, service, about } = connection;
+  const whole = connectionWords(connection);
+  const hasService = service !== undefined;
+  return {
+    key: JSON.stringify([from.address, from.pod, to.address, to.pod, String(protocol), port, about]),
+    sourcePort,
+    connections: isWide ? [whole] : [whole, ...shorter(connection).map(connectionWords)],
+    hasService,
+  };
+}
+
+/** For terminals that are too narrow: pods without their template's hash, then the Service instead of the pod behind it. */
+function shorter(connection: Connection): Connection[] {
+  const { from, to, service, port, ...rest } = connection;
+  const hashless = { ...connection, from: withoutHash(from), to: withoutHash(to) };
+  if (service?.name === undefined) return [hashless];
+  const dialled = { ...to, pod: service.name as PodKey, labels: {} };
+  const at = service.port ?? port;
+  return [hashless, { ...rest, from: withoutHash(from), to: dialled, ...(at !== undefined && { port: at }) }];
+}
+
+function withoutHash<T extends DenialEnd>(end: T): T {
+  const hash = end.labels?.['pod-template-hash'];
+  if (end.pod === undefined || !hash) return end;
+  return { ...end, pod: end.pod.replace(`-${hash}-`, '-…-') };
 }
 
 /** With the family if no address shows it: the lines of two families would look the same. */
-function connectionWords(connection: Parameters<typeof connectionText>[0]): string {
+function connectionWords(connection: Connection): string {
   const { from, to } = connection;
   const isNamed = [from, to].every(({ pod, node }) => (pod ?? node) !== undefined);
   const family = isNamed && familyOf(from.address) === 'ip6' ? pc.dim(` over ${FAMILY_NAME.ip6}`) : '';
   return `${pc.bold(connectionText(connection))}${family}`;
-}
-
-/** The time of day in the time zone of the reader. */
-function clockText(ms: number): string {
-  const date = new Date(ms);
-  return [date.getHours(), date.getMinutes(), date.getSeconds()]
-    .map(n => String(n).padStart(2, '0'))
-    .join(':');
 }
 
 export function denialObject({ number, atMs, lastMs, cause, ...rest }: Denial): object {
@@ -97,12 +137,7 @@ export function missing({ limits, error }: DenialsFacts): string[] {
   return limits === undefined ? [`denied connections: ${NOT_ASKED}`] : [];
 }
 
-// A new connection for people as a line, and for programs as docs/schema/sluice-v1.json has it.
-
-/** `16:02:11  guest/visitor -> shop/db:5432/TCP through 10.96.0.80:5432  allowed egress, ingress`. */
-export function flowLine(flow: SeenFlow): string {
-  return `${clockText(flow.atMs)}  ${connectionWords(flow)}  allowed ${flow.directions.join(', ')}`;
-}
+// A new connection for programs as docs/schema/sluice-v1.json has it.
 
 const FAMILY_NAMES = { ip: 'ipv4', ip6: 'ipv6' } as const;
 

@@ -1,9 +1,16 @@
 /** `sluice drops`, `flows` and `record` where no agent is: the same command in the pod of every agent of the cluster. */
 
-import pc from '../../terminal/colours.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { type OutputOptions, writeNote } from '../../terminal/output.ts';
-import { denialsText, flowsText, Printer, sayAtInterrupt } from '../drops/printer.ts';
+import { type DropFilter, filterWords } from '../drops/filter.ts';
+import {
+  denialsText,
+  deniedWordOf,
+  flowsText,
+  Printer,
+  recordedFromMs,
+  sayAtInterrupt,
+} from '../drops/printer.ts';
 import { agentOrCluster } from '../sources/askagent.ts';
 import { DEFAULT_SOCKET } from '../sources/state.ts';
 import type { Agents } from './agents.ts';
@@ -31,13 +38,23 @@ export async function socketOf(options: WhereOptions): Promise<string | undefine
   return asked === 'cluster' ? undefined : asked.socket;
 }
 
+export interface ClusterQuestion {
+  readonly command: 'drops' | 'flows';
+  readonly filter: DropFilter;
+  /** More options, as the agents' own command takes them. */
+  readonly words?: readonly string[];
+  /** How far back what is recorded is asked for, in seconds; absent: all of it, or with `follow` nothing. */
+  readonly since?: number | undefined;
+  /** Only so many of what is recorded. */
+  readonly last?: number | undefined;
+}
+
 /**
- * `words` are options as the agents' own command takes them; `ifNothing` is called with them if no node has sent
- * anything. Throws CommandError if the cluster cannot be asked.
+ * `ifNothing` is called with the options of the agents' command if no node has sent anything. Throws CommandError if the
+ * cluster cannot be asked.
  */
 export async function askCluster(
-  command: 'drops' | 'flows',
-  words: readonly (readonly [option: string, value: string | number | undefined])[],
+  { command, filter, words = [], since, last }: ClusterQuestion,
   options: WhereOptions & OutputOptions,
   ifNothing?: (agents: Agents, given: readonly string[]) => Promise<void>,
 ): Promise<void> {
@@ -45,48 +62,56 @@ export async function askCluster(
     import('./clusteragents.ts'),
     import('./everynode.ts'),
   ]);
-  const given = words.flatMap(([option, value]) => (value === undefined ? [] : [`${option}=${value}`]));
+  const given = [...filterWords(filter), ...words];
   const { follow = false, output } = options;
-  const printer = new Printer(output);
+  const printer = new Printer({ output, last, deniedWord: deniedWordOf(command) });
   const unshown = new Set<string>();
   const agents = await clusterAgents(options);
   const [beganMs, counts] = [performance.now(), { Denial: 0, SeenFlow: 0 }];
   if (follow)
-    sayAtInterrupt(output, () =>
+    sayAtInterrupt(output, printer, () =>
       command === 'drops'
-        ? denialsText(counts.Denial)
+        ? denialsText(printer.count)
         : flowsText(counts.SeenFlow, counts.Denial, performance.now() - beganMs),
     );
   const isWhole = await askEveryNode({
     agents,
     words: ['sluice', command, '--output=json', '--remote', ...(follow ? ['--follow'] : []), ...given],
     follow,
-    print: report => {
-      counts[report.kind]++;
-      return show(report, printer, unshown);
+    // New connections are not recorded.
+    fromMs: command === 'drops' ? recordedFromMs({ follow, since, last }) : 0,
+    print: async report => {
+      if (await show(report, filter, printer, unshown)) counts[report.kind]++;
+    },
+    onBegun: async () => {
+      if (follow) await printer.begin();
     },
     note: writeNote,
     end: new AbortController().signal,
   });
+  await printer.begin();
   if (!isWhole) process.exitCode = 2;
   if (printer.count === 0) await ifNothing?.(agents, given);
 }
 
-/** A garbled object of one agent does not hide the others. It is reported once for its node, which `unshown` then has. */
-async function show(report: NodeReport, printer: Printer, unshown: Set<string>): Promise<void> {
+/**
+ * Whether the report is one that is asked for. A garbled object of one agent does not hide the others. It is reported
+ * once for its node, which `unshown` then has.
+ */
+async function show(
+  { node, shown, isMeant }: NodeReport,
+  filter: DropFilter,
+  printer: Printer,
+  unshown: Set<string>,
+): Promise<boolean> {
   try {
-    await printer.print(
-      () => withNode(report),
-      () => report.object,
-    );
+    if (!isMeant(filter)) return false;
+    await printer.take(shown);
+    return true;
   } catch (error) {
     if (!(error instanceof TypeError) && !(error instanceof RangeError)) throw error;
-    if (!unshown.has(report.node)) writeNote(`node ${report.node} reported something that cannot be shown`);
-    unshown.add(report.node);
+    if (!unshown.has(node)) writeNote(`node ${node} reported something that cannot be shown`);
+    unshown.add(node);
+    return false;
   }
-}
-
-/** The line with its node after the time. */
-function withNode({ node, line }: NodeReport): string {
-  return line().replace('  ', () => `  ${pc.dim(node)}  `);
 }

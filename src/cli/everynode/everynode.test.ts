@@ -71,7 +71,7 @@ function told(atMs: number, kind: string): string {
   return JSON.stringify({ kind, time, from, to, protocol: 'TCP', port: 80, directions: ['egress'] });
 }
 
-function asked(cluster: Cluster, follow = true, printed: Promise<void> = Promise.resolve()) {
+function asked(cluster: Cluster, follow = true, printed: Promise<void> = Promise.resolve(), fromMs = 0) {
   const shown: string[] = [];
   const notes: string[] = [];
   const end = new AbortController();
@@ -79,6 +79,7 @@ function asked(cluster: Cluster, follow = true, printed: Promise<void> = Promise
     agents: cluster,
     words: [],
     follow,
+    fromMs,
     print: async ({ node, atMs }) => {
       shown.push(`${node} ${atMs}`);
       await printed;
@@ -101,6 +102,22 @@ test('what nodes tell is in one order of time, with the node', async () => {
   cluster.tell('n2', 2);
   cluster.tell('n1', 4);
   await expect.poll(() => shown).toEqual(['n2 2', 'n1 3', 'n1 4']);
+  end.abort();
+  await over;
+});
+
+test('of what is recorded that alone is told which is asked for, and of what comes all, also by a clock that is behind', async () => {
+  const cluster = new Cluster();
+  cluster.beats = false;
+  cluster.add('n1');
+  const nowMs = Date.now();
+  const { shown, end, over } = asked(cluster, true, Promise.resolve(), nowMs);
+  await expect.poll(() => cluster.running.size).toBe(1);
+  cluster.tell('n1', nowMs - 1_000);
+  cluster.running.get('n1')!.sink.line('');
+  cluster.tell('n1', nowMs - 60_000); // recorded, behind an early heartbeat
+  cluster.tell('n1', nowMs - 2_000);
+  await expect.poll(() => shown).toEqual([`n1 ${nowMs - 2_000}`]);
   end.abort();
   await over;
 });

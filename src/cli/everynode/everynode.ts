@@ -10,7 +10,11 @@ export interface EveryNodeOptions
   /** The command that each is asked by. */
   readonly words: readonly string[];
   readonly follow: boolean;
+  /** Since when what is recorded is asked for, in milliseconds since 1970 by the clock of this machine. */
+  readonly fromMs?: number;
   readonly print: (report: NodeReport) => Promise<void>;
+  /** Called when all that was recorded has been printed. */
+  readonly onBegun?: () => Promise<void>;
 }
 
 /** Covers differences of clocks and slow connections: reports within this time are put in order. */
@@ -22,8 +26,17 @@ const MOST_HELD = 50_000;
 /** Characters of the agents' output; in memory it takes a few times as much. */
 const MOST_HELD_SIZE = 64 << 20;
 
+/** A heartbeat may come before all that is recorded; what happens later comes in less time. */
+const LIVE_MS = 5_000;
+
 /** Whether all nodes have sent everything. Throws CommandError where there is no agent, or a right is missing. */
-export async function askEveryNode({ follow, print, ...options }: EveryNodeOptions): Promise<boolean> {
+export async function askEveryNode({
+  follow,
+  fromMs = 0,
+  print,
+  onBegun,
+  ...options
+}: EveryNodeOptions): Promise<boolean> {
   const hold = { holdMs: HOLD_MS, most: MOST_HELD, mostSize: MOST_HELD_SIZE };
   const held = new Reorder<NodeReport>(hold, performance.now() + START_MS);
   let lost = 0;
@@ -41,21 +54,30 @@ export async function askEveryNode({ follow, print, ...options }: EveryNodeOptio
   const over = askNodes({
     ...options,
     forever: follow,
-    take: (node, line) => {
+    take: (node, line, isRecorded) => {
       const report = reportOf(node, line);
       if (report === undefined) return 'said what is no denial and no new connection';
       if (known.has(report)) return undefined;
-      const atMs = clocks.ownMs(node, report.atMs, Date.now());
+      const nowMs = Date.now();
+      const atMs = clocks.ownMs(node, report.atMs, nowMs);
+      if (atMs < fromMs && (isRecorded || nowMs - atMs > LIVE_MS)) return undefined;
       if (!held.add({ ...report, atMs }, performance.now(), line.length)) lost++;
       return undefined;
     },
-    onAllFirst: () => held.begin(),
+    onAllFirst: () => held.begin(performance.now()),
   }).finally(() => {
     isOver = true;
   });
   const ended = over.catch(() => undefined);
+  let isBegun = false;
   while (!isOver) {
-    await printAll(held.due(performance.now()));
+    const nowMs = performance.now();
+    await printAll(held.due(nowMs));
+    // What came in the start is held for a moment, too.
+    if (!isBegun && held.isPastStart(nowMs - 2 * HOLD_MS)) {
+      isBegun = true;
+      await onBegun?.();
+    }
     await Promise.race([sleep(LOOK_MS), ended]);
   }
   await printAll(held.rest());
@@ -155,8 +177,13 @@ export class Reorder<T extends Timed> {
   }
 
   /** The start is over. */
-  begin(): void {
-    this.#notBeforeMs = 0;
+  begin(nowMs: number): void {
+    this.#notBeforeMs = Math.min(this.#notBeforeMs, nowMs);
+  }
+
+  /** Whether the start was over at that time. */
+  isPastStart(atMs: number): boolean {
+    return atMs >= this.#notBeforeMs;
   }
 
   /** The lines that need not be held back any longer, the earliest first. */

@@ -20,8 +20,11 @@ import {
 export interface NodesOptions
   extends Pick<FollowOptions, 'words' | 'forever' | 'note' | 'finish' | 'end' | 'againMs'> {
   readonly agents: Agents;
-  /** Takes a line of a node's agent; returns what is wrong with it. */
-  readonly take: (node: string, line: string) => string | undefined;
+  /**
+   * Takes a line of a node's agent; returns what is wrong with it. `isRecorded`: it came before the node's first
+   * heartbeat.
+   */
+  readonly take: (node: string, line: string, isRecorded: boolean) => string | undefined;
   /** Called when every node has sent its recorded reports, or is away. */
   readonly onAllFirst?: () => void;
   readonly onAway?: (node: string) => void;
@@ -123,7 +126,7 @@ class Nodes {
       ...options,
       node,
       pod: () => this.#pods.get(node),
-      take: line => take(node, line),
+      take: (line, isRecorded) => take(node, line, isRecorded),
       onFirst: () => this.#onFirst(node),
       onAway: () => onAway?.(node),
       access: this.#access,
@@ -152,7 +155,7 @@ interface FollowOptions {
   /** Whether to run until a signal: a command that ends by itself is run again. */
   readonly forever: boolean;
   /** Takes a line that is not empty. Returns what is wrong with it, if no agent would write it. */
-  readonly take: (line: string) => string | undefined;
+  readonly take: (line: string, isRecorded: boolean) => string | undefined;
   readonly note: (text: string) => void;
   /** Called when the node has sent its recorded reports, or is away. */
   readonly onFirst: () => void;
@@ -194,6 +197,7 @@ class Asking {
   hasAnswered = false;
   #isAway = false;
   #isGarbled = false;
+  #isRecorded = true;
 
   constructor(options: FollowOptions) {
     this.#options = options;
@@ -204,6 +208,7 @@ class Asking {
   async once(): Promise<string | undefined> {
     const { agents, node, pod, words, end, finish, access } = this.#options;
     this.hasAnswered = false;
+    this.#isRecorded = true;
     const asked = pod();
     if (asked === undefined) return 'it has no agent any more';
     if (asked.phase !== 'Running') return `its agent is ${asked.phase}`;
@@ -229,8 +234,9 @@ class Asking {
   #line(text: string): void {
     const { node, take, note, onFirst } = this.#options;
     this.#answered();
+    if (text === '') this.#isRecorded = false;
     if (text === '') onFirst();
-    const fault = text === '' ? undefined : take(text);
+    const fault = text === '' ? undefined : take(text, this.#isRecorded);
     if (fault !== undefined && !this.#isGarbled) note(`node ${node}: ${fault}`);
     if (fault !== undefined) this.#isGarbled = true;
   }

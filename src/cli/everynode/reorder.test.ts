@@ -22,7 +22,7 @@ test('at the start all is held until every node has told, or for so long', () =>
   expect(held.due(5_000)).toEqual([at(20)]);
   const told = new Reorder<{ atMs: number }>({ holdMs: 100, most: 10, mostSize: 100 }, 5_000);
   told.add(at(20), 1_000, 1);
-  told.begin();
+  told.begin(1_000);
   expect(told.due(1_100)).toEqual([at(20)]);
 });
 

@@ -3,7 +3,8 @@ import { expect, test } from 'vitest';
 import type { Address } from '../../model/address.ts';
 import type { Denial } from '../../observe/denials/denial.ts';
 import type { SeenFlow } from '../../observe/flows/seenflow.ts';
-import { denialLine, denialObject, flowLine, flowObject } from '../drops/text.ts';
+import { Joined, joinedText } from '../drops/joined.ts';
+import { denialObject, denialSaid, flowObject, flowSaid } from '../drops/text.ts';
 import { reportOf } from './report.ts';
 
 const end = (text: string) => ({ address: text as Address });
@@ -33,9 +34,11 @@ const DENIAL: Denial = {
 test('what an agent prints is the same line and the same object elsewhere, with its node', () => {
   const [flow, denial] = [flowObject(FLOW), denialObject(DENIAL)];
   const [seen, denied] = [flow, denial].map(object => reportOf('n1', JSON.stringify(object))!);
-  expect(seen!.line()).toBe(flowLine(FLOW));
-  expect(denied!.line()).toBe(denialLine(DENIAL));
-  expect([seen!.object, denied!.object]).toEqual([
+  const node = 'n1';
+  expect(seen!.shown.said(false)).toEqual({ ...flowSaid(FLOW), node });
+  expect(denied!.shown.said(true)).toEqual({ ...denialSaid(DENIAL, true), node });
+  expect([seen!.isMeant({ port: '80' }), seen!.isMeant({ port: '!80' })]).toEqual([true, false]);
+  expect([seen!.shown.object(), denied!.shown.object()]).toEqual([
     { ...flow, node: 'n1' },
     { ...denial, node: 'n1' },
   ]);
@@ -75,7 +78,10 @@ test('no line of a garbled agent is more than nothing, or a line that cannot be 
       const report = reportOf('n1', line);
       if (report === undefined) return;
       try {
-        expect(typeof report.line()).toBe('string');
+        const joined = new Joined();
+        joined.add(report.shown.said(false), 0);
+        expect(typeof joinedText(joined.due(0)[0]!, 120)).toBe('string');
+        report.isMeant({ namespace: 'shop', from: '!web', to: 'x.test', port: '80' });
       } catch (error) {
         expect(error).toBeInstanceOf(TypeError);
       }

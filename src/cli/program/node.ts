@@ -81,47 +81,67 @@ export function addDrops(sluice: Command, { drops }: NodeActions): void {
       sluice
         .command('drops')
         .description('show the connections that this node denied: who, where to, and which policy')
-        .option('-f, --follow', 'go on with those that come'),
-    ).option('--policy <name>', 'only what this policy denied (shop/web, web, cnp:platform)'),
+        .option('-f, --follow', 'those that come, from now on')
+        .addOption(duration('--since <time>', 'those of this time, also with --follow: 90s, 10m, 24h'))
+        .addOption(lastOption('with --follow too: begin with so many, the latest')),
+    ).option('--policy <name>', 'only what this policy denied (shop/web, web, cnp:platform)', collect),
   )
-    .addOption(output())
+    .addOption(output('wide'))
     .addHelpText('after', DROPS_HELP)
     .action(drops);
 }
 
-/** Options that limit connections to some: all of those that are given. */
+function lastOption(description: string): Option {
+  return new Option('--last <number>', description).argParser(text => {
+    const count = Number(text);
+    if (!(Number.isInteger(count) && count > 0)) throw new InvalidArgumentError('It is no number of lines.');
+    return count;
+  });
+}
+
+/**
+ * Options that limit connections to some: all of those that are given. One that is given more than once has several
+ * values.
+ */
 function withEnds(command: Command): Command {
   return command
-    .option('-n, --namespace <name>', 'only where one end is in this namespace')
+    .option('-n, --namespace <name>', 'only where one end is in this namespace', collect)
     .option(
       '--pod <end>',
       'only where one end is this: web, shop/web, shop/deploy/web, app=web, node/n1, an address',
+      collect,
     )
-    .option('--from <end>', 'only where this is the source')
-    .option('--to <end>', 'only where this is the destination; also a domain name')
-    .addOption(new Option('--port <number>', 'only to this port').argParser(portNumber))
-    .option('--protocol <name>', 'only over this: tcp, udp, sctp, icmp, icmpv6, or a number');
+    .option('--from <end>', 'only where this is the source', collect)
+    .option('--to <end>', 'only where this is the destination; also a domain name', collect)
+    .addOption(new Option('--port <number>', 'only to this port').argParser(portNumbers))
+    .option('--protocol <name>', 'only over this: tcp, udp, sctp, icmp, icmpv6, or a number', collect);
 }
 
-function portNumber(text: string): number {
-  const port = Number(text);
+function portNumbers(text: string, before: readonly string[] = []): readonly string[] {
+  const port = Number(text.replace(/^!/, ''));
   if (!(Number.isInteger(port) && port > 0 && port < 65_536))
     throw new InvalidArgumentError('It is no port.');
-  return port;
+  return [...before, text];
 }
 
-const DROPS_HELP = `
-One line for each connection attempt; what is sent again is counted with it. How many are named is limited, for each
-source and in all (sluice agent --denials): the last line says what was left out, and a note of each node where all are
-asked. See docs/drops.md.
+const FILTERS_HELP = `
+All filters have to match. One that is given more than once matches any of its values, and '!' before a value all others
+(in quotes, for the shell): --to '!kube-system/k8s-app=kube-dns'.
+`;
 
+const DROPS_HELP = `
+A line is one connection attempt; what is sent again, and attempts of the same second that look the same, are counted with it.
+How many are named is limited, for each source and in all (sluice agent --denials): the last line says what was left out, and a
+note of each node where all are asked. On a terminal that is too narrow, lines are shortened; -o wide has whole sentences.
+See docs/drops.md.
+${FILTERS_HELP}
 Where no agent is on this machine, all agents of the cluster are asked, each in its pod, with your own rights: you need to
 list pods and to create pods/exec in their namespace.
 
 Exit code 0, also where nothing was denied. 2: error; also where a cluster is asked without --follow, and an agent did not answer.
 
-  sluice drops                               what this node denied, as far back as its agent knows
-  sluice drops --follow -n shop              of a namespace, as it comes
+  sluice drops --last 20                     the latest that this node denied
+  sluice drops --since 10m --follow -n shop  of a namespace, ten minutes back and as it comes
   sluice drops --from shop/deploy/web --port 53
   sluice drops --policy shop/db -o json      what one policy denied, for programs`;
 
@@ -214,23 +234,31 @@ export function addFlows(sluice: Command, { flows }: NodeActions): void {
         .command('flows')
         .description('show the new connections of this node: who, where to, and those that were denied')
         .option('-f, --follow', 'until you end it')
-        .addOption(
-          duration('--for <time>', 'how long to look, without --follow: 30s, 5m').default(10, '10s'),
-        ),
+        .addOption(duration('--for <time>', 'how long to look, without --follow: 30s, 5m').default(10, '10s'))
+        .addOption(lastOption('only so many, the latest, at the end').conflicts('follow'))
+        .addOption(new Option('--since <time>', 'there are none').hideHelp().argParser(refuseSince)),
     ),
   )
-    .addOption(output())
+    .addOption(output('wide'))
     .addHelpText('after', FLOWS_HELP)
     .action(flows);
 }
 
+function refuseSince(): never {
+  throw new InvalidArgumentError(
+    'New connections are not kept: sluice drops --since has the denied ones, and sluice record keeps all from now on.',
+  );
+}
+
 const FLOWS_HELP = `
 The kernel tells of new connections for as long as somebody asks, and of none before. What comes faster than the agent
-reads is lost, and counted: the last line says how many, and notes of each node where all are asked. See docs/flows.md.
-
+reads is lost, and counted: the last line says how many, and notes of each node where all are asked. Both nodes of a connection
+are one line. On a terminal that is too narrow, lines are shortened; -o wide has whole sentences. See docs/flows.md.
+${FILTERS_HELP}
 Where no agent is on this machine, all agents of the cluster are asked, as by sluice drops.
 
 Exit code 0, also where nothing came. 2: error; also where a cluster is asked without --follow, and an agent did not answer.
 
   sluice flows --for 30s                     half a minute of this node
-  sluice flows --follow --pod shop/web       of a pod, until you end it`;
+  sluice flows --follow --pod shop/web       of a pod, until you end it
+  sluice flows --follow --port '!53'         all but DNS`;

@@ -26,8 +26,19 @@ const DENIAL: Denial = {
 test.each([
   ['guest/visitor -> shop/db:5432/TCP', {}],
   [
-    'guest/visitor -> shop/db:5432/TCP through shop/postgres:5433',
+    'guest/visitor -> shop/db:5432/TCP through postgres:5433',
     { service: { address: at('10.96.0.1'), port: 5433, name: 'shop/postgres' } },
+  ],
+  [
+    'guest/visitor -> shop/db:5432/TCP through postgres',
+    { service: { address: at('10.96.0.1'), port: 5432, name: 'shop/postgres' } },
+  ],
+  [
+    'guest/visitor -> node/n1:5432/TCP through shop/postgres',
+    {
+      to: { address: at('172.18.0.1'), node: 'n1' },
+      service: { address: at('10.96.0.1'), port: 5432, name: 'shop/postgres' },
+    },
   ],
   [
     'guest/visitor -> shop/db:5432/TCP through [fd96::1]:80',

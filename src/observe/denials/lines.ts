@@ -11,13 +11,13 @@ import { type Denial, type DenialEnd, type DialledService, deniersOf } from './d
 const LOG_MODES = ['none', 'sampled', 'all'] as const;
 export type LogMode = (typeof LOG_MODES)[number];
 
-/** `guest/visitor -> shop/db:5432/TCP through shop/postgres`, `shop/web -> mail.example.com (192.0.2.25):25/TCP`. */
-export function connectionText(
-  denial: Pick<Denial, 'from' | 'to' | 'protocol' | 'port' | 'names' | 'service' | 'about'>,
-): string {
-  const { from, to, protocol, port, names, service, about } = denial;
+export type Connection = Pick<Denial, 'from' | 'to' | 'protocol' | 'port' | 'names' | 'service' | 'about'>;
+
+/** `guest/visitor -> shop/db:5432/TCP through postgres`, `shop/web -> mail.example.com (192.0.2.25):25/TCP`. */
+export function connectionText(connection: Connection): string {
+  const { from, to, protocol, port, names, service, about } = connection;
   const at = port === undefined ? '' : `:${port}`;
-  const through = service === undefined ? '' : ` through ${serviceText(service)}`;
+  const through = service === undefined ? '' : ` through ${serviceText(service, connection)}`;
   const error = about === undefined ? '' : `, an error about ${about}`;
   const target = resolvedText(to, names) ?? endText(to, port !== undefined);
   return `${endText(from)} -> ${target}${at}/${protocol}${through}${error}`;
@@ -31,8 +31,13 @@ function resolvedText({ address, pod, node }: DenialEnd, names: readonly string[
   return `${first}${more} (${address})`;
 }
 
-function serviceText({ address, port, name }: DialledService): string {
-  if (name !== undefined) return port === undefined ? name : `${name}:${port}`;
+/** Without the namespace and the port of the pod behind it: only what differs is said. */
+function serviceText({ address, port, name }: DialledService, { to, port: at }: Connection): string {
+  if (name !== undefined) {
+    const [namespace, short = name] = name.split('/');
+    const shown = to.pod?.startsWith(`${namespace}/`) ? short : name;
+    return port === undefined || port === at ? shown : `${shown}:${port}`;
+  }
   const text = flowText({ from: address, to: address, protocol: 0, ...(port !== undefined && { port }) });
   return text.slice(text.indexOf('-> ') + 3, text.lastIndexOf('/'));
 }
