@@ -33,12 +33,12 @@ import { type Finding, sarifOf } from '../terminal/sarif.ts';
 import { VERSION } from './program/version.ts';
 import { holdsNothing, nothingIn, requireReadable } from './sources/files.ts';
 import { checkManifests, isFile } from './sources/manifests.ts';
-import { requireHelm } from './sources/render.ts';
+import { Renderer } from './sources/render.ts';
 
 export interface CheckOptions {
   readonly output: 'text' | 'json' | 'yaml' | 'junit' | 'sarif';
   readonly strict?: boolean;
-  /** Charts are rendered with helm. */
+  /** Charts and kustomizations are rendered. */
   readonly render?: boolean;
   /** Files are edited where a warning has one fix. */
   readonly fix?: boolean;
@@ -56,8 +56,8 @@ export async function checkCommand(paths: readonly string[], options: CheckOptio
   for (const path of paths) await requireReadable(path);
   if (options.fix && paths.includes('-'))
     throw new CommandError('--fix writes files, and standard input is none');
-  if (options.render) requireHelm();
-  let read = await checkManifests(paths, lint, options);
+  const renderer = options.render ? new Renderer() : undefined;
+  let read = await checkManifests(paths, lint, { ...options, renderer });
   if (holdsNothing(read)) throw new CommandError(nothingIn(paths, read));
   const isCounted = (problem: Problem) => !isAccepted(problem, accepted);
   const fixes = options.fix ? mendable(read.problems.filter(isCounted)) : [];

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The Helm chart, the workflows, the version and the alerts, by helm, actionlint and Prometheus themselves.
+# The Helm chart, the workflows, the version, the alerts and what `--render` renders, by helm, kustomize, actionlint and
+# Prometheus themselves.
 set -euo pipefail
 . "$(dirname "$0")/../cluster/env.sh"
 need_modules

@@ -4337,7 +4337,31 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'if (meant.length <= 1) return;',
     test: 'without.test.ts',
   },
-  // Charts of strangers
+  // Charts and kustomizations of strangers
+  {
+    name: 'a kustomization sees the files of the machine',
+    find: 'exec "$chroot" "$root" "/program/$name"',
+    replace: 'exec "$chroot" / "$program"',
+    test: 'render.test.ts',
+  },
+  {
+    name: 'what a kustomization is made of can be written by what builds it',
+    find: '  mount -o remount,bind,ro "$root$2"\n',
+    replace: '',
+    test: 'render.test.ts',
+  },
+  {
+    name: 'a kustomization is built where nothing isolates it',
+    find: 'if (!isolates())',
+    replace: 'if (!READABLE)',
+    test: 'render.test.ts',
+  },
+  {
+    name: 'the files of a kustomization are read beside what it comes to',
+    find: 'if (isRead) for (const file of files) read.add(file);',
+    replace: 'if (isRead) read.add(folder);',
+    test: 'render.test.ts',
+  },
   {
     name: 'a link of a chart is followed when it is rendered',
     find: 'else if (entry.isFile()) await copyFile(source, target);',
@@ -4347,8 +4371,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a chart is rendered with a network',
-    find: "'--map-root-user', '--net', '--pid',",
-    replace: "'--map-root-user', '--pid',",
+    find: '--map-root-user --net --pid',
+    replace: '--map-root-user --pid',
     test: 'render.test.ts',
   },
 ];

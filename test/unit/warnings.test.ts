@@ -86,7 +86,11 @@ its author believes; no warning changes a verdict, or what is enforced.
 - \`--fix\` edits the files where a warning has one fix: ${FIXED.map(code => `\`${code}\``).join(', ')}.
   Nothing outside of the paths that are given is written, and a note names each file that is left as it is.
 - \`--accept CODE\` leaves out a kind of warning, and \`--accept 'CODE:NetworkPolicy shop/web'\` one of an object.
-- \`--render\` renders the charts that are found, with the helm of your PATH.
+- \`--render\` renders charts with the helm of your PATH, and kustomizations that no other one is made of with kustomize, or
+  \`kubectl kustomize\` where there is none. What they come to is read in place of their files, and two overlays of one base are two folders
+  with the same objects: give one of them. They get half a minute each and two minutes together, 4 GiB of memory, and may print 64 MiB. On
+  Linux, where users may have namespaces, they have no network, and see the repository that the path is in (the folder with \`.git\`,
+  or else the path itself) and the system's programs and libraries alone; elsewhere charts are rendered on a copy, and kustomizations are not.
 - \`-o junit\` and \`-o sarif\` are for CI.
 
 A path may be the root of a repository. The last line counts what was read, and what was left out: files without a Kubernetes object,

@@ -121,7 +121,10 @@ export function addCheck(sluice: Command): void {
     .option('--strict', 'exit code 1 for warnings too')
     .option('--fix', 'edit the files where a warning has one fix, and check them again')
     .addOption(
-      new Option('--render', 'render charts with the helm of your PATH, without a network').conflicts('fix'),
+      new Option(
+        '--render',
+        'render charts and kustomizations with the helm and kustomize (or kubectl) of your PATH, without a network',
+      ).conflicts('fix'),
     )
     .option(
       '--accept <warning>',
@@ -139,8 +142,8 @@ All paths together are one cluster. An error is what the API server would refuse
 what may not mean what its author believes, or what newer API servers refuse, with its kind in brackets; docs/check.md
 has a bad and a good example of each. A folder may be the root of a repository: what is no Kubernetes object is left
 out, and so are node_modules, what a .gitignore names, patches of kustomizations and charts that are not rendered. An
-object in several folders counts once, as the first of them has it; where they differ that is noted. The last line
-counts what was read and what was left out.
+object in several folders counts once, as the first of them has it; where they differ that is noted. --render reads what
+charts and kustomizations come to, in place of their files. The last line counts what was read and what was left out.
 
 Exit code 0: no error; 1: an error, or with --strict a warning; 2: error.
 

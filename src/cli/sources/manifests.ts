@@ -1,10 +1,11 @@
 /** Reads manifests from files, folders and standard input; src/inputs/files makes a cluster of their texts. */
 import { text } from 'node:stream/consumers';
 import { type Lint, type LoadedCluster, ManifestCollector } from '../../inputs/files/load.ts';
-import { type Manifest, unreadable } from '../../inputs/files/manifest.ts';
+import { isRendered, renderedName } from '../../inputs/files/rendered.ts';
 import { readManifestFile } from '../../inputs/folder/folder.ts';
-import { listRepository } from '../../inputs/folder/repository.ts';
-import { MOST_CHARTS, renderChart } from './render.ts';
+import { listRepository, type Repository } from '../../inputs/folder/repository.ts';
+import { errorText } from '../../lib/text/errortext.ts';
+import { MOST_RENDERED, type Renderer } from './render.ts';
 
 /** Paths of folders and files, `-` for standard input; all of them are one cluster. */
 type Paths = string | readonly string[];
@@ -27,17 +28,17 @@ export async function loadManifests(
 export async function checkManifests(
   paths: Paths,
   lint: Lint,
-  { namespace, render = false }: CheckedAs = {},
+  { namespace, renderer }: CheckedAs = {},
 ): Promise<LoadedCluster> {
   const collector = new ManifestCollector({ namespace, allDocuments: true });
-  await readAll(paths, collector, undefined, render);
+  await readAll(paths, collector, undefined, renderer);
   return collector.checked(lint);
 }
 
 interface CheckedAs {
   readonly namespace?: string | undefined;
-  /** Whether charts are rendered, with the user's helm. */
-  readonly render?: boolean | undefined;
+  /** Charts and kustomizations are rendered by it. */
+  readonly renderer?: Renderer | undefined;
 }
 
 /** One after another, a file once: the memory that reading takes is that of one file. */
@@ -45,11 +46,11 @@ async function readAll(
   paths: Paths,
   collector: ManifestCollector,
   progress: Progress = () => {},
-  render = false,
+  renderer?: Renderer,
 ): Promise<void> {
   const seen = new Set<string>();
   for (const path of [paths].flat())
-    for (const file of path === '-' ? [path] : await listed(path, collector, render)) {
+    for (const file of path === '-' ? [path] : await listed(path, collector, renderer)) {
       if (seen.has(file)) continue;
       seen.add(file);
       const { read } = collector;
@@ -62,28 +63,69 @@ async function readAll(
 async function listed(
   path: string,
   collector: ManifestCollector,
-  render: boolean,
+  renderer?: Renderer,
 ): Promise<readonly string[]> {
-  const { files, tally } = await listRepository(path);
-  const rendered = render ? tally.charts.slice(0, MOST_CHARTS) : [];
-  for (const chart of rendered) collector.put(`${RENDERED}${chart}`, await readChart(chart, collector));
-  collector.leftOut({ ...tally, charts: tally.charts.slice(rendered.length) });
+  const found = await listRepository(path);
+  const { files, tally } = renderer === undefined ? found : await render(path, found, collector, renderer);
+  collector.leftOut(tally);
   return files;
 }
 
-async function readChart(chart: string, { read }: ManifestCollector): Promise<Manifest> {
-  const name = `helm template ${chart}`;
-  const text = await renderChart(chart).catch((error: Error) => error);
-  if (text instanceof Error) return { problems: [unreadable(name, `cannot be rendered: ${text.message}`)] };
-  return read(text, name);
+/** Reads what can be rendered; what comes back is to be read, or left out, as it is. */
+async function render(
+  root: string,
+  { files, tally, kustomizations, patches }: Repository,
+  collector: ManifestCollector,
+  renderer: Renderer,
+): Promise<Pick<Repository, 'files' | 'tally'>> {
+  const charts = renderer.chartsBy ? tally.charts.slice(0, MOST_RENDERED) : [];
+  for (const chart of charts)
+    await put(renderedName('helm template', chart), () => renderer.renderChart(chart), collector);
+  const command = renderer.kustomizationsBy;
+  const built = command ? kustomizations.slice(0, MOST_RENDERED) : [];
+  const read = new Set<string>();
+  for (const { folder, files } of built) {
+    const text = () => renderer.renderKustomization(folder, root);
+    const isRead = await put(
+      renderedName(command!, folder),
+      text,
+      collector,
+      'its files are read as they are',
+    );
+    if (isRead) for (const file of files) read.add(file);
+  }
+  const isLeft = (file: string) => !read.has(file);
+  const left = {
+    charts: tally.charts.slice(charts.length),
+    kustomizations: kustomizations.slice(built.length).map(({ folder }) => folder),
+    patches: patches.filter(isLeft).length,
+    policies: tally.policies.filter(isLeft),
+  };
+  return { files: files.filter(isLeft), tally: { ...tally, ...left } };
+}
+
+/** Whether there was a text. */
+async function put(
+  name: string,
+  text: () => Promise<string>,
+  collector: ManifestCollector,
+  effect = 'nothing of it is read',
+): Promise<boolean> {
+  try {
+    collector.put(name, collector.read(await text(), name));
+    return true;
+  } catch (error) {
+    const message = `cannot be rendered: ${errorText(error)}`;
+    collector.put(name, { problems: [{ severity: 'error', file: name, message, effect }] });
+    return false;
+  }
 }
 
 const STDIN = 'standard input';
-const RENDERED = 'helm template ';
 
 /** Whether what a problem calls a file is one, and can be written. */
 export function isFile(name: string): boolean {
-  return name !== STDIN && !name.startsWith(RENDERED);
+  return name !== STDIN && !isRendered(name);
 }
 
 /** Enough for kubectl's output of all pods of a large cluster, which is read only once. */

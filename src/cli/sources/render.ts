@@ -1,44 +1,96 @@
 /**
- * Renders charts with the user's own `helm`. A chart may be a stranger's: its files are copied without links, so that
- * none of them leads out of it, and helm runs on the copy in a folder that is removed, in namespaces without a network
- * and without other processes where the kernel lets users have such. Its time and what it prints have limits.
+ * Renders charts with the user's own `helm`, and kustomizations with `kustomize`, or with kubectl's. All of them may be
+ * a stranger's. A chart is copied without links, so that none of its files leads out of it. A kustomization may name
+ * what is elsewhere, and is only built where that cannot be reached.
  */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { copyFile, mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { basename, join, resolve } from 'node:path';
+import { existsSync } from 'node:fs';
+import { copyFile, mkdir, readdir, stat } from 'node:fs/promises';
+import { basename, dirname, join, relative, resolve } from 'node:path';
+import type { RenderCommand } from '../../inputs/files/rendered.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
+import { isolates, programInPath, READABLE, type RunLimits, run, withFolder } from './sandbox.ts';
 
-export interface RenderLimits {
-  readonly seconds: number;
-  /** The most that is printed, and the most that is copied. */
-  readonly bytes: number;
+export interface RenderLimits extends RunLimits {
+  /** For all that is rendered. */
+  readonly allSeconds: number;
+  /** The most that is copied of a chart, which may have `bytes` too. */
   readonly files: number;
 }
 
-const LIMITS: RenderLimits = { seconds: 30, bytes: 64 * 1024 * 1024, files: 4_096 };
+const LIMITS: RenderLimits = { seconds: 30, allSeconds: 120, bytes: 64 * 1024 * 1024, files: 4_096 };
 
-/** More charts than these are not rendered, and stay in the notes. */
-export const MOST_CHARTS = 50;
+/** More charts than these, and more kustomizations, are not rendered, and named in the notes. */
+export const MOST_RENDERED = 50;
 
-/** Throws CommandError where there is no helm. */
-export function requireHelm(): void {
-  const { error } = spawnSync('helm', ['version', '--short'], { stdio: 'ignore', timeout: 10_000 });
-  if ((error as NodeJS.ErrnoException | undefined)?.code === 'ENOENT')
-    throw new CommandError('--render needs helm, and there is none in the PATH');
-}
+export class Renderer {
+  /** Absent where there is no helm. */
+  readonly chartsBy: 'helm template' | undefined;
+  /** Absent where there is neither kustomize nor kubectl. */
+  readonly kustomizationsBy: Exclude<RenderCommand, 'helm template'> | undefined;
+  readonly #limits: RenderLimits;
+  readonly #endsMs: number;
 
-/** The manifests of a chart; throws an Error of one sentence where it cannot be rendered within the limits. */
-export async function renderChart(chart: string, limits: RenderLimits = LIMITS): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-render-'));
-  try {
-    const copy = join(folder, 'chart');
-    await copyFiles(chart, copy, { files: limits.files, bytes: limits.bytes });
-    return await helmTemplate(folder, releaseName(chart), limits);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
+  /** Throws CommandError where there is no program that renders. */
+  constructor(limits = LIMITS) {
+    if (programInPath('helm')) this.chartsBy = 'helm template';
+    if (programInPath('kustomize')) this.kustomizationsBy = 'kustomize build';
+    else if (programInPath('kubectl')) this.kustomizationsBy = 'kubectl kustomize';
+    if (!(this.chartsBy || this.kustomizationsBy))
+      throw new CommandError('--render needs helm, kustomize or kubectl, and there is none in the PATH');
+    this.#limits = limits;
+    this.#endsMs = Date.now() + limits.allSeconds * 1000;
+  }
+
+  /** The manifests of a chart; throws an Error of one sentence where it cannot be rendered within the limits. */
+  renderChart(chart: string): Promise<string> {
+    const render = async (folder: string) => {
+      const { files, bytes } = this.#limits;
+      await copyFiles(chart, join(folder, 'chart'), { files, bytes });
+      return run(folder, programInPath('helm')!, ['template', releaseName(chart), './chart'], this.#left());
+    };
+    return withFolder(render).catch((error: Error) => {
+      throw new Error(error.message.split('\n')[0]);
+    });
+  }
+
+  /** The same of a kustomization below `root`, which reads nothing outside of that, or of the git repository that it is in. */
+  async renderKustomization(kustomization: string, root: string): Promise<string> {
+    if (!isolates())
+      throw new Error('users have no namespaces here, and without them it could read and fetch anything');
+    const [name, ...words] = this.kustomizationsBy!.split(' ');
+    const readable = repositoryOf(root);
+    const place = join(READABLE, relative(readable, kustomization));
+    const build = (folder: string) =>
+      run(folder, programInPath(name!)!, [...words, place], this.#left(), readable);
+    return withFolder(build).catch((error: Error) => {
+      throw new Error(reasonOf(error.message.replaceAll(READABLE, relative('.', readable) || '.')));
+    });
+  }
+
+  #left(): RunLimits {
+    const { seconds, allSeconds, bytes } = this.#limits;
+    const left = (this.#endsMs - Date.now()) / 1000;
+    if (left <= 0) throw new Error(`all that is rendered takes more than ${allSeconds} seconds`);
+    return { seconds: Math.min(seconds, Math.ceil(left)), bytes };
   }
 }
+
+/** The folder with `.git` that it is in, as overlays have their base beside them; else itself. */
+function repositoryOf(root: string): string {
+  for (let folder = resolve(root); ; folder = dirname(folder)) {
+    if (existsSync(join(folder, '.git'))) return folder;
+    if (folder === dirname(folder)) return resolve(root);
+  }
+}
+
+/** Kustomize says at the end of long lines what it failed at, and a crashed program at their beginning. */
+function reasonOf(text: string): string {
+  if (!text.startsWith('Error:')) return text.split('\n')[0]!;
+  const line = text.replaceAll(/\s+/g, ' ');
+  return line.length <= 2 * HALF ? line : `${line.slice(0, HALF)} … ${line.slice(-HALF)}`;
+}
+
+const HALF = 150;
 
 interface Left {
   files: number;
@@ -66,76 +118,4 @@ function releaseName(chart: string): string {
     .replaceAll(/[^a-z0-9]+/g, '-')
     .slice(0, 53);
   return name.replaceAll(/^-+|-+$/g, '') || 'release';
-}
-
-async function helmTemplate(folder: string, release: string, limits: RenderLimits): Promise<string> {
-  const helm = ['helm', 'template', release, './chart'];
-  const [program, ...words] = isolates() ? [...ISOLATED, ...helm] : helm;
-  const home = Object.fromEntries(HOMES.map(name => [name, folder]));
-  const child = spawn(program!, words, {
-    cwd: folder,
-    env: { PATH: process.env.PATH, KUBECONFIG: '/dev/null', ...home },
-    stdio: ['ignore', 'pipe', 'pipe'],
-    detached: true,
-  });
-  return printed(child, limits);
-}
-
-const ISOLATED = [
-  'unshare',
-  '--user',
-  '--map-root-user',
-  '--net',
-  '--pid',
-  '--fork',
-  '--kill-child=KILL',
-  '--',
-];
-const HOMES = ['HOME', 'TMPDIR', 'HELM_CACHE_HOME', 'HELM_CONFIG_HOME', 'HELM_DATA_HOME', 'HELM_PLUGINS'];
-
-/** Whether users may have namespaces of their own here. */
-function isolates(): boolean {
-  const [program, ...words] = [...ISOLATED, 'true'];
-  return spawnSync(program!, words, { stdio: 'ignore', timeout: 5_000 }).status === 0;
-}
-
-/** What it prints. With its process group all that it started is killed at a limit, and when it ends. */
-function printed(child: ChildProcess, { seconds, bytes }: RenderLimits): Promise<string> {
-  const out: Buffer[] = [];
-  let count = 0;
-  let errors = '';
-  let timer: NodeJS.Timeout | undefined;
-  const text = new Promise<string>((done, failed) => {
-    const fail = (why: string) => failed(new Error(why));
-    timer = setTimeout(() => fail(`it takes more than ${seconds} seconds`), seconds * 1000);
-    child.stdout!.on('data', (chunk: Buffer) => {
-      count += chunk.length;
-      if (count > bytes) fail(`it prints more than ${bytes / 1024 / 1024} MiB`);
-      else out.push(chunk);
-    });
-    child.stderr!.on('data', (chunk: Buffer) => {
-      if (errors.length < MOST_ERRORS) errors += chunk.toString('utf8');
-    });
-    child.on('error', error => fail(error.message));
-    child.on('close', code => {
-      if (code === 0) done(Buffer.concat(out).toString('utf8'));
-      else fail(errors.trim().split('\n')[0] || `helm ended with exit code ${code}`);
-    });
-  });
-  return text.finally(() => {
-    clearTimeout(timer);
-    killGroup(child);
-  });
-}
-
-const MOST_ERRORS = 4_096;
-
-function killGroup({ pid, stdout, stderr }: ChildProcess): void {
-  stdout!.destroy();
-  stderr!.destroy();
-  try {
-    if (pid !== undefined) process.kill(-pid, 'SIGKILL');
-  } catch {
-    // It has ended, and all of its group.
-  }
 }

@@ -11,6 +11,7 @@ import { type Inventory, inventoryOf } from '../../model/inventory.ts';
 import { POLICY_KINDS } from '../../model/policy.ts';
 import { type Problem, problemText } from '../../model/problem.ts';
 import { type FiledObject, isError, type Manifest, readAllDocuments, readNeeded } from './manifest.ts';
+import { isRendered } from './rendered.ts';
 import { ManifestStore } from './store.ts';
 import { type FolderTally, type Overlap, ReadingCounter, type ReadingTally } from './tally.ts';
 
@@ -141,7 +142,9 @@ export class ManifestCollector {
   }
 }
 
+/** What a program printed is of no folder but its own. */
 function folderOf(file: string): string {
+  if (isRendered(file)) return file;
   return file.slice(0, Math.max(0, file.lastIndexOf('/')));
 }
 

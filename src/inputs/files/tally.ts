@@ -18,6 +18,8 @@ export interface FileTally {
 export interface FolderTally {
   /** Charts of Helm, which have to be rendered to be read. */
   readonly charts: readonly string[];
+  /** Folders that kustomize should have built, and that are read file by file. */
+  readonly kustomizations?: readonly string[];
   /** Files of kustomizations: patches, which change objects and are none. */
   readonly patches: number;
   /** Folders and manifests that a `.gitignore` names, and folders `node_modules`. */
@@ -81,6 +83,7 @@ export class ReadingCounter {
       foreign: this.#foreign,
       templates: this.#templates,
       charts: this.#folders.flatMap(({ charts }) => charts),
+      kustomizations: this.#folders.flatMap(({ kustomizations = [] }) => kustomizations),
       patches: sum(({ patches }) => patches),
       ignored: sum(({ ignored }) => ignored),
       isIgnoreCut: this.#folders.some(({ isIgnoreCut }) => isIgnoreCut),
@@ -135,7 +138,8 @@ export function readingObject({
 const MOST_NAMED = 8;
 
 /** What has to be rendered before it can be read, and what several folders have. */
-export function readingNotes({ charts, templates, overlaps, isIgnoreCut, policies }: ReadingTally): string[] {
+export function readingNotes(reading: ReadingTally): string[] {
+  const { charts, kustomizations, templates, overlaps, isIgnoreCut, policies } = reading;
   return [
     ...some(
       charts.map(
@@ -143,6 +147,12 @@ export function readingNotes({ charts, templates, overlaps, isIgnoreCut, policie
           `chart ${chart} is not rendered, and not read: \`helm template ${word(chart)} | sluice check -\` reads it, as check --render does`,
       ),
       'charts that are not rendered',
+    ),
+    ...some(
+      (kustomizations ?? []).map(
+        folder => `kustomization ${folder} is not rendered: its files are read as they are`,
+      ),
+      'kustomizations that are not rendered',
     ),
     ...(templates.length > 0
       ? [`not read, for they are templates that have to be rendered: ${firstOf(templates, MOST_NAMED)}`]

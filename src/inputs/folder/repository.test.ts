@@ -1,6 +1,6 @@
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { listRepository } from './repository.ts';
 
@@ -139,6 +139,33 @@ test.each(['.', './', 'deep/..', './deep/../'])('listRepository() of the root wr
   } finally {
     process.chdir(before);
   }
+});
+
+test('listRepository() says what kustomize would build, and which files that has', async () => {
+  const overlay = (...resources: string[]) => JSON.stringify({ resources });
+  await write({
+    'base/kustomization.yaml': 'resources: [a.yaml]\ncomponents: [../part]\npatches: [{ path: b.yaml }]\n',
+    'part/kustomization.yaml': 'kind: Component\nresources: [c.yaml]\n',
+    'alone/Kustomization': 'kind: Component\n',
+    'prod/kustomization.yaml': overlay('../base', 'https://example.org/d.yaml', '../../out', '/etc'),
+    'old/kustomization.yml': 'bases: [./../base/]\n',
+    'flux/kustomization.yaml':
+      'apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nresources: [../prod]\n',
+    'x/kustomization.yaml': overlay('../y'),
+    'y/kustomization.yaml': overlay('../x', '../z'),
+    'z/kustomization.yaml': overlay('.'),
+    'bad/kustomization.yaml': 'resources: [',
+  });
+  const { kustomizations } = await listRepository(root);
+  const short = (file: string) => relative(root, file);
+  const found = kustomizations.map(({ folder, files }) => [short(folder), [...files].map(short).sort()]);
+  const shared = ['base/a.yaml', 'base/b.yaml', 'part', 'part/c.yaml'];
+  expect(Object.fromEntries(found)).toEqual({
+    old: ['base', ...shared],
+    prod: ['../out', 'base', ...shared, 'prod/etc', 'prod/https:/example.org/d.yaml'],
+    x: ['x', 'y', 'z'],
+    bad: [],
+  });
 });
 
 async function write(texts: Record<string, string>): Promise<void> {

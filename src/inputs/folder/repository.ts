@@ -2,16 +2,18 @@
  * Any folder of people's: its manifests, without what no tool that applies them would take. `sluice agent` reads its
  * folder whole instead (folder.ts): there everything is meant.
  */
-import { readFile, stat } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
-import { filesNamedBy } from '../files/kustomization.ts';
 import type { FolderTally } from '../files/tally.ts';
 import { type Entry, type FolderRules, isManifest, listManifests } from './folder.ts';
 import { type Ignores, isIgnored, parseIgnores, Steps } from './gitignore.ts';
+import { type Kustomization, Kustomizations, textOf } from './kustomizations.ts';
 
 export interface Repository {
   readonly files: readonly string[];
   readonly tally: FolderTally;
+  readonly kustomizations: readonly Kustomization[];
+  /** Files that are left out because they change objects of others. */
+  readonly patches: readonly string[];
 }
 
 const MOST_FOLDERS = 50_000;
@@ -19,23 +21,24 @@ const MOST_FOLDERS = 50_000;
 /** Throws if the path itself cannot be read. */
 export async function listRepository(root: string): Promise<Repository> {
   const rules = new RepositoryRules(root);
-  const files = await listManifests(root, MOST_FOLDERS, rules);
-  const patches = await rules.patches();
-  const objects = files.filter(file => !patches.has(file));
-  const { charts, ignored, lostLinks, isIgnoreCut } = rules;
-  const leftOut = [...rules.ignoredPaths, ...files.filter(file => patches.has(file))];
-  const [policies, left] = [await filesWithPolicy(leftOut), files.length - objects.length];
-  return { files: objects, tally: { charts, ignored, lostLinks, isIgnoreCut, patches: left, policies } };
+  const all = await listManifests(root, MOST_FOLDERS, rules);
+  const { charts, ignored, lostLinks, isIgnoreCut, kustomizations } = rules;
+  await kustomizations.read();
+  const applied = kustomizations.patches();
+  const [files, patches] = [all.filter(file => !applied.has(file)), all.filter(file => applied.has(file))];
+  const policies = await filesWithPolicy([...rules.ignoredPaths, ...patches]);
+  const tally = { charts, ignored, lostLinks, isIgnoreCut, patches: patches.length, policies };
+  return { files, tally, kustomizations: kustomizations.built(), patches };
 }
 
 class RepositoryRules implements FolderRules {
   readonly charts: string[] = [];
+  readonly kustomizations = new Kustomizations();
   /** Of folders `node_modules` none: there is nothing of their repository's own in them. */
   readonly ignoredPaths: string[] = [];
   ignored = 0;
   lostLinks = 0;
   readonly #root: string;
-  readonly #kustomizations: string[] = [];
   /** The `.gitignore` of each folder that has one. */
   readonly #ignores = new Map<string, Ignores>();
   readonly #steps = new Steps();
@@ -52,7 +55,7 @@ class RepositoryRules implements FolderRules {
     const folder = join(path, '.');
     if (names.has('.gitignore'))
       this.#ignores.set(folder, parseIgnores(await textOf(join(folder, '.gitignore'))));
-    for (const name of names) if (KUSTOMIZATION.test(name)) this.#kustomizations.push(join(folder, name));
+    this.kustomizations.addFolder(folder, names);
     const isFolder = (name: string) =>
       entries.some(({ path, identity }) => identity !== undefined && basename(path) === name);
     const isChart = names.has('Chart.yaml') && isFolder('templates');
@@ -83,17 +86,6 @@ class RepositoryRules implements FolderRules {
       if (folder === this.#root || folder === dirname(folder)) return false;
     }
   }
-
-  /** The files that kustomizations apply to objects, and none has as objects. What is outside its folder is not its own. */
-  async patches(): Promise<ReadonlySet<string>> {
-    const [found, objects] = [new Set<string>(), new Set<string>()];
-    for (const file of this.#kustomizations) {
-      const { patches, resources } = filesNamedBy(await textOf(file));
-      for (const patch of patches) if (!join(patch).startsWith('..')) found.add(join(dirname(file), patch));
-      for (const resource of resources) objects.add(join(dirname(file), resource));
-    }
-    return new Set([...found].filter(path => !objects.has(path)));
-  }
 }
 
 /** What is ignored may be much, and of no interest. */
@@ -119,15 +111,4 @@ async function filesWithPolicy(paths: readonly string[]): Promise<readonly strin
   return [...found];
 }
 
-const KUSTOMIZATION = /^(?:kustomization\.ya?ml|Kustomization)$/;
 const OF_CHART: ReadonlySet<string> = new Set(['templates', 'charts']);
-
-/** Nobody writes so much by hand. */
-const LARGEST = 1024 * 1024;
-
-/** Empty where it is too large, or cannot be read: then nothing is left out because of it. */
-async function textOf(path: string): Promise<string> {
-  const kind = await stat(path).catch(() => undefined);
-  if (!kind?.isFile() || kind.size > LARGEST) return '';
-  return readFile(path, 'utf8').catch(() => '');
-}
