@@ -250,7 +250,7 @@ const MOST_FLIPS = 10;
 
 export function fixLines(fix: Fix | string): string[] {
   if (typeof fix === 'string') return ['', `${pc.yellow('no fix')}: ${HANG}${fix}`];
-  const yaml = fix.objects.map(object => yamlText(object).trimEnd()).join('\n---\n');
+  const yaml = fix.objects.map(object => yamlText(object, fix.remarks).trimEnd()).join('\n---\n');
   return [
     '',
     `${pc.bold(`to ${fix.verdict} it`)}, ${HANG}apply this (judged again: it does)`,
@@ -267,7 +267,7 @@ export function fixDocument(fix: Fix | string): string[] {
   const says = [`to ${fix.verdict} it (judged again: it does)`, ...flipLines(fix)];
   return [
     ...says.map(line => `# ${line}`),
-    ...fix.objects.flatMap(object => ['---', ...yamlText(object).trimEnd().split('\n')]),
+    ...fix.objects.flatMap(object => ['---', ...yamlText(object, fix.remarks).trimEnd().split('\n')]),
   ];
 }
 

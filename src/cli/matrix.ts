@@ -27,6 +27,7 @@ import { withProgress } from '../terminal/progress.ts';
 import { beside, terminalWidth, wrap } from '../terminal/wrap.ts';
 import { noteState, notesOf, readState, writeNotes } from './sources/readstate.ts';
 import {
+  inventoryWith,
   isInScope,
   namespacesOf,
   refuseUnknownNamespace,
@@ -37,11 +38,13 @@ import {
 export type MatrixOptions = SourceOptions & {
   readonly output: 'text' | 'json' | 'yaml' | 'csv' | 'md' | 'dot' | 'html';
   readonly unknownPods?: UnknownPods;
+  readonly apiServer?: readonly string[];
 };
 
 /** Exit code 2 if there may be policies that could not be read. */
 export async function matrixCommand(options: MatrixOptions): Promise<void> {
-  const state = await readState(options, { workloads: true });
+  const read = await readState(options, { workloads: true, services: true });
+  const state = { ...read, inventory: inventoryWith(read.inventory, options.apiServer) };
   noteState(state);
   if (!state.mayNotList?.('namespaces'))
     refuseUnknownNamespace(state.scope, namespacesOf(state), `in ${state.source}`);

@@ -4324,6 +4324,26 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'return { items, refused: [] };',
     test: 'listonce.test.ts',
   },
+  // The API server by name
+  {
+    name: 'an API server whose address is not known is judged by one of those that it may have',
+    find: 'const isSame = unknown === undefined ||',
+    replace: 'const isSame = unknown === undefined || cases.length > 0 ||',
+    test: 'apiserver.test.ts',
+  },
+  {
+    name: 'an API server whose endpoints are not known is judged on its usual ports alone',
+    find: "ports === 'any' ? [] : ports.flatMap(port => port.kind === 'range' && port.protocol === 'TCP'",
+    replace:
+      "ports !== undefined ? [] : ports.flatMap(port => port.kind === 'range' && port.protocol === 'TCP'",
+    test: 'apiserver.test.ts',
+  },
+  {
+    name: 'an end that may have many addresses has one less of a small network for each port',
+    find: 'for (const endpoint of new Set(targets.map(target => target.endpoint)))',
+    replace: 'for (const { endpoint } of targets)',
+    test: 'apiserver.test.ts',
+  },
   // Policies that a question leaves out
   {
     name: '--without leaves out the policy of the old side of a comparison alone',

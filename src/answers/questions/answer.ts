@@ -11,12 +11,13 @@ import { auditor, mayAffect } from '../../semantics/audit.ts';
 import type { DirectionVerdict, FlowVerdict } from '../../semantics/evaluate.ts';
 import { FlowTextError } from '../../semantics/flowtext.ts';
 import { viewOf } from '../../semantics/view.ts';
+import { API_SERVER, apiServerPlaces, unlessSameApiServer } from './apiserver.ts';
 import { namesNotes, resolvedFor } from './byname.ts';
 import { sameForAllLabels } from './completions.ts';
 import { dnsDeniedNotes } from './dnsdenied.ts';
 import { type NamedEndpoint, parseEndpoint } from './endpoint.ts';
 import { type JudgedFlow, judge, judgeSeen, MOST_PIECES, withNames } from './judge.ts';
-import type { ClusterView, ResolvedEndpoint, Targets } from './place.ts';
+import type { ClusterView, ResolvedEndpoint, Targets, UnlessSame } from './place.ts';
 import { placesOf } from './places.ts';
 import { rangesText } from './ranges.ts';
 import { comingNotes, type StatusesByPolicy, statusesByPolicy } from './statuses.ts';
@@ -71,7 +72,11 @@ export function answer(known: ClusterView, question: Question): Answer {
     ...undecidedDenials(cluster, judged.cases, view.known, view.unknownPods),
     ...byNode.undecided,
   ]);
-  const cases = judged.cases.map(each => withDoubt(each, unheard.get(each), targets));
+  const unlessSame = [from, to].some(end => isApiServer(view, end)) ? unlessSameApiServer(view) : undefined;
+  const cases = sameOrUndecided(
+    judged.cases.map(each => withDoubt(each, unheard.get(each), targets)),
+    unlessSame,
+  );
   const decisive = decisiveOf(cases);
   const statuses = statusesByPolicy(view.statuses);
   return {
@@ -84,6 +89,8 @@ export function answer(known: ClusterView, question: Question): Answer {
     cases,
     notes: [
       ...notesOf(targets, isCut),
+      ...unknownNotes(cases, unlessSame),
+      ...(isApiServer(view, from) ? [CALLED_BY_AGENTS] : []),
       ...(cases.some(({ undecided }) => undecided !== undefined) ? [] : sameForAllLabels(judged.completions)),
       ...byNode.notes,
       ...arrivalNotes(cases, cluster),
@@ -120,9 +127,15 @@ export function reasonOf(each: JudgedFlow): string {
   return each.undecided ?? withNames(decisiveDirection(each.verdict).reason, each);
 }
 
-/** A Service cannot be a source: connections come from its pods. */
+function isApiServer(view: ClusterView, end: NamedEndpoint): boolean {
+  const name = end.name.kind === 'service' ? end.name : shortNameOf(view, end);
+  return name !== undefined && `${name.namespace ?? view.defaultNamespace}/${name.name}` === API_SERVER;
+}
+
+/** A Service cannot be a source: connections come from its pods. The API server itself calls webhooks. */
 function sourcesOf(view: ClusterView, end: NamedEndpoint): readonly ResolvedEndpoint[] {
   const { name, text } = end;
+  if (isApiServer(view, end)) return apiServerPlaces(view);
   if (name.kind === 'service' || shortNameOf(view, end) !== undefined)
     throw new FlowTextError(`"${text}": no connection comes from a Service: name what is behind it`);
   return placesOf(view, name);
@@ -148,6 +161,24 @@ function withDoubt(each: JudgedFlow, unheard: string | undefined, { undecided }:
       undecided: `${undecided} (if the address is no pod's, policy would ${each.verdict.verdict} it)`,
     };
   return unheard === undefined ? each : { ...each, undecided: unheard };
+}
+
+const CALLED_BY_AGENTS =
+  'judged from the endpoints of the API server: where a cluster has konnectivity, it calls through pods of that instead';
+
+function sameOrUndecided(
+  cases: readonly JudgedFlow[],
+  unknown: UnlessSame | undefined,
+): readonly JudgedFlow[] {
+  const isSame = unknown === undefined || (unknown.isAll && new Set(cases.map(verdictOfCase)).size === 1);
+  if (isSame) return cases;
+  const undecided = `${unknown.why}: policy may allow some and deny others`;
+  return cases.map(each => ({ ...each, undecided }));
+}
+
+function unknownNotes(cases: readonly JudgedFlow[], unknown: UnlessSame | undefined): readonly string[] {
+  if (unknown === undefined || cases.some(({ undecided }) => undecided !== undefined)) return [];
+  return [`${unknown.why}; the verdict is the same for any`];
 }
 
 /** A denial that holds for every DNS answer counts before one that an answer may have lifted. */

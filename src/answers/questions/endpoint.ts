@@ -4,6 +4,7 @@
  *   end    = host [ "@4" | "@6" ] [ ":" port ] [ "/" protocol ]      only a destination has port and protocol
  *   host   = [ namespace "/" ] pod
  *          | [ namespace "/" ] kind "/" name        deploy/web, shop/sts/db, svc/api, node/worker-1, shop/rollout/web
+ *          | "svc/" name "." namespace              svc/kubernetes.default: the API server
  *          | [ namespace "/" ] label { "," label }  shop/app=web,tier=front: a pod that is not there yet
  *          | address | "[" address "]" | "internet" | DNS name
  *
@@ -13,6 +14,7 @@
 import { type Address, type Family, familyOf, parseAddress } from '../../model/address.ts';
 import { endsInNumber, MOST_NAME } from '../../model/domainname.ts';
 import type { Labels } from '../../model/labels.ts';
+import type { ServiceKey } from '../../model/service.ts';
 import { whyUnjudged } from '../../model/unjudged.ts';
 import type { WorkloadKind } from '../../model/workload.ts';
 import { FlowTextError } from '../../semantics/flowtext.ts';
@@ -118,6 +120,9 @@ function serviceName(match: RegExpExecArray | null): ServiceName | undefined {
   return { kind: 'service', name, namespace: namespace!, ...(endpoint !== undefined && { endpoint }) };
 }
 
+/** `svc/api.shop`: no Service has a dot in its name. */
+const DOTTED = /^(?<name>[^.]+)\.(?<namespace>[^.]+)(?:\.svc(?:\..*)?)?$/;
+
 const SHORT_DOMAIN = /^(?:(?<endpoint>[^.]+)\.)?(?<name>[^.]+)\.(?<namespace>[^.]+)$/;
 
 /**
@@ -192,7 +197,8 @@ function kindName(kind: NamedKind, name: string, namespace?: string): EndpointNa
   const where = namespace === undefined ? {} : { namespace };
   if (kind === 'Node') return { kind: 'node', name };
   if (kind === 'Pod') return { kind: 'pod', name, ...where };
-  if (kind === 'Service') return { kind: 'service', name, ...where };
+  if (kind === 'Service')
+    return serviceName(namespace ? null : DOTTED.exec(name)) ?? { kind: 'service', name, ...where };
   return { kind: 'workload', workload: kind, name, ...where };
 }
 
@@ -231,6 +237,11 @@ const SHORT: Readonly<Record<WorkloadKind, string | undefined>> = {
 /** `shop/deploy/web`: reads back as the same workload. */
 export function workloadText(kind: WorkloadKind, namespace: string, name: string): `${string}/${string}` {
   return `${namespace}/${SHORT[kind] ?? kind.toLowerCase()}/${name}`;
+}
+
+/** `svc/api.shop`, for `shop/api`. */
+export function serviceText(key: ServiceKey): string {
+  return `svc/${key.split('/').reverse().join('.')}`;
 }
 
 const LABELS = /^(?:(?<namespace>[^/=.,]+)\/)?(?<labels>[^=,]+=[^=,]*(?:,[^=,]+=[^=,]*)*)$/;

@@ -1,13 +1,15 @@
 /** An answer with all that is known of it: near misses and fixes, and as JSON (docs/schema/sluice-v1.json). */
 
 import { decodeObject } from '../../inputs/kube/decode/decode.ts';
-import type { Family } from '../../model/address.ts';
+import { type Address, addressBits, type Family, familyOf } from '../../model/address.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { Direction, Policy } from '../../model/policy.ts';
+import type { ServiceKey } from '../../model/service.ts';
 import type { DnsRecord } from '../../names/dnscache.ts';
 import type { DirectionWalk } from '../../semantics/explain.ts';
 import { versioned } from '../schema.ts';
 import { type Answer, endHost, groupsOf } from './answer.ts';
+import { API_SERVER } from './apiserver.ts';
 import type { QuestionResult } from './ask.ts';
 import { parseEndpoint } from './endpoint.ts';
 import { type Fix, proposeFix } from './fix/fix.ts';
@@ -15,7 +17,7 @@ import type { PolicyObject } from './fix/proposal.ts';
 import type { Meaning, PodGroup } from './fix/sides.ts';
 import { flowSeenBy, isSeenOtherwise, type JudgedFlow, walkSeen, withNames } from './judge.ts';
 import { type NearMiss, nearMisses } from './nearmiss.ts';
-import type { ClusterView, ResolvedEndpoint, Target } from './place.ts';
+import { type ClusterView, podOf, type ResolvedEndpoint, type Target } from './place.ts';
 import type { StatusesByPolicy } from './statuses.ts';
 
 export function answerObject(
@@ -140,9 +142,27 @@ export function fixOf(
   ]);
   const isMeant = ({ unassigned, domain, isInternet }: ResolvedEndpoint) =>
     unassigned?.pod !== undefined || domain !== undefined || isInternet;
+  if (ends.some(({ service }) => service === API_SERVER))
+    return 'the endpoints of the API server are not known: name them with --api-server';
   if (!ends.every(isMeant)) return 'an end that is many addresses has no smallest change: name one address';
   const meaning = { known, inventory, ...meaningOf(cases) };
-  return proposeFix({ cluster, unknownPods, flows: cases.map(({ flow }) => flow), meaning }, decode);
+  const fix = proposeFix({ cluster, unknownPods, flows: cases.map(({ flow }) => flow), meaning }, decode);
+  return typeof fix === 'string' ? fix : { ...fix, remarks: remarksOf(cases) };
+}
+
+/** Whose an address is, where policy names it because no pod has it. */
+function remarksOf(cases: Answer['cases']): ReadonlyMap<string, string> {
+  const remarks = new Map<string, string>();
+  const add = (address: Address, end: ResolvedEndpoint, service?: ServiceKey) => {
+    if (service === undefined || podOf(end) !== undefined) return;
+    const whose = service === API_SERVER ? ', the API server' : '';
+    remarks.set(`${address}/${addressBits(familyOf(address))}`, `an endpoint of Service ${service}${whose}`);
+  };
+  for (const { flow, from, to } of cases) {
+    add(flow.from, from, from.service);
+    add(flow.to, to.endpoint, to.service?.key);
+  }
+  return remarks;
 }
 
 /** What the addresses of the flows mean. */

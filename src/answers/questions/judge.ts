@@ -116,7 +116,8 @@ export function judge(
   const toPods = podsOf(targets.map(({ endpoint }) => endpoint));
   const from = sources.map(endpoint => assignAddresses(cluster, endpoint, toPods, 'ingress', taken));
   const assignedTo = new Map<ResolvedEndpoint, AssignedAddresses>();
-  for (const { endpoint } of targets)
+  // Once for all ports of an endpoint: a small network has no addresses for each of them.
+  for (const endpoint of new Set(targets.map(target => target.endpoint)))
     assignedTo.set(endpoint, assignAddresses(cluster, endpoint, podsOf(sources), 'egress', taken));
   const assigned = [...from, ...assignedTo.values()];
   const unresolved = withPods(

@@ -6,7 +6,7 @@ import type { Inventory } from '../../model/inventory.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { Protocol } from '../../model/policy.ts';
 import type { StatusText } from '../../model/policystatus.ts';
-import type { Service } from '../../model/service.ts';
+import type { Service, ServiceKey } from '../../model/service.ts';
 import type { WorkloadId } from '../../model/workload.ts';
 import type { DnsSnapshot } from '../../names/dnscache.ts';
 import type { PolicyIndex } from '../../semantics/policyindex.ts';
@@ -53,6 +53,8 @@ export interface ResolvedEndpoint {
   readonly isOnNode?: boolean;
   /** The DNS name by which the destination was given. */
   readonly domain?: string;
+  /** The Service that leads here, where the end is named by it and no pod is behind it. */
+  readonly service?: ServiceKey;
 }
 
 /** An address that is not assigned yet, as that of a pod that does not exist yet: it may be any of these ranges. */
@@ -101,6 +103,13 @@ export interface Targets {
   readonly notes: readonly string[];
   /** Why no verdict can be given, although the question is one. */
   readonly undecided?: string;
+}
+
+/** An end that is one of those that were judged: there is a verdict only where all of them have the same. */
+export interface UnlessSame {
+  readonly why: string;
+  /** Whether all that it may be were judged. */
+  readonly isAll: boolean;
 }
 
 /** The pod that has the addresses of an endpoint, or will have them. */

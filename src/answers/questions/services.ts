@@ -9,6 +9,7 @@ import { type Labels, matchesLabels } from '../../model/selector.ts';
 import type { EndpointSlice, Service, ServiceKey, ServicePort } from '../../model/service.ts';
 import { topWorkloads } from '../../model/workloadof.ts';
 import { FlowTextError } from '../../semantics/flowtext.ts';
+import { API_SERVER, apiServerEndpoints, apiServerService, unknownApiServer } from './apiserver.ts';
 import { type NamedEndpoint, parseEndpoint } from './endpoint.ts';
 import {
   type ClusterView,
@@ -30,6 +31,7 @@ export function serviceNamed(
   const key: ServiceKey = `${namespace ?? defaultNamespace}/${name}`;
   const service = inventory.services.get(key);
   if (service !== undefined) return service;
+  if (key === API_SERVER) return apiServerService(inventory);
   if (!knowsInventory && view.mayNotList === undefined)
     throw new FlowTextError(
       `the agent knows no Services: name a pod behind ${key}, or ask the cluster (--kubeconfig) or --manifests`,
@@ -50,6 +52,8 @@ export function followService(
   if (service.type === 'ExternalName') return followName(view, service, end, protocol);
   if (service.headless) return followHeadless(view, service, end, protocol);
   const { port } = portOf([service], end, protocol);
+  if (service.key === API_SERVER && apiServerEndpoints(view.inventory).size === 0)
+    return unknownApiServer(view, service, protocol);
   const found = answered(service, endpointsOf(view, service, port), port);
   return service.isNodeLocal ? translated(found, { kind: 'local-service' }, localNote(service)) : found;
 }

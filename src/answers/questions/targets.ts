@@ -12,6 +12,7 @@ import type { FlowProtocol } from '../../model/flow.ts';
 import { podCidrsOf } from '../../model/podcidrs.ts';
 import type { Protocol } from '../../model/policy.ts';
 import { FlowTextError, parseProtocol } from '../../semantics/flowtext.ts';
+import { API_SERVER, apiServerEndpoints } from './apiserver.ts';
 import { type NamedEndpoint, type ServiceName, shortServiceName } from './endpoint.ts';
 import {
   type ClusterView,
@@ -102,7 +103,9 @@ function byServiceName(
 /** Names of Services that leave out svc.cluster.local, where there is such a Service. */
 export function shortNameOf({ inventory }: ClusterView, { name }: NamedEndpoint): ServiceName | undefined {
   const short = name.kind === 'domain' ? shortServiceName(name.name) : undefined;
-  return short && inventory.services.has(`${short.namespace}/${short.name}`) ? short : undefined;
+  if (short === undefined) return undefined;
+  const key = `${short.namespace}/${short.name}` as const;
+  return inventory.services.has(key) || (key === API_SERVER && !short.endpoint) ? short : undefined;
 }
 
 /** TCP where there is a port, else ICMP. */
@@ -155,11 +158,10 @@ function isKnown({ cluster, knowsInventory, inventory }: ClusterView, address: A
   const nodes = [...cluster.nodes.values()];
   if (nodes.some(node => addressesOfNode(node).includes(address))) return true;
   if (nodes.flatMap(podCidrsOf).some(cidr => cidrContains(cidr, address))) return true;
+  if (apiServerEndpoints(inventory).has(address)) return true;
+  // Every cluster has this Service: if it was read, all Services were.
   return knowsInventory && inventory.services.has(API_SERVER);
 }
-
-/** Every cluster has this Service: if it was read, all Services were. */
-const API_SERVER = 'default/kubernetes';
 
 // The pod behind a host port: policy judges that pod (N61).
 

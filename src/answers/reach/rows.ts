@@ -86,7 +86,9 @@ export function listed(names: readonly string[], most: number): string {
 
 export function memberText({ kind, parts }: EndView, member: string): string {
   const part = parts.get(member);
-  const name = kind === 'workload' ? memberName(member) : `${PREFIXES[kind]}${member}`;
+  // A Service beside a node is none.
+  const prefix = kind === 'workload' || member.startsWith('svc/') ? '' : PREFIXES[kind];
+  const name = kind === 'workload' ? memberName(member) : `${prefix}${member}`;
   return part === undefined ? name : `${name} (${part})`;
 }
 

@@ -2,7 +2,7 @@
 
 import { getOrMake } from '../../lib/collections/getormake.ts';
 import { firstOf } from '../../lib/text/firstof.ts';
-import { type Address, cidrText, type Family } from '../../model/address.ts';
+import { type Address, cidrText, type Family, familyOf } from '../../model/address.ts';
 import type { Cluster } from '../../model/cluster.ts';
 import type { Inventory } from '../../model/inventory.ts';
 import type { Labels } from '../../model/labels.ts';
@@ -10,6 +10,8 @@ import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { Direction } from '../../model/policy.ts';
 import { cidrsOf } from '../../model/ranges.ts';
 import { type CoveredWorkload, coveredWorkloads } from '../coverage/isolation.ts';
+import { API_SERVER, apiServerEndpoints } from '../questions/apiserver.ts';
+import { serviceText } from '../questions/endpoint.ts';
 import type { ConnectionPool } from './connections.ts';
 import { regionsOfNames } from './domains.ts';
 import { type Exposure, exposuresOf, isSameList } from './exposure.ts';
@@ -19,6 +21,7 @@ import {
   type Cell,
   type DomainMember,
   type Ends,
+  endsOf,
   familiesOf,
   joined,
   type Member,
@@ -83,7 +86,8 @@ export function matrixViewOf(
   const membersOf = workloadNamesOf(workloads, pods);
   const ends = matrix.lines
     .filter(line => isShown(reach, line))
-    .map(line => endView(reach, workloads, { sizes, several }, line));
+    .map(line => endView(reach, workloads, { sizes, several }, line))
+    .map(end => withApiServer(reach, inventory, end));
   return {
     pool: reach.pool,
     ends: ends.sort(compareEnds),
@@ -178,6 +182,19 @@ function endView(reach: Reach, workloads: Workloads, { sizes, several }: Whole, 
   );
   const pods = line.members.flatMap(member => podsOfMember(workloads, member));
   return { kind: 'workload', members: [...counts.keys()].sort(), parts, pods, line };
+}
+
+/** The API server beside the node or the networks that its endpoints are to every policy. */
+function withApiServer(reach: Reach, inventory: Inventory, end: EndView): EndView {
+  const [own] = end.line.ends;
+  const here = [...apiServerEndpoints(inventory)].flatMap(([address, ports]) => {
+    const family = familyOf(address);
+    if (own![family] !== endsOf(reach, [address])[family]) return [];
+    return ports.map(port => `${family === 'ip6' ? `[${address}]` : address}:${port}`);
+  });
+  if (here.length === 0) return end;
+  const name = serviceText(API_SERVER);
+  return { ...end, members: [...end.members, name], parts: new Map(end.parts).set(name, here.join(', ')) };
 }
 
 function podsOfMember({ imagined }: Workloads, member: Member): EndView['pods'] {

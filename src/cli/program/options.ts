@@ -44,6 +44,13 @@ export const masqueradeAsked = () =>
     'whether the pod network masquerades what pods send to nodes, as Flannel and kindnet do (default: not known)',
   ).choices(['yes', 'no']);
 
+/** Only manifests without the API server's EndpointSlice need it. */
+export const apiServerAsked = () =>
+  new Option(
+    '--api-server <address>',
+    'an endpoint of the API server, as 172.18.0.2:6443; may be given more than once (default: as its EndpointSlice says)',
+  ).argParser(collect);
+
 export const manifestsOption = ['--manifests <dir>', 'folder (or file) of Kubernetes manifests'] as const;
 
 export function seconds(text: string): number {

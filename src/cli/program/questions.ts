@@ -1,7 +1,15 @@
 /** The commands about a whole cluster: who reaches whom, what a change changes, whether it is as expected. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { CommandError } from '../../terminal/commanderror.ts';
-import { collect, masqueradeAsked, output, unknownPodsAsked, withScope, withSources } from './options.ts';
+import {
+  apiServerAsked,
+  collect,
+  masqueradeAsked,
+  output,
+  unknownPodsAsked,
+  withScope,
+  withSources,
+} from './options.ts';
 
 export function addClusterCommands(sluice: Command): void {
   addMatrix(sluice);
@@ -16,6 +24,7 @@ function addMatrix(sluice: Command): void {
       .description('show who reaches whom on which ports, by workload, and what may come'),
   )
     .addOption(unknownPodsAsked())
+    .addOption(apiServerAsked())
     .addOption(output('csv', 'md', 'dot', 'html'))
     .addHelpText('after', MATRIX_HELP)
     .allowExcessArguments() // each of its sisters takes paths as they are
@@ -90,6 +99,7 @@ function addTest(sluice: Command): void {
   )
     .addOption(unknownPodsAsked())
     .addOption(masqueradeAsked())
+    .addOption(apiServerAsked())
     .addOption(output('junit'))
     .addHelpText('after', TEST_HELP)
     .action(async (files, options) => (await import('../test/test.ts')).testCommand(files, options));
@@ -199,6 +209,7 @@ export function addExplain(sluice: Command): void {
     )
     .addOption(unknownPodsAsked())
     .addOption(masqueradeAsked())
+    .addOption(apiServerAsked())
     .option(
       '--fix',
       'propose the smallest policies that would allow it, and say what else they open; -o yaml: for kubectl apply',
@@ -215,6 +226,7 @@ FROM and TO are
   deploy/web  shop/sts/db    the pods of a workload, or of its template where it has none (sts, ds, job, cronjob, rs;
                              shop/rollout/web: of any kind whose template has labels and containers)
   svc/api:80  10.96.0.7:80   a Service by name or address: each endpoint that would answer is judged
+  svc/kubernetes.default:443  the API server, by its endpoints: also FROM, as it calls webhooks
   api.shop:80  db-0.db.shop.svc:5432  the same, and one pod behind it, as the cluster's DNS has them
   node/worker-1              a node; what has its network is the node, to policy
   10.0.0.7  [fd00::7]:80     an address; internet is all that are public, example.com whatever one it has

@@ -1,5 +1,6 @@
 /** What a question is asked of. */
 
+import { withApiServer } from '../../answers/questions/apiserver.ts';
 import type { ClusterView, Masquerade } from '../../answers/questions/place.ts';
 import { didYouMean } from '../../lib/text/didyoumean.ts';
 import type { Address } from '../../model/address.ts';
@@ -11,6 +12,7 @@ import type { Problem } from '../../model/problem.ts';
 import { type LabelSelector, type Labels, matchesLabels } from '../../model/selector.ts';
 import { parseSelector } from '../../model/selectortext.ts';
 import type { DnsSnapshot } from '../../names/dnscache.ts';
+import { FlowTextError } from '../../semantics/flowtext.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 
 export interface State {
@@ -146,14 +148,19 @@ export const DEFAULT_SOCKET = '/run/sluice/sluice.sock';
 export interface Assumptions {
   readonly unknownPods?: UnknownPods;
   readonly masquerade?: Masquerade;
+  /** Endpoints of the API server, instead of those that objects say: `172.18.0.2:6443`. */
+  readonly apiServer?: readonly string[];
 }
 
 /** The view of the cluster in which questions are looked up. */
-export function clusterViewOf(state: State, { unknownPods, masquerade }: Assumptions): ClusterView {
-  const { cluster, inventory, knowsInventory, known, statuses, scope } = state;
+export function clusterViewOf(
+  state: State,
+  { unknownPods, masquerade, apiServer }: Assumptions,
+): ClusterView {
+  const { cluster, knowsInventory, known, statuses, scope } = state;
   return {
     cluster,
-    inventory,
+    inventory: inventoryWith(state.inventory, apiServer),
     knowsInventory,
     defaultNamespace: scope.defaultNamespace,
     unknownPods: unknownPods ?? state.unknownPods ?? 'allow',
@@ -163,4 +170,13 @@ export function clusterViewOf(state: State, { unknownPods, masquerade }: Assumpt
     ...(statuses && { statuses }),
     ...(state.mayNotList && { mayNotList: state.mayNotList }),
   };
+}
+
+/** Throws CommandError where an endpoint of the API server cannot be read. */
+export function inventoryWith(inventory: Inventory, apiServer: Assumptions['apiServer']): Inventory {
+  try {
+    return withApiServer(inventory, apiServer);
+  } catch (error) {
+    throw error instanceof FlowTextError ? new CommandError(`--api-server: ${error.message}`) : error;
+  }
 }

@@ -25,6 +25,8 @@ export interface Fix {
   readonly flips: readonly Flip[];
   /** It is about every port and protocol, because its kind cannot express the one that was asked about. */
   readonly allPorts: boolean;
+  /** Whose an address is, by the CIDR that the objects have; absent if nothing is known of it. */
+  readonly remarks?: ReadonlyMap<string, string>;
 }
 
 /** Decodes an object as the source that it is from would; undefined if that source would refuse it. */
