@@ -2,6 +2,7 @@ import { inDoubt, type Question } from '../answers/questions/answer.ts';
 import { ask, parseQuestions, type QuestionResult, type Unreadable } from '../answers/questions/ask.ts';
 import { type NamedEndpoint, parseEndpoint, shortServiceName } from '../answers/questions/endpoint.ts';
 import { answerObject, fixOf } from '../answers/questions/explanation.ts';
+import { isWithin } from '../answers/questions/within.ts';
 import { FlowTextError } from '../semantics/flowtext.ts';
 import { CommandError } from '../terminal/commanderror.ts';
 import { isData, writeData } from '../terminal/data.ts';
@@ -9,7 +10,13 @@ import { type OutputOptions, writeDocument, writeLines } from '../terminal/outpu
 import { answerLine, answerLines, fixDocument, fixLines } from './explaintext.ts';
 import { readText } from './sources/files.ts';
 import { HIDDEN, lacksOf, noteState, readState } from './sources/readstate.ts';
-import { type Assumptions, clusterViewOf, type QuestionNeeds, type SourceOptions } from './sources/state.ts';
+import {
+  type Assumptions,
+  clusterViewOf,
+  type QuestionNeeds,
+  type SourceOptions,
+  type State,
+} from './sources/state.ts';
 
 export type ExplainOptions = OutputOptions &
   SourceOptions & {
@@ -37,7 +44,9 @@ export async function explain(
   const state = await readState(options, wantedBy(questions));
   noteState(state);
   const world = clusterViewOf(state, options);
-  const asked = ask(world, questions).map(each => (state.hidesPolicies ? withoutVerdict(each) : each));
+  const asked = ask(world, questions).map(each =>
+    state.hidesPolicies && !isWholeFor(each, state) ? withoutVerdict(each) : each,
+  );
   const only = options.flows === undefined ? asked[0] : undefined;
   if (only !== undefined && 'error' in only) throw new CommandError(only.error);
   const fix = options.fixDeny ? 'deny' : options.fix ? 'allow' : undefined;
@@ -68,6 +77,11 @@ function withoutVerdict(asked: QuestionResult): QuestionResult {
   return 'answer' in asked ? { answer: inDoubt(asked.answer, HIDDEN) } : asked;
 }
 
+/** Policies that could not be read select no pod of the connection. */
+function isWholeFor(asked: QuestionResult, { policiesOnlyOf, cluster }: State): boolean {
+  return policiesOnlyOf !== undefined && 'answer' in asked && isWithin(asked.answer, cluster, policiesOnlyOf);
+}
+
 /** Addresses for which an agent is asked by which names they are allowed: a file of questions may have many more. */
 const MOST_ADDRESSES = 20;
 
@@ -75,7 +89,7 @@ const MOST_ADDRESSES = 20;
  * The kinds of objects that the source and destination of the questions need: a question about two pods needs no right
  * to list Services.
  */
-function wantedBy(questions: readonly (Question | Unreadable)[]): QuestionNeeds {
+export function wantedBy(questions: readonly (Question | Unreadable)[]): QuestionNeeds {
   const ends = questions.flatMap(question => ('line' in question ? [] : endsOf(question)));
   const names = ends.map(({ name }) => name);
   return {

@@ -76,5 +76,5 @@ test('findExpected() is the manifests where they are named, and their node must 
   await expect(findExpected('trace', { manifests, node: 'n2' })).rejects.toThrow(
     `there is no node n2 in ${folder} (nodes: n1)`,
   );
-  await expect(findExpected('trace', { socket, node: 'n1' })).rejects.toThrow('give both');
+  await expect(findExpected('trace', { socket, node: 'n1' })).rejects.toThrow('give one');
 });

@@ -5,6 +5,7 @@ import type { AgentClient } from '../api/rpc/client.ts';
 import type { StatusResponse } from '../api/rpc/messages.ts';
 import { ownNetworkNamespace } from '../kernel/host/read.ts';
 import { type Cluster, knowsNode } from '../model/cluster.ts';
+import type { Inventory } from '../model/inventory.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import type { DnsSnapshot } from '../names/dnscache.ts';
 import { CommandError } from '../terminal/commanderror.ts';
@@ -35,6 +36,8 @@ export interface AgentProgress extends WaitingWork {
  */
 export interface Expected {
   readonly cluster: Cluster;
+  /** Services and workloads, if the source has them. */
+  readonly inventory?: Inventory;
   readonly node: string;
   /** Whether packets of connections that the kernel does not know are guarded. */
   readonly guarded: boolean;
@@ -60,7 +63,7 @@ export async function findExpected(
     throw new CommandError(`to compare with --manifests, ${command} needs --node NAME beside them`);
   }
   if (options.node !== undefined)
-    throw new CommandError('--node says for which node to ask the --manifests: give both');
+    throw new CommandError('--socket asks the agent of this machine, and --node one of a cluster: give one');
   try {
     return await askAgent(options.socket ?? DEFAULT_SOCKET, expectedOfAgent);
   } catch (error) {
@@ -70,14 +73,15 @@ export async function findExpected(
 }
 
 async function expectedOf(manifests: readonly string[], node: string): Promise<Expected> {
-  const { cluster } = await readFiles(manifests);
+  const { cluster, inventory } = await readFiles(manifests);
   if (!knowsNode(cluster, node)) {
     const others = [...cluster.nodes.keys()].join(', ') || 'none';
     throw new CommandError(`there is no node ${node} in ${manifests.join(', ')} (nodes: ${others})`);
   }
   addInterfaces(cluster, node);
   const statuses = statusesOf(cluster);
-  return { cluster: { ...cluster, seenBy: node }, guarded: true, source: 'the manifests', node, statuses };
+  const seen = { ...cluster, seenBy: node };
+  return { cluster: seen, inventory, guarded: true, source: 'the manifests', node, statuses };
 }
 
 async function expectedOfAgent(agent: AgentClient): Promise<Expected> {

@@ -34,9 +34,13 @@ import pc from '../terminal/colours.ts';
 import { CommandError } from '../terminal/commanderror.ts';
 import { isData, writeData } from '../terminal/data.ts';
 import { HANG } from '../terminal/hang.ts';
-import { type OutputOptions, writeLines, writeNote } from '../terminal/output.ts';
-import type { WhereOptions } from './everynode/command.ts';
-import { inspectCluster, isAskedElsewhere } from './everynode/readback.ts';
+import { writeLines, writeNote } from '../terminal/output.ts';
+import {
+  inspectCluster,
+  inspectedName,
+  isAskedElsewhere,
+  type ReadbackOptions,
+} from './everynode/readback.ts';
 import {
   type AgentProgress,
   type Expected,
@@ -48,7 +52,7 @@ import { type PolicyStatuses, policyLines } from './policylines.ts';
 import { hasRules, lookAtKernel } from './readkernel.ts';
 
 /** `what` is a pod, a namespace or a policy; without it everything is shown. */
-export type InspectOptions = OutputOptions & NodeOptions & WhereOptions & { readonly what?: string };
+export type InspectOptions = ReadbackOptions & NodeOptions & { readonly what?: string };
 
 interface Look {
   readonly actual: Ruleset;
@@ -66,12 +70,13 @@ const MOST_LOOKS = 3;
 /** `sluice inspect`: shows the programmed rules, by pod and policy, and whether they are what policy demands. */
 export async function inspectCommand(options: InspectOptions): Promise<void> {
   if (await isAskedElsewhere(options, hasRules)) return inspectCluster(options.what, options);
+  const what = inspectedName(options.what, options);
   const { actual, comparison, known } = await settledLook(options);
   const whole = await counted(actual);
   if ('missing' in comparison && known === undefined && !whole.installed)
     throw new CommandError(nothingToInspect(comparison));
-  const inspection = onlyAbout(whole, options.what, known);
-  const statuses = statusesAbout(inspection, known?.statuses, options.what);
+  const inspection = onlyAbout(whole, what, known);
+  const statuses = statusesAbout(inspection, known?.statuses, what);
   const { output } = options;
   if (isData(output)) await writeData(output, [inspectionObject(inspection, comparison, statuses.policies)]);
   else if (output === 'name') writeLines(inspection.pods.map(({ pod }) => pod));

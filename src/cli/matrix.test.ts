@@ -98,3 +98,9 @@ test('a name that a wildcard means on the other side neither opens nor closes', 
     expect.stringMatching(/^opens domain \*\.example\.org outside /),
   ]);
 });
+
+test('a matrix of what could not all be read has no legend, which says what the absence of a line means', () => {
+  expect(matrixLines(view, rows, 200).join('\n')).toContain('not listed is denied');
+  expect(matrixLines(view, rows, 200, false).join('\n')).not.toContain('not listed');
+  expect(matrixLines({ ...view, exposures: [] }, [], 80, false)).toEqual([]);
+});

@@ -56,35 +56,41 @@ export async function matrixCommand(options: MatrixOptions): Promise<void> {
   const isAsked = ({ pods }: EndView) => pods.some(pod => isInScope(state.scope, pod));
   const view = { ...whole, exposures: exposuresFor(whole, isAsked) };
   const onNodes = hostNetworkNotes(state, item => isInScope(state.scope, item));
-  if (onNodes.length === 0 && !view.ends.some(isAsked))
-    writeNote(`${pc.yellow('note')}: ${emptyText(state)}`);
+  const isEmpty = onNodes.length === 0 && !view.ends.some(isAsked);
+  if (isEmpty) writeNote(`${pc.yellow('note')}: ${emptyText(state)}`);
   const leftOut = [...onNodes, ...unreadNotes([state], state.scope.namespace), ...view.notes];
   writeNotes(leftOut);
-  await write(options.output, view, rowsOf(view, isAsked), [...notesOf(state), ...leftOut], state.source);
+  const rows = rowsOf(view, isAsked);
+  // A legend says what the absence of a line means, which nobody knows here.
+  const hasLegend = !isEmpty && !state.hidesPolicies;
+  if (options.output === 'text') writeLines(matrixLines(view, rows, terminalWidth(), hasLegend));
+  else await write(options.output, view, rows, [...notesOf(state), ...leftOut], state.source);
   if (state.hidesPolicies) process.exitCode = 2;
 }
 
 /** Refuses a source without pods and workloads: it may be the wrong folder. */
-function refuseEmpty({ cluster, inventory, source, scope: { namespace } }: State): void {
-  if (namespace === undefined && cluster.pods.size + inventory.workloads.size === 0)
-    throw new CommandError(`there is no pod and no workload in ${source}, so there is no matrix`);
+function refuseEmpty({ cluster, inventory, source, scope: { namespace }, mayNotList }: State): void {
+  if (namespace !== undefined || cluster.pods.size + inventory.workloads.size > 0) return;
+  if (mayNotList?.('pods')) throw new CommandError(`you may not list pods in ${source}: there is no matrix`);
+  throw new CommandError(`there is no pod and no workload in ${source}, so there is no matrix`);
 }
 
-function emptyText({ source, scope: { namespace, selector } }: State): string {
+function emptyText({ source, scope: { namespace, selector }, mayNotList }: State): string {
+  if (mayNotList?.('pods', namespace))
+    return `no pod${namespace === undefined ? '' : ` in namespace ${namespace}`} can be read in ${source}: there is no matrix`;
   const which = selector === undefined ? '' : ' with these labels';
   const where = namespace === undefined ? '' : ` in namespace ${namespace}`;
   return `there is no pod and no workload${which}${where} in ${source}: there are no connections`;
 }
 
 async function write(
-  format: MatrixOptions['output'],
+  format: Exclude<MatrixOptions['output'], 'text'>,
   view: MatrixView,
   rows: readonly Row[],
   notes: readonly string[],
   source: string,
 ): Promise<void> {
   if (isData(format)) await writeData(format, [matrixObject(view, rows, notes)]);
-  else if (format === 'text') writeLines(matrixLines(view, rows, terminalWidth()));
   else writeDocument(linesOf(format, view, rows, notes, source));
 }
 
@@ -114,13 +120,18 @@ function linesOf(
 /** A grid of more rows is compared cell by cell in vain. */
 const MOST_GRID_ROWS = 400;
 
-export function matrixLines(view: MatrixView, rows: readonly Row[], width: number): string[] {
+export function matrixLines(
+  view: MatrixView,
+  rows: readonly Row[],
+  width: number,
+  hasLegend = true,
+): string[] {
   const isGrid = rows.length > 0 && rows.length <= MOST_GRID_ROWS;
   const grid = isGrid ? gridLines(view, rows, width) : undefined;
   const parts = [
     grid ?? blockLines(view, rows, width),
     exposureLines(view, width),
-    wrap(legendOf(view), width).map(pc.dim),
+    hasLegend ? wrap(legendOf(view), width).map(pc.dim) : [],
   ];
   return parts.filter(lines => lines.length > 0).flatMap((lines, i) => (i === 0 ? lines : ['', ...lines]));
 }

@@ -11,10 +11,7 @@ import { socketOf, type WhereOptions } from './everynode/command.ts';
 import { policyLines } from './policylines.ts';
 import { askAgent, waitingOf } from './sources/askagent.ts';
 
-export interface StatusOptions extends WhereOptions, OutputOptions {
-  /** The one node of a cluster whose agent is asked. */
-  readonly node?: string;
-}
+export type StatusOptions = WhereOptions & OutputOptions;
 
 const SHOWN_COMMITS = 3;
 const COLOUR: Record<CheckState, (text: string) => string> = {
@@ -30,7 +27,7 @@ const COLOUR: Record<CheckState, (text: string) => string> = {
  */
 export async function statusCommand(options: StatusOptions): Promise<void> {
   const { output } = options;
-  const socket = options.node === undefined ? await socketOf(options) : undefined;
+  const socket = await socketOf(options);
   if (socket === undefined) return (await import('./everynode/clusterstatus.ts')).clusterStatus(options);
   const status = await askAgent(socket, agent => agent.status());
   if (isData(output)) await writeData(output, [statusObject(status)]);

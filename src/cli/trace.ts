@@ -17,6 +17,7 @@ import type { Address } from '../model/address.ts';
 import { addressOwners } from '../model/addressowners.ts';
 import { addressesOfNode, type Cluster } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
+import { NO_INVENTORY } from '../model/inventory.ts';
 import { whyUnjudged } from '../model/unjudged.ts';
 import type { Connection } from '../nft/conntrack.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
@@ -25,15 +26,15 @@ import { FlowTextError, parseFlowPieces } from '../semantics/flowtext.ts';
 import pc from '../terminal/colours.ts';
 import { CommandError } from '../terminal/commanderror.ts';
 import { isData, writeData } from '../terminal/data.ts';
-import { type OutputOptions, writeLines, writeNote } from '../terminal/output.ts';
-import type { WhereOptions } from './everynode/command.ts';
-import { isAskedElsewhere, traceCluster } from './everynode/readback.ts';
+import { writeLines, writeNote } from '../terminal/output.ts';
+import { isAskedElsewhere, type ReadbackOptions, traceCluster } from './everynode/readback.ts';
 import { type AgentProgress, type Expected, findExpected, type NodeOptions } from './findexpected.ts';
 import { hasRules, readKernel } from './readkernel.ts';
 import { type TraceEnd, traceEnd } from './traceend.ts';
+import { tracedEnds } from './traceends.ts';
 import { type ExpectedPath, traceLines } from './tracetext.ts';
 
-export type TraceOptions = OutputOptions & NodeOptions & WhereOptions;
+export type TraceOptions = ReadbackOptions & NodeOptions;
 
 /**
  * `sluice trace FROM TO[:PORT[/PROTOCOL]]`: the verdict of the kernel, by a walk through the rules that were read back
@@ -45,16 +46,17 @@ export async function traceCommand(from: string, to: string, options: TraceOptio
   if ('progress' in found) noteWaiting(found.progress);
   const ruleset = await readKernel();
   const known = 'missing' in found ? undefined : withResolved(found, ruleset);
+  const [source, target] = known === undefined ? [from, to] : endsOf(known, from, to, options.namespace);
   const asked = nameless(
-    from,
-    to,
+    source,
+    target,
     known,
     'missing' in found ? `ask for an address; ${found.missing}` : undefined,
   );
   const flow =
     'missing' in found
-      ? flowOf(namedPods(ruleset), from, asked.text, `${ONLY_RULES}; ${found.missing}`)
-      : flowOf(found.cluster, from, asked.text, '');
+      ? flowOf(namedPods(ruleset), source, asked.text, `${ONLY_RULES}; ${found.missing}`)
+      : flowOf(found.cluster, source, asked.text, '');
   const isPodHere = known && podLinkFinder(known.cluster, known.node);
   const walk = named(walkKernel(ruleset, flow, addressesHere(known), isPodHere), known?.cluster);
   const connections = await trackedLike(flow);
@@ -86,6 +88,24 @@ function withResolved(found: Expected, ruleset: Ruleset): Expected {
   const { cluster, node, known } = found;
   if (known !== undefined) return found;
   return { ...found, cluster: { ...cluster, resolved: resolvedInKernel(ruleset, cluster, node) } };
+}
+
+/** Both ends as the walk takes them. */
+function endsOf(
+  { cluster, inventory }: Expected,
+  from: string,
+  to: string,
+  defaultNamespace = 'default',
+): readonly [string, string] {
+  const view = {
+    cluster,
+    inventory: inventory ?? NO_INVENTORY,
+    knowsInventory: inventory !== undefined,
+    defaultNamespace,
+    unknownPods: 'allow',
+  } as const;
+  const [source, target] = tracedEnds(view, from, to);
+  return [source.text, target.text];
 }
 
 function nameless(from: string, to: string, known: Expected | undefined, whyUnknown?: string): TraceEnd {

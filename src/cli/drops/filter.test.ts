@@ -132,3 +132,11 @@ test('agents are asked with what they have always known, and the prompt looks at
   ).toEqual(['--namespace=shop', '--port=53', '--policy=shop/db']);
   expect(() => filterWords({ to: ['web', '!shop/svc/web'] })).toThrow(/name a pod/);
 });
+
+test('-A makes -n the namespace of names alone', () => {
+  const all = { namespace: 'shop', allNamespaces: true };
+  expect(isBetween({ ...DENIAL, to: DENIAL.from }, all)).toBe(true);
+  expect(isBetween(DENIAL, { ...all, to: 'db' })).toBe(true);
+  expect(isBetween(DENIAL, { ...all, from: 'visitor' })).toBe(false);
+  expect(filterWords({ ...all, port: '53' })).toEqual(['--port=53']);
+});

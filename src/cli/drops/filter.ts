@@ -17,6 +17,8 @@ type Asked = string | readonly string[];
 export interface EndFilter {
   /** The namespace of the source or of the destination; a single one is also that of names that say none. */
   readonly namespace?: Asked;
+  /** The namespace is that of names alone. */
+  readonly allNamespaces?: boolean;
   /** The source or the destination, as `from` and `to` name one. */
   readonly pod?: Asked;
   /**
@@ -77,7 +79,9 @@ export function isBetween(connection: Connection, filter: EndFilter): boolean {
   const isFrom = (asked: string) => isEnd(from, asked, namespace);
   const isTo = (asked: string) => isEnd(to, asked, namespace, names);
   return (
-    accepts(filter.namespace, asked => [from, to].some(end => end.pod?.startsWith(`${asked}/`) === true)) &&
+    accepts(filter.allNamespaces ? undefined : filter.namespace, asked =>
+      [from, to].some(end => end.pod?.startsWith(`${asked}/`) === true),
+    ) &&
     accepts(filter.port, asked => asked === String(port)) &&
     accepts(filter.protocol, asked => asked.toUpperCase() === String(protocol)) &&
     accepts(filter.pod, asked => isFrom(asked) || isTo(asked)) &&
@@ -154,8 +158,10 @@ function isPod(pod: string, asked: string, namespace: string | undefined): boole
  * As options of the same command in the pod of an agent: those with one positive value, which older agents know. The
  * prompt looks at all of them again. Throws CommandError if an end cannot be read.
  */
-export function filterWords({ namespace, pod, from, to, port, protocol, policy }: DropFilter): string[] {
+export function filterWords(filter: DropFilter): string[] {
+  const { pod, from, to, port, protocol, policy } = filter;
   for (const end of [pod, from, to].flatMap(namesOf)) endNamed(end);
+  const namespace = filter.allNamespaces ? undefined : filter.namespace;
   const given = Object.entries({ namespace, pod, from, to, port, protocol, policy });
   return given.flatMap(([option, asked]) => {
     const value = onlyOne(asked);

@@ -11,13 +11,8 @@ import { clusterAgents } from './clusteragents.ts';
 import type { WhereOptions } from './command.ts';
 import { awayTexts, type NodeAnswer, OWN_SOCKET, objectsOf, runOnNodes } from './onnodes.ts';
 
-export interface ClusterStatusOptions extends WhereOptions, OutputOptions {
-  /** Only the agent of this node, with all its lines. */
-  readonly node?: string;
-}
-
-/** Exit code 1 if a node is not ready; 2 if one did not answer. Throws CommandError if the cluster cannot be asked. */
-export async function clusterStatus(options: ClusterStatusOptions): Promise<void> {
+/** Of one node it has all lines. Exit code 1 if a node is not ready; 2 if one did not answer. Throws CommandError if the cluster cannot be asked. */
+export async function clusterStatus(options: WhereOptions & OutputOptions): Promise<void> {
   const { node, output } = options;
   const isWhole = node !== undefined || output === 'wide';
   const format = isWhole && !isData(output) ? 'wide' : 'json';

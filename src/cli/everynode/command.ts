@@ -22,6 +22,8 @@ export interface WhereOptions {
   readonly context?: string;
   /** The namespace of the agents. */
   readonly agents: string;
+  /** The one node of a cluster to ask, if not all of them. */
+  readonly node?: string;
   /** We are asked by a prompt elsewhere. */
   readonly remote?: boolean;
   readonly follow?: boolean;
@@ -29,7 +31,11 @@ export interface WhereOptions {
 
 /** The socket of the agent to ask; undefined if the cluster is to be asked. */
 export async function socketOf(options: WhereOptions): Promise<string | undefined> {
-  if (options.remote) return options.socket ?? DEFAULT_SOCKET;
+  const { socket, node } = options;
+  if (options.remote) return socket ?? DEFAULT_SOCKET;
+  if (node !== undefined && socket !== undefined)
+    throw new CommandError('--socket asks the agent of this machine, and --node one of a cluster: give one');
+  if (node !== undefined) return undefined;
   const asked = await agentOrCluster(options);
   if (asked === undefined)
     throw new CommandError(
@@ -63,7 +69,7 @@ export async function askCluster(
     import('./everynode.ts'),
   ]);
   const given = [...filterWords(filter), ...words];
-  const { follow = false, output } = options;
+  const { follow = false, output, node } = options;
   const printer = new Printer({ output, last, deniedWord: deniedWordOf(command) });
   const unshown = new Set<string>();
   const agents = await clusterAgents(options);
@@ -78,6 +84,7 @@ export async function askCluster(
     agents,
     words: ['sluice', command, '--output=json', '--remote', ...(follow ? ['--follow'] : []), ...given],
     follow,
+    ...(node !== undefined && { only: node }),
     // New connections are not recorded.
     fromMs: command === 'drops' ? recordedFromMs({ follow, since, last }) : 0,
     print: async report => {

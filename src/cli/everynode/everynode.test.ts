@@ -71,7 +71,13 @@ function told(atMs: number, kind: string): string {
   return JSON.stringify({ kind, time, from, to, protocol: 'TCP', port: 80, directions: ['egress'] });
 }
 
-function asked(cluster: Cluster, follow = true, printed: Promise<void> = Promise.resolve(), fromMs = 0) {
+function asked(
+  cluster: Cluster,
+  follow = true,
+  printed: Promise<void> = Promise.resolve(),
+  fromMs = 0,
+  only?: string,
+) {
   const shown: string[] = [];
   const notes: string[] = [];
   const end = new AbortController();
@@ -80,6 +86,7 @@ function asked(cluster: Cluster, follow = true, printed: Promise<void> = Promise
     words: [],
     follow,
     fromMs,
+    ...(only !== undefined && { only }),
     print: async ({ node, atMs }) => {
       shown.push(`${node} ${atMs}`);
       await printed;
@@ -358,4 +365,19 @@ test('however many nodes there are, no ten of them listen to one signal', async 
   expect(getEventListeners(end.signal, 'abort').length).toBeLessThanOrEqual(1);
   end.abort();
   await over;
+});
+
+test('one node is asked alone, and the others are no part of the answer', async () => {
+  const cluster = new Cluster();
+  for (const node of ['n1', 'n2']) cluster.add(node);
+  cluster.withoutAgent.push('n3');
+  const { notes, over } = asked(cluster, false, undefined, 0, 'n2');
+  await expect.poll(() => cluster.running.size).toBe(1);
+  cluster.running.get('n2')!.end();
+  expect([await over, notes, cluster.attempts]).toEqual([true, [], ['n2']]);
+  const none = asked(cluster, false, undefined, 0, 'n3');
+  expect([await none.over, none.notes]).toEqual([
+    false,
+    ['no agent runs on n3: what happens there is missing'],
+  ]);
 });

@@ -6,7 +6,7 @@ import { askNodes, type NodesOptions } from './nodes.ts';
 import { type NodeReport, reportOf } from './report.ts';
 
 export interface EveryNodeOptions
-  extends Pick<NodesOptions, 'agents' | 'note' | 'end' | 'listMs' | 'againMs'> {
+  extends Pick<NodesOptions, 'agents' | 'only' | 'note' | 'end' | 'listMs' | 'againMs'> {
   /** The command that each is asked by. */
   readonly words: readonly string[];
   readonly follow: boolean;

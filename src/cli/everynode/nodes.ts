@@ -20,6 +20,8 @@ import {
 export interface NodesOptions
   extends Pick<FollowOptions, 'words' | 'forever' | 'note' | 'finish' | 'end' | 'againMs'> {
   readonly agents: Agents;
+  /** The one node that is asked, if not all are. */
+  readonly only?: string;
   /**
    * Takes a line of a node's agent; returns what is wrong with it. `isRecorded`: it came before the node's first
    * heartbeat.
@@ -74,8 +76,8 @@ class Nodes {
   }
 
   async #begin(): Promise<void> {
-    const { agents } = this.#options;
-    const named = agents.nodes().catch((error: Error) => error);
+    const { agents, only } = this.#options;
+    const named = only === undefined ? agents.nodes().catch((error: Error) => error) : [only];
     const pods = await listedAgents(agents);
     this.#sayWithout(await named, new Set(pods.map(({ node }) => node)));
     this.#take(pods);
@@ -113,13 +115,14 @@ class Nodes {
   }
 
   #take(pods: readonly AgentPod[]): void {
-    this.#pods = podsByNode(pods);
+    const { only } = this.#options;
+    this.#pods = podsByNode(only === undefined ? pods : pods.filter(({ node }) => node === only));
     for (const node of [...this.#pods.keys()].sort())
       if (!this.#asked.has(node)) this.#asked.set(node, this.#ask(node));
   }
 
   #ask(node: string): Promise<boolean> {
-    const { take, onAway, ...options } = this.#options;
+    const { take, onAway, only: _, ...options } = this.#options;
     this.#unheard.add(node);
     this.#access.ask(node);
     const following = followNode({

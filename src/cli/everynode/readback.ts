@@ -1,26 +1,24 @@
 /** `sluice inspect` and `sluice trace` away from the nodes: the same command on the nodes that can answer. */
 
-import { parseEndpoint } from '../../answers/questions/endpoint.ts';
-import type { ClusterView, ResolvedEndpoint } from '../../answers/questions/place.ts';
-import { placesOf } from '../../answers/questions/places.ts';
 import { groupedBy } from '../../lib/collections/groupedby.ts';
 import type { PodKey } from '../../model/cluster.ts';
-import { FlowTextError } from '../../semantics/flowtext.ts';
 import pc from '../../terminal/colours.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { isData, writeData } from '../../terminal/data.ts';
 import { type OutputOptions, writeLines, writeNote } from '../../terminal/output.ts';
+import { wantedBy } from '../explain.ts';
 import { agentOrCluster } from '../sources/askagent.ts';
 import { noteState, readState } from '../sources/readstate.ts';
 import { clusterViewOf } from '../sources/state.ts';
+import { tracedEnds } from '../traceends.ts';
 import { clusterAgents } from './clusteragents.ts';
 import type { WhereOptions } from './command.ts';
 import { awayTexts, type NodeAnswer, OWN_SOCKET, objectsOf, runOnNodes } from './onnodes.ts';
 
 export interface ReadbackOptions extends WhereOptions, OutputOptions {
   readonly manifests?: readonly string[];
-  /** The node to ask, if not those of the pods. */
-  readonly node?: string;
+  readonly namespace?: string;
+  readonly allNamespaces?: boolean;
 }
 
 /**
@@ -31,13 +29,26 @@ export async function isAskedElsewhere(
   { manifests, ...options }: ReadbackOptions,
   hasRules: () => Promise<boolean>,
 ): Promise<boolean> {
-  if (manifests !== undefined || (await agentOrCluster(options)) !== 'cluster') return false;
+  if (manifests !== undefined) return false;
+  if (options.node !== undefined && options.socket === undefined) return true;
+  if ((await agentOrCluster(options)) !== 'cluster') return false;
   if (options.kubeconfig !== undefined || options.context !== undefined) return true;
   return !(await hasRules().catch(() => false));
 }
 
+/** The pod, namespace or policy that `sluice inspect` is asked for, with the namespace of -n. */
+export function inspectedName(
+  what: string | undefined,
+  { namespace, allNamespaces }: Pick<ReadbackOptions, 'namespace' | 'allNamespaces'>,
+): string | undefined {
+  if (namespace === undefined) return what;
+  if (what === undefined) return allNamespaces ? undefined : namespace;
+  return what.replace(/^(NetworkPolicy )?([^/:\s]+)$/, (_, kind = '', name) => `${kind}${namespace}/${name}`);
+}
+
 /** `sluice inspect` of a pod asks its node, and of anything else every node. */
-export async function inspectCluster(what: string | undefined, options: ReadbackOptions): Promise<void> {
+export async function inspectCluster(asked: string | undefined, options: ReadbackOptions): Promise<void> {
+  const what = inspectedName(asked, options);
   const nodes = options.node === undefined ? await nodesOfPod(what, options) : [options.node];
   await relay(['inspect', ...(what === undefined ? [] : [what])], nodes, options);
 }
@@ -54,13 +65,10 @@ async function nodesOfPod(
 
 /** `sluice trace` asks the nodes of both ends: each judges its own pod. */
 export async function traceCluster(from: string, to: string, options: ReadbackOptions): Promise<void> {
-  const state = await readState({ ...options, isCluster: true }, { workloads: true });
+  const state = await readState({ ...options, isCluster: true }, wantedBy([{ from, to }]));
   noteState(state);
   const view = clusterViewOf(state, {});
-  const [source, target] = [from, to].map(text => readable(() => tracedEnd(view, text))) as [
-    TracedEnd,
-    TracedEnd,
-  ];
+  const [source, target] = tracedEnds(view, from, to);
   const nodes = options.node === undefined ? [source.node, target.node] : [options.node];
   const known = nodes.filter(node => node !== undefined);
   if (known.length === 0)
@@ -68,46 +76,6 @@ export async function traceCluster(from: string, to: string, options: ReadbackOp
       `neither ${from} nor ${to} is of a node with pods: trace asks the node of an end, or the one of --node`,
     );
   await relay(['trace', source.text, target.text], known, options);
-}
-
-interface TracedEnd {
-  /** As the command on a node takes it. */
-  readonly text: string;
-  readonly node?: string;
-}
-
-/** A workload means one of its pods, which is said. */
-function tracedEnd(view: ClusterView, text: string): TracedEnd {
-  const end = parseEndpoint(text);
-  if (end.name.kind === 'service')
-    throw new CommandError(`"${text}": a packet goes to a pod behind the Service: trace one of them`);
-  const places = placesOf(view, end.name);
-  const running = places.find(({ pod }) => pod?.node);
-  const node = nodeOf(view, running ?? places[0]);
-  const there = { text, ...(node !== undefined && { node }) };
-  if (end.name.kind !== 'workload') return there;
-  if (running?.pod === undefined) throw new CommandError(`"${text}" has no pod that runs`);
-  if (places.length > 1)
-    writeNote(`note: ${text} is traced as ${running.pod.key}, one of ${places.length} pods`);
-  const family = end.family === undefined ? '' : `@${end.family === 'ip' ? 4 : 6}`;
-  const port = end.port === undefined ? '' : `:${end.port}`;
-  const protocol = end.protocol === undefined ? '' : `/${end.protocol}`;
-  return { ...there, text: `${running.pod.key}${family}${port}${protocol}` };
-}
-
-/** Names that mean nothing are the user's to correct, without a stack. */
-function readable<T>(read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    throw error instanceof FlowTextError ? new CommandError(error.message) : error;
-  }
-}
-
-function nodeOf({ cluster }: ClusterView, place: ResolvedEndpoint | undefined): string | undefined {
-  if (place?.pod?.node) return place.pod.node;
-  const nodes = [...cluster.nodes.values()];
-  return nodes.find(({ addresses }) => addresses.some(each => place?.addresses.includes(each)))?.name;
 }
 
 /**

@@ -1,30 +1,48 @@
 /** What asks the kernel of a node: trace and inspect. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { NodeActions } from './nodeactions.ts';
-import { collect, duration, manifestsOption, output, seconds, socketOption, withAgents } from './options.ts';
+import {
+  collect,
+  duration,
+  manifestsOption,
+  NODE_OR_MANIFESTS,
+  output,
+  seconds,
+  socketOption,
+  withAgents,
+  withNamespace,
+} from './options.ts';
 
 export function addReadback(sluice: Command, actions: NodeActions): void {
   withAgents(
     sluice
       .command('trace')
       .description('say what the kernel of this network namespace does with a connection, rule by rule'),
+    NODE_OR_MANIFESTS,
   )
-    .argument('<from>', 'namespace/pod or an address')
-    .argument('<to>', 'namespace/pod or an address, then [:port[/protocol]]; port: number or name')
+    .argument(
+      '<from>',
+      'who opens it: a pod, a workload, labels, a node or an address, as sluice explain has them',
+    )
+    .argument('<to>', 'who is meant to answer: these, or a Service; then [:port[/protocol]]')
+    .option('-n, --namespace <name>', 'the namespace of names that say none')
     .option(
       manifestsOption[0],
       `${manifestsOption[1]}: ask them whether policy agrees, not the running agent`,
       collect,
     )
-    .option('--node <name>', 'which node of the manifests this is; of a cluster, the node to ask')
     .addOption(output())
     .addHelpText('after', TRACE_HELP)
     .action(actions.trace);
 
   const inspect = withAgents(
-    sluice
-      .command('inspect')
-      .description('show what is programmed in this network namespace, by pod and policy'),
+    withNamespace(
+      sluice
+        .command('inspect')
+        .description('show what is programmed in this network namespace, by pod and policy'),
+      'only of this namespace, which names without one are in',
+    ),
+    NODE_OR_MANIFESTS,
   )
     .argument('[what]', 'only this pod (shop/web), namespace (shop) or policy (NetworkPolicy shop/web)')
     .option(
@@ -32,7 +50,6 @@ export function addReadback(sluice: Command, actions: NodeActions): void {
       `${manifestsOption[1]}: compare the kernel with them, not with the running agent`,
       collect,
     )
-    .option('--node <name>', 'which node of the manifests this is; of a cluster, the node to ask')
     .addOption(output('wide', 'name'))
     .addHelpText('after', INSPECT_HELP)
     .action(actions.inspect);
@@ -63,6 +80,7 @@ Where this machine has neither an agent nor rules, the nodes of both ends are as
 Exit code 1 where this kernel does not do what policy demands of it, 0 also where no policy could be read; 2: error.
 
   sluice trace guest/visitor shop/db:5432
+  sluice trace deploy/web svc/api:80 -n shop  one pod of each, which a note names
   sluice trace 10.244.1.66 [fd00::7]:53/UDP
   sluice trace shop/web example.com:443      the latest address that a DNS answer gave the pod`;
 
@@ -104,8 +122,7 @@ function lastOption(description: string): Option {
  * values.
  */
 function withEnds(command: Command): Command {
-  return command
-    .option('-n, --namespace <name>', 'only where one end is in this namespace', collect)
+  return withNamespace(command, 'only where one end is in this namespace', collect)
     .option(
       '--pod <end>',
       'only where one end is this: web, shop/web, shop/deploy/web, app=web, node/n1, an address',
@@ -156,8 +173,8 @@ function addStatus(sluice: Command, actions: NodeActions): void {
   withAgents(
     sluice
       .command('status')
-      .description('say how the running agent and the pod network of its node are; exit code 1 if not ready')
-      .option('--node <name>', 'of a cluster: only this node, with all its lines'),
+      .description('say how the running agent and the pod network of its node are; exit code 1 if not ready'),
+    'of a cluster: ask the agent of this node alone, and show all its lines',
   )
     .addOption(output('wide'))
     .addHelpText('after', STATUS_HELP)

@@ -11,8 +11,11 @@ export const socketOption = (description: string) =>
   new Option('--socket <path>', description).default('/run/sluice/sluice.sock');
 
 /** The agents that are asked: that of this node, or those of a cluster. */
-export function withAgents(command: Command): Command {
-  return command
+export function withAgents(
+  command: Command,
+  node = 'of a cluster: ask the agent of this node alone',
+): Command {
+  return ofAgents(command, node)
     .addOption(
       new Option(
         '--socket <path>',
@@ -24,8 +27,26 @@ export function withAgents(command: Command): Command {
       "all agents of this cluster (default: kubectl's own, where no agent is here)",
     )
     .option('--context <name>', 'all agents of the cluster of this context')
-    .option('--agents <namespace>', 'the namespace that the agents of a cluster run in', 'sluice')
     .addOption(new Option('--remote', 'asked by a prompt elsewhere').hideHelp());
+}
+
+/** Which agents of a cluster, for a command that has its own options for the cluster. */
+export function ofAgents(command: Command, node = 'of a cluster: ask the agent of this node alone'): Command {
+  return command
+    .option('--node <name>', node)
+    .option('--agents <namespace>', 'the namespace that the agents of a cluster run in', 'sluice');
+}
+
+/** `--node` where manifests may stand for the cluster. */
+export const NODE_OR_MANIFESTS =
+  'of a cluster: ask the agent of this node alone; with --manifests: which node of them this is';
+
+/** The namespace of what a command shows; `collected` where several may be given. */
+export function withNamespace(command: Command, description: string, collected?: typeof collect): Command {
+  const namespace = new Option('-n, --namespace <name>', description);
+  return command
+    .addOption(collected === undefined ? namespace : namespace.argParser(collected))
+    .option('-A, --all-namespaces', 'all namespaces; then -n is about names alone');
 }
 
 export const unknownPodsOption = (description: string) =>

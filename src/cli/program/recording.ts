@@ -1,6 +1,14 @@
 import { type Command, Option } from 'commander';
 import type { NodeActions } from './nodeactions.ts';
-import { collect, duration, output, unknownPodsOption, withAgents, withSources } from './options.ts';
+import {
+  collect,
+  duration,
+  ofAgents,
+  output,
+  unknownPodsOption,
+  withAgents,
+  withSources,
+} from './options.ts';
 
 /** The commands about recorded connections: which there were, and how policies would have judged them. */
 export function addRecording(sluice: Command, actions: NodeActions): void {
@@ -19,7 +27,8 @@ function addRecord(sluice: Command, { record }: NodeActions): void {
       )
       .argument('<file>', 'where to write it; - for standard output')
       .addOption(duration('--for <time>', 'how long: 90s, 10m, 24h; SIGINT ends it before').default(60, '1m'))
-      .option('--force', 'replace a file that is there'),
+      .option('--force', 'replace a file that is there')
+      .addOption(new Option('--known', 'only what the agent knows now').hideHelp()),
   )
     .addHelpText('after', RECORD_HELP)
     .action(record);
@@ -61,14 +70,16 @@ recording. Exit code 0: all are allowed; 1: some are denied; 2: error or undecid
   sluice replay node-*.rec --kubeconfig ~/.kube/config -o json`;
 
 function addAudit(sluice: Command): void {
-  withSources(
-    sluice
-      .command('audit')
-      .description('say what audited policies would have denied and allowed')
-      .argument('[policies...]', 'shop/db, cnp:platform; without any, all that are audited'),
+  ofAgents(
+    withSources(
+      sluice
+        .command('audit')
+        .description('say what audited policies would have denied and allowed')
+        .argument('[policies...]', 'shop/db, cnp:platform; without any, all that are audited'),
+    ),
   )
     .addOption(
-      new Option('--recorded <file>', 'of this recording; without one, of what the agent knows').argParser(
+      new Option('--recorded <file>', 'of this recording; without one, of what the agents know').argParser(
         collect,
       ),
     )
@@ -85,10 +96,13 @@ function addAudit(sluice: Command): void {
 
 const AUDIT_HELP = `
 A policy with the annotation sluice.dev/enforcement: audit is never in force: it protects nothing. Each is judged by itself
-beside those in force, and all together. Without --recorded: connections that are open now and denials that the agent
-remembers. Exit code 0: nothing would have been denied; 1: something would; 2: error or undecided (a part is missing).
+beside those in force, and all together. Without --recorded: connections that are open now and denials that the agent of
+this node remembers; where no agent is on this machine, all agents of the cluster, as sluice drops asks them.
+
+Exit code 0: nothing would have been denied; 1: something would; 2: error or undecided (a part is missing).
 
   sluice audit shop/db
+  sluice audit -n shop --for 10m
   sluice audit --recorded shop.rec --manifests policies/`;
 
 function addSuggest(sluice: Command): void {

@@ -2,6 +2,7 @@
 
 import { versioned } from '../../answers/schema.ts';
 import { plural } from '../../lib/text/plural.ts';
+import { auditedNote } from '../../model/audited.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { PolicyId } from '../../model/policy.ts';
 import { isCalled } from '../../model/policyname.ts';
@@ -13,13 +14,15 @@ import pc from '../../terminal/colours.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { isData, writeData } from '../../terminal/data.ts';
 import { type OutputOptions, writeLines } from '../../terminal/output.ts';
+import { socketOf, type WhereOptions } from '../everynode/command.ts';
 import { noteState, notesOf, readState } from '../sources/readstate.ts';
-import { DEFAULT_SOCKET, type SourceOptions, type State } from '../sources/state.ts';
+import type { SourceOptions, State } from '../sources/state.ts';
 import { collectFromAgent } from './collect.ts';
 import { lacksNothing, readRecordings, recordedAbout, recordingAbout } from './read.ts';
 import { groupLines, openText, recordingObject, windowText } from './text.ts';
 
 export type AuditOptions = OutputOptions &
+  WhereOptions &
   SourceOptions & {
     readonly recorded?: readonly string[];
     /** How long to observe connections if there is no recording, in seconds. */
@@ -29,7 +32,7 @@ export type AuditOptions = OutputOptions &
 
 /** Exit code 0: nothing would be denied; 1: something would; 2: error or undecided, also if a part of the recording is missing. */
 export async function auditCommand(names: readonly string[], options: AuditOptions): Promise<void> {
-  const state = await readState(options);
+  const state = withoutAuditedNote(await readState(options));
   noteState(state);
   const ids = idsOf(names, state, state.scope.defaultNamespace);
   const about = options.recorded === undefined ? recordingAbout : recordedAbout;
@@ -48,17 +51,22 @@ export async function auditCommand(names: readonly string[], options: AuditOptio
   process.exitCode = state.hidesPolicies ? 2 : denies ? 1 : lacksNothing(recording) ? 0 : 2;
 }
 
-async function connectionsFor({
-  recorded,
-  socket = DEFAULT_SOCKET,
-  for: seconds,
-}: AuditOptions): Promise<Recording> {
+/** Other commands say that they leave audited policies out, and this one is about them. */
+function withoutAuditedNote(state: State): State {
+  const audited = auditedNote(state.cluster);
+  return { ...state, notes: state.notes.filter(note => !audited.includes(note)) };
+}
+
+/** Of recordings, of the agent of this node, or of all agents of a cluster. */
+async function connectionsFor(options: AuditOptions): Promise<Recording> {
+  const { recorded, for: seconds } = options;
   if (recorded !== undefined) return readRecordings(recorded);
   const merged = new MergedRecording();
-  await collectFromAgent(socket, {
-    ...(seconds > 0 && { end: AbortSignal.timeout(seconds * 1_000) }),
-    take: part => merged.add(part),
-  });
+  const end = seconds > 0 ? AbortSignal.timeout(seconds * 1_000) : undefined;
+  const socket = await socketOf(options);
+  if (socket === undefined) await (await import('./cluster.ts')).recordCluster(merged, end, options);
+  else await collectFromAgent(socket, { ...(end && { end }), take: part => merged.add(part) });
+  if (!merged.isBegun) throw new CommandError('no agent reported its connections: nothing is audited');
   return merged.recording();
 }
 

@@ -14,25 +14,27 @@ const LAST_MS = 30_000;
 const WORDS = ['sluice', 'record', '-', '--remote'];
 
 /**
- * Records until `finish`. Returns whether every node has sent everything. Throws CommandError if the cluster cannot be
- * asked.
+ * Records until `finish`, or without it what the agents know now. Returns whether every node has sent everything. Throws
+ * CommandError if the cluster cannot be asked.
  */
 export async function recordCluster(
   merged: MergedRecording,
-  finish: AbortSignal,
+  finish: AbortSignal | undefined,
   options: WhereOptions,
 ): Promise<boolean> {
+  const { node } = options;
   const end = new AbortController();
-  void aborted(finish).then(() => setTimeout(() => end.abort(), LAST_MS).unref());
+  if (finish) void aborted(finish).then(() => setTimeout(() => end.abort(), LAST_MS).unref());
   const parts = new NodeParts(merged);
   const isWhole = await askNodes({
     agents: await clusterAgents(options),
-    words: WORDS,
-    forever: true,
+    words: finish === undefined ? [...WORDS, '--known'] : WORDS,
+    forever: finish !== undefined,
+    ...(node !== undefined && { only: node }),
     take: (node, line) => parts.take(node, line),
     onAway: node => parts.miss(node),
     note: writeNote,
-    finish,
+    ...(finish && { finish }),
     end: end.signal,
   });
   parts.end();

@@ -20,6 +20,8 @@ export interface RecordOptions extends WhereOptions {
   readonly for: number;
   /** Whether an existing file is replaced. */
   readonly force?: boolean;
+  /** Only what the agent knows now, for a prompt elsewhere. */
+  readonly known?: boolean;
 }
 
 const WRITE_MS = 60_000;
@@ -27,7 +29,7 @@ const WRITE_MS = 60_000;
 /** The file is written once a minute, and at the end, also when SIGINT ends the command. */
 export async function recordCommand(file: string, options: RecordOptions): Promise<void> {
   const socket = await socketOf(options);
-  if (options.remote) return recordForPrompt(socket!);
+  if (options.remote) return recordForPrompt(socket!, options.known === true);
   checkWritable(file, options.force === true);
   noteWait(`recording for ${options.for} s: Ctrl-C ends it before, and keeps what there was`);
   const merged = new MergedRecording();
@@ -64,11 +66,12 @@ async function record(
 }
 
 /** Records in the pod of an agent: each part is a recording of its own. */
-async function recordForPrompt(socket: string): Promise<void> {
+async function recordForPrompt(socket: string, isKnown: boolean): Promise<void> {
   const end = new AbortController();
   serveRemote(() => end.abort());
   heartbeat();
-  await collectFromAgent(socket, { end: end.signal, take: part => writeRecording('-', part) });
+  const take = (part: Recording) => writeRecording('-', part);
+  await collectFromAgent(socket, { take, ...(!isKnown && { end: end.signal }) });
 }
 
 /** The work ends where the file cannot be written. */

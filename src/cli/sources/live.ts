@@ -5,7 +5,7 @@ import { type Api, ApiError } from '../../inputs/kube/client/api.ts';
 import { ApiServer } from '../../inputs/kube/client/apiserver.ts';
 import { inClusterAccess } from '../../inputs/kube/client/findaccess.ts';
 import { kubeconfigAccess, kubeconfigNamespace } from '../../inputs/kube/client/kubeconfig.ts';
-import { type ListedKinds, lackTexts, listOnce } from '../../inputs/kube/once/listonce.ts';
+import { type ListedKinds, lackTexts, listOnce, namespacesRead } from '../../inputs/kube/once/listonce.ts';
 import { ClusterState } from '../../model/cluster.ts';
 import { inventoryOf } from '../../model/inventory.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
@@ -14,7 +14,14 @@ import type { State } from './state.ts';
 
 export type LiveState = Pick<
   State,
-  'cluster' | 'inventory' | 'problems' | 'notes' | 'hidesPolicies' | 'knowsInventory' | 'mayNotList'
+  | 'cluster'
+  | 'inventory'
+  | 'problems'
+  | 'notes'
+  | 'hidesPolicies'
+  | 'policiesOnlyOf'
+  | 'knowsInventory'
+  | 'mayNotList'
 >;
 
 /** The namespace that names without one are meant in; throws CommandError where the kubeconfig cannot be read. */
@@ -60,12 +67,14 @@ export async function readApi(api: Api, wanted: ListedKinds): Promise<LiveState>
     );
     const cluster = new ClusterState();
     for (const event of read.events) cluster.apply(event);
+    const policiesOnlyOf = namespacesRead(read.lacks);
     return {
       cluster,
       inventory: inventoryOf(read.items),
       problems: read.problems,
       notes: lackTexts(read.lacks),
       hidesPolicies: read.lacks.some(({ hidesPolicies }) => hidesPolicies),
+      ...(policiesOnlyOf && { policiesOnlyOf }),
       knowsInventory: wanted.services,
       mayNotList: (plural, namespace = '') =>
         read.lacks.some(({ resource, only }) => resource === plural && !only.includes(namespace)),

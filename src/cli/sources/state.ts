@@ -34,6 +34,8 @@ export interface State {
   readonly notes: readonly string[];
   /** There may be policies that could not be read: then no verdict is certain. */
   readonly hidesPolicies: boolean;
+  /** The namespaces whose pods all policies that select them could be read of, if others' could not. */
+  readonly policiesOnlyOf?: readonly string[];
   /** For a live cluster: whether the caller lacks the right to list this resource, in that namespace. */
   readonly mayNotList?: (plural: string, namespace?: string) => boolean;
   /** Whether Services and workloads were asked for, and could be: a name that is not there does not exist. */

@@ -78,6 +78,11 @@ export class ExecServer {
   nodes: readonly string[] = ['n1', 'n2'];
   /** Nodes on which no agent runs. */
   withoutAgent: readonly string[] = [];
+  /** Other lists, by their paths: `/api/v1/pods`. */
+  readonly lists = new Map<
+    string,
+    { readonly apiVersion: string; readonly kind: string; readonly items: readonly object[] }
+  >();
   readonly #server: Server = createServer((request, response) => {
     const [code, body] = this.#answer(request);
     response.writeHead(code, { 'content-type': 'application/json' }).end(JSON.stringify(body));
@@ -126,7 +131,10 @@ export class ExecServer {
         ),
       ];
     }
-    return [404, {}];
+    const list = this.lists.get(url.replace(/\?.*/, ''));
+    return list === undefined
+      ? [404, {}]
+      : [200, { ...listOf(list.kind, list.items), apiVersion: list.apiVersion }];
   }
 
   #upgrade({ url = '', headers }: IncomingMessage, socket: Duplex): void {

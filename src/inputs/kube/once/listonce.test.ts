@@ -2,7 +2,7 @@ import { getEventListeners } from 'node:events';
 import { expect, test } from 'vitest';
 import { AskedApi } from '../../../../test/support/api/askedapi.ts';
 import { ApiError } from '../client/api.ts';
-import { type ListedKinds, lackTexts, listOnce } from './listonce.ts';
+import { type ListedKinds, lackTexts, listOnce, namespacesRead } from './listonce.ts';
 import { MeasuredApi } from './measure.ts';
 
 const metadata = { name: 'web', namespace: 'shop' };
@@ -100,7 +100,7 @@ test('listOnce() falls back to the namespaces that the question is about', async
 test('of many resources that may not be listed there is one sentence, with the caller and the namespaces that are left', async () => {
   const { lacks } = await read(new AskedApi(OBJECTS, ['pods', 'nodes', 'networkpolicies'], ['shop']));
   expect(lackTexts(lacks)).toEqual([
-    'you (eve) may not list pods (but in shop), nodes, networkpolicies (but in shop): a policy that could not be read may decide otherwise: what follows is no verdict',
+    'you (eve) may not list pods (but in shop), nodes, networkpolicies (but in shop): what policies say of pods of other namespaces is not known: connections of theirs are undecided',
   ]);
   const others = lacks.filter(({ hidesPolicies }) => !hidesPolicies);
   expect(lackTexts(others)).toHaveLength(2);
@@ -211,4 +211,19 @@ test('a list whose pages have no end and no objects is ended too', async () => {
   await expect(ask()).rejects.toThrow(
     '/api/v1/pods: what is listed has more than 500 objects, if it has an end',
   );
+});
+
+test('who reads the policies of the cluster and of a namespace has all that select its pods', async () => {
+  const OTHERS = ['pods', 'networkpolicies', 'services', 'deployments'];
+  const { lacks } = await read(new AskedApi(OBJECTS, OTHERS, ['shop']));
+  expect(namespacesRead(lacks)).toEqual(['shop']);
+  expect(lackTexts(lacks)).toEqual([
+    'you (eve) may not list pods (but in shop), networkpolicies (but in shop), deployments (but in shop), services (but in shop): what policies say of pods of other namespaces is not known: connections of theirs are undecided',
+  ]);
+  for (const [forbidden, open] of [
+    [[...OTHERS, 'clusternetworkpolicies'], ['shop']],
+    [OTHERS, []],
+    [['pods'], ['shop']],
+  ] as const)
+    expect(namespacesRead((await read(new AskedApi(OBJECTS, forbidden, open))).lacks)).toBeUndefined();
 });

@@ -275,7 +275,11 @@ export interface Lack {
 
 function lackOf(resource: Resource, only: readonly string[], reason: string): Lack {
   const hidesPolicies = resource.kind.endsWith('NetworkPolicy');
-  const effect = hidesPolicies ? HIDDEN_POLICY : (EFFECTS[resource.kind] ?? OTHER);
+  const effect = hidesPolicies
+    ? resource.kind === 'NetworkPolicy' && only.length > 0
+      ? HIDDEN_ELSEWHERE
+      : HIDDEN_POLICY
+    : (EFFECTS[resource.kind] ?? OTHER);
   return { resource: pluralOf(resource), only, reason, effect, hidesPolicies };
 }
 
@@ -293,6 +297,9 @@ function foreignLack(resource: Resource, error: ApiError): Lack {
 const FOREIGN = 'what another engine isolates by them is not known';
 const HIDDEN_POLICY = 'a policy that could not be read may decide otherwise: what follows is no verdict';
 
+const HIDDEN_ELSEWHERE =
+  'what policies say of pods of other namespaces is not known: connections of theirs are undecided';
+
 const EFFECTS: Readonly<Record<string, string>> = {
   Pod: 'the others are not known: their addresses are judged as those of no pod',
   Namespace:
@@ -304,12 +311,25 @@ const EFFECTS: Readonly<Record<string, string>> = {
 
 const OTHER = 'they cannot be asked about by name, and their pods count as those of what they made';
 
+/**
+ * The namespaces of which all policies were read, if only NetworkPolicies of others could not be: a caller who may read
+ * the policies of the cluster, and a namespace.
+ */
+export function namespacesRead(lacks: readonly Lack[]): readonly string[] | undefined {
+  const hiding = lacks.filter(({ hidesPolicies }) => hidesPolicies);
+  const [first] = hiding;
+  return hiding.length === 1 && first!.resource === 'networkpolicies' && first!.only.length > 0
+    ? first!.only
+    : undefined;
+}
+
 /** A sentence for each, or where there are many one for all: a caller without any right lacks fourteen. */
 export function lackTexts(lacks: readonly Lack[]): string[] {
   if (lacks.length <= MOST_LACK_TEXTS) return lacks.map(lackText);
   const names = lacks.map(({ resource, only }) => resource + butText(only));
   const who = /^User "([^"]+)"/.exec(lacks[0]!.reason)?.[1];
-  const effect = lacks.some(({ hidesPolicies }) => hidesPolicies) ? HIDDEN_POLICY : MANY;
+  const hides = lacks.some(({ hidesPolicies }) => hidesPolicies);
+  const effect = namespacesRead(lacks) !== undefined ? HIDDEN_ELSEWHERE : hides ? HIDDEN_POLICY : MANY;
   return [`you${who === undefined ? '' : ` (${who})`} may not list ${names.join(', ')}: ${effect}`];
 }
 

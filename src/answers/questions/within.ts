@@ -1,0 +1,28 @@
+/**
+ * Connections that the policies of some namespaces decide, together with those of the cluster: a NetworkPolicy selects
+ * pods of its own namespace alone. Whoever may read no more than his namespace can be sure of these.
+ */
+import { type Address, addressToInt, familyOf } from '../../model/address.ts';
+import { addressesOfNode, type Cluster } from '../../model/cluster.ts';
+import type { Answer } from './answer.ts';
+import { podOf, type ResolvedEndpoint } from './place.ts';
+import { contains, PRIVATE } from './ranges.ts';
+
+/** Whether every connection of the answer is between pods of these namespaces, nodes, and ends outside the cluster. */
+export function isWithin(
+  { cases }: Pick<Answer, 'cases'>,
+  cluster: Cluster,
+  namespaces: readonly string[],
+): boolean {
+  const nodes = new Set([...cluster.nodes.values()].flatMap(addressesOfNode));
+  // Pods of other namespaces may not be known, and any private address may be one of theirs.
+  const isOutside = (address: Address) =>
+    nodes.has(address) || !contains(PRIVATE, familyOf(address), addressToInt(address));
+  const isKnown = (place: ResolvedEndpoint) => {
+    const pod = podOf(place);
+    if (pod !== undefined) return namespaces.includes(pod.namespace);
+    if (place.addresses.length === 0) return place.isInternet === true || place.domain !== undefined;
+    return place.addresses.every(isOutside);
+  };
+  return cases.length > 0 && cases.every(({ from, to }) => isKnown(from) && isKnown(to.endpoint));
+}
