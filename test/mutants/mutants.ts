@@ -2553,6 +2553,36 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'load.test.ts',
   },
   {
+    name: 'edit model: what is judged of pods is taken over by their names, whatever labels they have now',
+    find: 'if (key !== otherKey || value !== other) return false;',
+    replace: 'if (key !== otherKey) return false;',
+    test: 'property/editmodel.test.ts',
+  },
+  {
+    name: 'edit model: judgements are taken over though policies tell other networks apart',
+    find: 'textOfWords(a) === textOfWords(b) &&',
+    replace: '',
+    test: 'property/editmodel.test.ts',
+  },
+  {
+    name: 'edit model: judgements are taken over though other pods may come',
+    find: 'textOfPods(a.imaginedPods) === textOfPods(b.imaginedPods)',
+    replace: 'true',
+    test: 'property/editmodel.test.ts',
+  },
+  {
+    name: 'edit model: kinds of pods to come stay as they were',
+    find: 'if (before !== undefined && isSameQuestion(asked, before.asked)) return before;',
+    replace: 'if (before !== undefined) return before;',
+    test: 'property/editmodel.test.ts',
+  },
+  {
+    name: 'diff: a row of which the policies are others is taken to be the same',
+    find: 'return before.policiesOn(a) === after.policiesOn(a);',
+    replace: 'return true;',
+    test: 'property/editmodel.test.ts',
+  },
+  {
     name: 'reading manifests: a document that cannot be parsed between others hides no policy',
     find: 'this.#hidesPolicies ||= manifest.isCut ?? false;',
     replace: '',
@@ -2771,8 +2801,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'diff: a network is another one in the other cluster',
-    find: 'clusterIndexOf(cluster, unknownPods, imagined, alongside)',
-    replace: 'clusterIndexOf(cluster, unknownPods, imagined)',
+    find: 'clusterIndexOf(cluster, unknownPods, imagined, alongside, known)',
+    replace: 'clusterIndexOf(cluster, unknownPods, imagined, undefined, known)',
     test: 'diff.test.ts',
   },
   // Plain YAML

@@ -8,7 +8,13 @@ import { type LoadedCluster, ManifestCollector } from '../../inputs/files/load.t
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { Problem } from '../../model/problem.ts';
 import { lint } from '../lint/lint.ts';
-import { type DiffView, diffOf, type IsMeant } from '../reach/diff/diffview.ts';
+import {
+  type Comparison,
+  comparisonOf,
+  type DiffView,
+  diffViewOf,
+  type IsMeant,
+} from '../reach/diff/diffview.ts';
 import { type MatrixView, matrixViewOf } from '../reach/view.ts';
 
 /** By their names, such as `shop/web.yaml`. */
@@ -38,6 +44,7 @@ export class EditModel {
   #files: { readonly base: Files; readonly now: Map<string, string> } = { base: new Map(), now: new Map() };
   #base: State | undefined;
   #now: State | undefined;
+  #compared: Comparison | undefined;
 
   constructor(options: EditOptions = {}) {
     this.#options = options;
@@ -46,7 +53,7 @@ export class EditModel {
   /** The base from now on; nothing is edited yet. */
   open(files: Files): void {
     this.#files = { base: new Map(files), now: new Map(files) };
-    this.#base = this.#now = undefined;
+    this.#base = this.#now = this.#compared = undefined;
   }
 
   /**
@@ -84,7 +91,8 @@ export class EditModel {
 
   /** What opens and what closes from the base to now. Where one of them hides policies, nobody can say. */
   diff(isMeant?: IsMeant): DiffView {
-    return diffOf(this.base, this.now, this.#unknownPods, isMeant);
+    this.#compared = comparisonOf(this.base, this.now, this.#unknownPods, this.#compared);
+    return diffViewOf(this.#compared, isMeant);
   }
 
   matrix(): MatrixView {

@@ -4,7 +4,6 @@ import { getOrMake } from '../../lib/collections/getormake.ts';
 import { assertNever } from '../../lib/text/assert.ts';
 import type { ContainerPort } from '../../model/cluster.ts';
 import { patternsOfPolicy } from '../../model/domainpeers.ts';
-import { effectIfUncertain } from '../../model/failclosed.ts';
 import {
   type Action,
   type Direction,
@@ -17,31 +16,19 @@ import {
 } from '../../model/policy.ts';
 import { mergePorts, type NumberedPort, namedPortMatches } from '../../model/ports.ts';
 import { Bits } from './bits.ts';
-import type { ClusterIndex, Selected } from './clusterindex.ts';
+import type { ClusterIndex } from './clusterindex.ts';
 import type { ConnectionPool, Connections } from './connections.ts';
 import { type FamilyEnds, PeerSets } from './familyends.ts';
 import { togglesOf } from './regions.ts';
-
-/**
- * The policies on each template, in order of precedence. Of policies that only may select it, the part that applies
- * then (N68).
- */
-export function policiesByTemplate({ policies, selected, templates }: ClusterIndex): readonly Policy[][] {
-  const found: Policy[][] = templates.all.map(() => []);
-  for (const policy of policies) {
-    const { yes, indeterminate } = selected.of(policy.subject);
-    for (const template of yes) found[template]!.push(policy);
-    for (const template of indeterminate) found[template]!.push(effectIfUncertain(policy));
-  }
-  return found;
-}
+import type { Selected } from './templates.ts';
 
 export class Cases {
   readonly #pool: ConnectionPool;
   readonly #clusterIndex: ClusterIndex;
   readonly #ends: FamilyEnds;
   readonly #peers: PeerSets;
-  readonly #steps = new Map<Policy, Map<string, readonly JudgedRule[]>>();
+  /** Those of policies that are gone are not kept. */
+  readonly #steps = new WeakMap<Policy, Map<string, readonly JudgedRule[]>>();
   /** The ends that declare the same named ports, by the text of these ports. */
   readonly #byPorts: ReadonlyMap<string, Bits>;
 

@@ -1,28 +1,16 @@
 /** A cluster, indexed once for both families: its vocabulary, its pods' templates, and the owner of each address. */
 
 import { getOrMake } from '../../lib/collections/getormake.ts';
+import { isSameList } from '../../lib/collections/samelist.ts';
 import { contentText } from '../../lib/text/contenttext.ts';
 import type { Address } from '../../model/address.ts';
 import { addressOwners } from '../../model/addressowners.ts';
-import {
-  type Cluster,
-  type ContainerPort,
-  type Namespace,
-  type Node,
-  namespaceOf,
-  type Pod,
-} from '../../model/cluster.ts';
-import { patternsOfPolicy, patternsOfRule } from '../../model/domainpeers.ts';
-import type { Labelled, LabelSelector } from '../../model/labels.ts';
+import { type Cluster, type Namespace, type Node, namespaceOf, type Pod } from '../../model/cluster.ts';
+import { effectIfUncertain } from '../../model/failclosed.ts';
+import type { LabelSelector } from '../../model/labels.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import { comparePolicies, type NetworkPeer, type Policy, type Rule, rulesOf } from '../../model/policy.ts';
-import {
-  type Match,
-  matchLabels,
-  matchNamespace,
-  type NamespaceSelector,
-  type PodSelector,
-} from '../../model/selector.ts';
+import type { PodSelector } from '../../model/selector.ts';
 import {
   type TunnelFinders,
   type TunnelLinks,
@@ -31,8 +19,9 @@ import {
 } from '../../semantics/tunnelends.ts';
 import { unknownPodFinders } from '../../semantics/unknownpods.ts';
 import { nodeFinder } from '../../semantics/view.ts';
-import { Bits } from './bits.ts';
+import { type NameClass, nameClassesOf } from './nameclasses.ts';
 import { denyNodes, type NodeSelection, nodeEnds } from './nodeends.ts';
+import { type PodLike, SelectedTemplates, Templates } from './templates.ts';
 
 /** A pod that does not exist: of a workload without pods, or one that may be created. */
 export interface ImaginedPod extends PodLike {
@@ -49,8 +38,11 @@ export interface ClusterIndex {
   readonly vocabulary: Vocabulary;
   /** The classes of DNS names in the policies of all these clusters. */
   readonly names: readonly NameClass[];
+  readonly imaginedPods: readonly ImaginedPod[];
   readonly templates: Templates;
   readonly selected: SelectedTemplates;
+  /** By template the policies on it; the same list as before where they are the same. */
+  readonly policiesOf: readonly (readonly Policy[])[];
   readonly owners: ReadonlyMap<Address, Pod>;
   /** The template of each pod that owns an address. */
   readonly templateOf: ReadonlyMap<Pod, number>;
@@ -72,37 +64,41 @@ export interface ClusterIndex {
   readonly tunnelLinks: TunnelLinks;
 }
 
+/** What is the same in one of `before` is taken over from it. */
 export function clusterIndexOf(
   cluster: Cluster,
   unknownPods: UnknownPods,
   imaginedPods: readonly ImaginedPod[],
   alongside: readonly Cluster[] = [cluster],
+  before: readonly ClusterIndex[] = [],
 ): ClusterIndex {
   const policies = [...cluster.policies.values()].sort(comparePolicies);
-  const all = alongside.flatMap(each => [...each.policies.values()]);
-  const vocabulary = vocabularyOf(all);
+  const ground = { cluster, unknownPods, imaginedPods, alongside, ...wordsOf(alongside) };
+  const alike = before.filter(each => isSameGround(each, ground));
+  const known = alike[0] ?? placesOf(ground);
+  const policiesOf = policiesByTemplate(policies, known, alike);
+  return { ...known, cluster, alongside, policies, policiesOf };
+}
+
+/** All that does not depend on which policies there are, as long as they have the same words. */
+function placesOf(ground: Ground): Omit<ClusterIndex, 'policies' | 'policiesOf'> {
+  const { cluster, unknownPods, imaginedPods, vocabulary } = ground;
   const owners = addressOwners(cluster);
   const templates = new Templates(vocabulary);
   const templateOf = new Map<Pod, number>();
   for (const pod of new Set(owners.values()))
     templateOf.set(pod, templates.indexOf(pod, namespaceOf(cluster, pod.namespace)));
   const imagined = imaginedPods.map(pod => templates.indexOf(pod, pod.namespace));
-  const selected = new SelectedTemplates(templates.all);
-  const nodes = nodeEnds(cluster, owners, vocabulary);
   const { nodeDenyingUnknownPod, nodeOfUnknownPod } = unknownPodFinders(cluster, owners, unknownPods);
   const tunnels = tunnelFinders(cluster);
-  const words = { vocabulary, names: nameClassesOf(all), templates, selected };
   return {
-    cluster,
-    unknownPods,
-    alongside,
-    policies,
-    ...words,
+    ...ground,
+    templates,
+    selected: new SelectedTemplates(templates.all),
     owners,
     templateOf,
     imagined,
-    nodes,
-    deniesNodes: denyNodes(alongside),
+    nodes: nodeEnds(cluster, owners, vocabulary),
     nodeDenyingUnknownPod,
     nodeOfUnknownPod,
     nodeWith: nodeFinder(cluster, owners),
@@ -112,115 +108,88 @@ export function clusterIndexOf(
   };
 }
 
-// Which templates a selector selects. Each selector is evaluated once, however many policies contain it.
+/** By what policies distinguish pods, nodes and addresses, and all pods, nodes and addresses. */
+type Ground = Pick<
+  ClusterIndex,
+  'cluster' | 'unknownPods' | 'imaginedPods' | 'alongside' | 'vocabulary' | 'names' | 'deniesNodes'
+>;
 
-/** `indeterminate` are those that are neither selected nor excluded for sure (N68); none of them is in `yes`. */
-export interface Selected {
-  readonly yes: Bits;
-  readonly indeterminate: Bits;
+/** Whether the same ends follow from both, in the same order. */
+function isSameGround(a: Ground, b: Ground): boolean {
+  return (
+    a.unknownPods === b.unknownPods &&
+    a.alongside.length === b.alongside.length &&
+    isSamePlace(a.cluster, b.cluster) &&
+    a.alongside.every((each, i) => isSamePlace(each, b.alongside[i]!)) &&
+    textOfWords(a) === textOfWords(b) &&
+    textOfPods(a.imaginedPods) === textOfPods(b.imaginedPods)
+  );
 }
 
-class SelectedTemplates {
-  readonly #templates: readonly Template[];
-  readonly #known = new Map<string, Selected>();
-  readonly #byNamespaces = new Map<string, Selected>();
-  readonly #byLabels = new Map<string, Selected>();
-
-  constructor(templates: readonly Template[]) {
-    this.#templates = templates;
-  }
-
-  of(selector: PodSelector): Selected {
-    const { namespaces, pods } = selector;
-    return getOrMake(this.#known, `${contentText(namespaces)}${contentText(pods)}`, () =>
-      both(this.#inNamespaces(namespaces), this.#withLabels(pods)),
-    );
-  }
-
-  #inNamespaces(selector: NamespaceSelector): Selected {
-    return getOrMake(this.#byNamespaces, contentText(selector), () => {
-      const asked = new Map<string, Match>();
-      return this.#each(({ namespace, namespaceText }) =>
-        getOrMake(asked, namespaceText, () => matchNamespace(selector, namespace.name, namespace)),
-      );
-    });
-  }
-
-  #withLabels(selector: LabelSelector): Selected {
-    return getOrMake(this.#byLabels, contentText(selector), () =>
-      this.#each(template => matchLabels(selector, template)),
-    );
-  }
-
-  #each(match: (template: Template) => Match): Selected {
-    const { length } = this.#templates;
-    const [yes, indeterminate] = [new Bits(length), new Bits(length)];
-    for (const [i, template] of this.#templates.entries()) {
-      const found = match(template);
-      if (found === 'yes') yes.add(i);
-      else if (found === 'unknown') indeterminate.add(i);
-    }
-    return { yes, indeterminate };
-  }
+function isSamePlace(a: Cluster, b: Cluster): boolean {
+  return (
+    a.seenBy === b.seenBy &&
+    a.resolved === b.resolved &&
+    isSameMap(a.pods, b.pods) &&
+    isSameMap(a.namespaces, b.namespaces) &&
+    isSameMap(a.nodes, b.nodes)
+  );
 }
 
-/** Selected by both; indeterminate where neither excludes it and one of them is indeterminate. */
-function both(a: Selected, b: Selected): Selected {
-  const yes = a.yes.and(b.yes);
-  return { yes, indeterminate: a.yes.or(a.indeterminate).and(b.yes.or(b.indeterminate)).minus(yes) };
-}
-
-/** The properties of a pod that policies can select by. Pods with the same properties share one template. */
-interface Template extends Labelled {
-  readonly namespace: Namespace;
-  /** A text that is equal for the same namespace with the same labels. */
-  readonly namespaceText: string;
-  /** The ports whose names occur in policies, each once. */
-  readonly ports: readonly ContainerPort[];
-  /** A text that is equal for templates with the same ports. */
-  readonly portsText: string;
-}
-
-/** A pod as its owner describes it, whether there is one or not. */
-interface PodLike extends Labelled {
-  readonly ports: readonly ContainerPort[];
-}
-
-class Templates {
-  readonly all: Template[] = [];
-  readonly #byText = new Map<string, number>();
-  readonly #namespaceTexts = new Map<Namespace, string>();
-  readonly #vocabulary: Vocabulary;
-
-  constructor(vocabulary: Vocabulary) {
-    this.#vocabulary = vocabulary;
+/** The same objects in the same order. */
+function isSameMap(a: ReadonlyMap<string, unknown>, b: ReadonlyMap<string, unknown>): boolean {
+  if (a === b) return true;
+  if (a.size !== b.size) return false;
+  const others = b.entries();
+  for (const [key, value] of a) {
+    const [otherKey, other] = others.next().value!;
+    if (key !== otherKey || value !== other) return false;
   }
+  return true;
+}
 
-  /** The index of the template of a pod. */
-  indexOf(pod: PodLike, namespace: Namespace): number {
-    const { labelKeys, portNames } = this.#vocabulary;
-    const labels = Object.entries(pod.labels).filter(([key]) => labelKeys.has(key));
-    const portsText = portsTextOf(pod.ports.filter(({ name }) => portNames.has(name)));
-    const namespaceText = getOrMake(this.#namespaceTexts, namespace, () => textOfNamespace(namespace));
-    const text = JSON.stringify([namespaceText, labels.sort(), pod.partial, portsText]);
-    const known = this.#byText.get(text);
-    if (known !== undefined) return known;
-    const partial = pod.partial && { partial: pod.partial };
-    const ports = JSON.parse(portsText) as ContainerPort[];
-    this.#byText.set(text, this.all.length);
-    const template = { namespace, namespaceText, labels: Object.fromEntries(labels), ...partial };
-    return this.all.push({ ...template, ports, portsText }) - 1;
+function textOfWords({ vocabulary, names, deniesNodes }: Ground): string {
+  const { labelKeys, portNames, networks, nodes } = vocabulary;
+  const classes = names.map(({ patterns, meaning }) => [patterns, [...meaning]]);
+  const sets = [[...labelKeys].sort(), [...portNames].sort(), [...networks.keys()], [...nodes.keys()]];
+  return JSON.stringify([sets, classes, deniesNodes]);
+}
+
+const POD_TEXTS = new WeakMap<readonly ImaginedPod[], string>();
+
+function textOfPods(pods: readonly ImaginedPod[]): string {
+  return getOrMake(POD_TEXTS, pods, () => JSON.stringify(pods));
+}
+
+const WORDS = new WeakMap<readonly Cluster[], Pick<ClusterIndex, 'vocabulary' | 'names' | 'deniesNodes'>>();
+
+/** Both sides of a comparison have the same words. */
+function wordsOf(alongside: readonly Cluster[]) {
+  return getOrMake(WORDS, alongside, () => {
+    const all = alongside.flatMap(each => [...each.policies.values()]);
+    return { vocabulary: vocabularyOf(all), names: nameClassesOf(all), deniesNodes: denyNodes(alongside) };
+  });
+}
+
+/**
+ * The policies on each template, in order of precedence. Of policies that only may select it, the part that applies
+ * then (N68).
+ */
+function policiesByTemplate(
+  policies: readonly Policy[],
+  { selected, templates }: Pick<ClusterIndex, 'selected' | 'templates'>,
+  before: readonly ClusterIndex[],
+): readonly (readonly Policy[])[] {
+  const found: Policy[][] = templates.all.map(() => []);
+  for (const policy of policies) {
+    const { yes, indeterminate } = selected.of(policy.subject);
+    for (const template of yes) found[template]!.push(policy);
+    for (const template of indeterminate) found[template]!.push(effectIfUncertain(policy));
   }
-}
-
-function portsTextOf(ports: readonly ContainerPort[]): string {
-  const texts = ports.map(({ name, protocol, port }) => JSON.stringify({ name, protocol, port }));
-  return `[${[...new Set(texts)].sort()}]`;
-}
-
-/** A namespace that is imagined may have the name of one of which the labels are not known. */
-function textOfNamespace({ name, labels, partial }: Namespace): string {
-  return JSON.stringify([name, Object.entries(labels).sort(), partial]);
+  return found.map((all, template) => {
+    const known = before.map(({ policiesOf }) => policiesOf[template]!);
+    return known.find(each => isSameList(each, all)) ?? all;
+  });
 }
 
 /** The names of ports in rules: only these have to be known of a pod. */
@@ -271,54 +240,4 @@ function addRule(words: Words, { peers, ports }: Rule): void {
 
 function addKeys(keys: Set<string>, { pods }: PodSelector): void {
   for (const { key } of pods.requirements) keys.add(key);
-}
-
-// Names of the DNS as policies tell them apart. A name is meant by itself and by each wildcard above it, so the
-// narrowest pattern that means it says which others do, too:
-//
-//     *.io, *.kubernetes.io, kubernetes.io       www.kubernetes.io: the first two    kubernetes.io: the first and the last
-//
-// Those that the same rules mean are one class, however many patterns they are written in.
-
-interface NameClass {
-  /** The narrowest patterns of its names, as policies write them. */
-  readonly patterns: readonly string[];
-  /** All patterns that match a name of the first of these: rules treat it and the others alike. */
-  readonly meaning: ReadonlySet<string>;
-}
-
-/** Name classes of several clusters are made together, so that they can be compared. */
-function nameClassesOf(policies: Iterable<Policy>): NameClass[] {
-  const rules = rulesByPattern(policies);
-  const found = new Map<string, NameClass & { patterns: string[] }>();
-  for (const pattern of [...rules.keys()].sort()) {
-    const meaning = new Set(meaningOf(pattern, rules));
-    const key = [...new Set([...meaning].flatMap(each => rules.get(each)!))].sort().join();
-    getOrMake(found, key, () => ({ patterns: [], meaning })).patterns.push(pattern);
-  }
-  return [...found.values()];
-}
-
-/** Whether a policy's egress has a rule by one of these patterns. */
-export function hasRuleByName(policy: Policy, meaning: ReadonlySet<string>): boolean {
-  return patternsOfPolicy(policy).some(pattern => meaning.has(pattern));
-}
-
-/** The numbers of the rules that have each. */
-function rulesByPattern(policies: Iterable<Policy>): Map<string, number[]> {
-  const found = new Map<string, number[]>();
-  let number = 0;
-  for (const { egress = [] } of policies)
-    for (const rule of egress) {
-      for (const pattern of new Set(patternsOfRule(rule))) getOrMake(found, pattern, () => []).push(number);
-      number++;
-    }
-  return found;
-}
-
-/** Itself, and the wildcards above it. */
-function meaningOf(pattern: string, all: ReadonlyMap<string, unknown>): string[] {
-  const name = pattern.replace(/^\*\./, '');
-  const above = [...name.matchAll(/\./g)].map(({ index }) => `*${name.slice(index)}`);
-  return [pattern, ...above.filter(wildcard => all.has(wildcard))];
 }

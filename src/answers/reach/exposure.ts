@@ -1,5 +1,6 @@
 /** Which pods that are not there yet could reach workloads, and be reached by them. */
 
+import { isSameList } from '../../lib/collections/samelist.ts';
 import { FAMILIES, type Family } from '../../model/address.ts';
 import type { Direction } from '../../model/policy.ts';
 import type { PodSelector } from '../../model/selector.ts';
@@ -182,12 +183,6 @@ function differing(cells: readonly FamilyCells[]): Uint32Array[] {
   const all: Uint32Array[] = [];
   for (const { ids } of cells) if (!all.some(other => isSameList(other, ids))) all.push(ids);
   return all;
-}
-
-export function isSameList(a: ArrayLike<number>, b: ArrayLike<number>): boolean {
-  if (a.length !== b.length) return false;
-  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
-  return true;
 }
 
 function isSameFor<T>(indexes: readonly number[], values: readonly T[], value: T): boolean {

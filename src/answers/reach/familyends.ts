@@ -12,9 +12,10 @@ import { mergeRanges } from '../../model/ranges.ts';
 import type { PodSelector } from '../../model/selector.ts';
 import { contains, podSpaces } from '../questions/ranges.ts';
 import { Bits } from './bits.ts';
-import type { ClusterIndex, Selected } from './clusterindex.ts';
+import type { ClusterIndex } from './clusterindex.ts';
 import type { NodeMeaning } from './nodeends.ts';
 import { networkAddresses, type Range, type Regions, regionsOf } from './regions.ts';
+import type { Selected } from './templates.ts';
 
 export interface FamilyEnds {
   readonly family: Family;

@@ -11,6 +11,8 @@
  */
 
 import { getOrMake } from '../../lib/collections/getormake.ts';
+import { isSameList } from '../../lib/collections/samelist.ts';
+import { contentText } from '../../lib/text/contenttext.ts';
 import {
   type Cluster,
   type ContainerPort,
@@ -48,17 +50,34 @@ export interface NewPods {
   readonly kinds: readonly NewPodKind[];
   /** Whether there are more kinds than were made. */
   readonly isCut: boolean;
+  /** What they follow from. */
+  readonly asked: Asked;
+}
+
+/** The selectors of all policies, each once, and the namespaces of each cluster. */
+interface Asked {
+  readonly selectors: ReadonlyMap<string, PodSelector>;
+  readonly namespaces: readonly Cluster['namespaces'][];
 }
 
 /** More kinds would take minutes; their number can grow with the product of all labels. */
 const MOST_KINDS = 2_000;
 
-/** The kinds that the policies of any of these clusters distinguish. */
-export function newPodsOf(clusters: readonly Cluster[]): NewPods {
-  const selectors = clusters.flatMap(({ policies }) => [...policies.values()].flatMap(selectorsOf));
-  const words = new Words(clusters, conditionsOf(selectors));
+/** The kinds that the policies of any of these clusters distinguish; those of `before` where nothing else is asked. */
+export function newPodsOf(clusters: readonly Cluster[], before?: NewPods): NewPods {
+  const all = clusters.flatMap(({ policies }) => [...policies.values()].flatMap(selectorsOf));
+  const selectors = new Map(all.map(selector => [contentText(selector), selector]));
+  const asked = { selectors, namespaces: clusters.map(({ namespaces }) => namespaces) };
+  if (before !== undefined && isSameQuestion(asked, before.asked)) return before;
+  const words = new Words(clusters, conditionsOf([...selectors.values()]));
   const { states, isCut } = statesFrom(words, { labels: new Map() }, MOST_KINDS);
-  return { kinds: kindsOf(words, states), isCut };
+  return { kinds: kindsOf(words, states), isCut, asked };
+}
+
+function isSameQuestion(a: Asked, b: Asked): boolean {
+  const isSame = (each: Cluster['namespaces'], i: number) =>
+    isSameList([...each.values()], [...(b.namespaces[i]?.values() ?? [])]);
+  return isSameList([...a.selectors.keys()], [...b.selectors.keys()]) && a.namespaces.every(isSame);
 }
 
 /** What a namespace of this name may be like: the first has no label that these selectors ask for. */

@@ -7,17 +7,12 @@ import { patternsOfPolicy } from '../../model/domainpeers.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { Direction, Policy, PolicyId } from '../../model/policy.ts';
 import { Bits } from './bits.ts';
-import {
-  allowedOf,
-  Cases,
-  type DecidedConnections,
-  type JudgedPeers,
-  judgePeers,
-  policiesByTemplate,
-} from './cases.ts';
-import { type ClusterIndex, clusterIndexOf, hasRuleByName, type ImaginedPod } from './clusterindex.ts';
+import { Cases, type DecidedConnections, type JudgedPeers, judgePeers } from './cases.ts';
+import { type ClusterIndex, clusterIndexOf, type ImaginedPod } from './clusterindex.ts';
 import { ConnectionPool, type Connections } from './connections.ts';
 import { type End, type FamilyEnds, familyEndsOf } from './familyends.ts';
+import { type Judgement, judgementOf, limiting, type UnknownAddresses } from './judgement.ts';
+import { hasRuleByName } from './nameclasses.ts';
 
 export interface Reach {
   readonly pool: ConnectionPool;
@@ -31,44 +26,40 @@ export interface ReachOptions {
   /** Two clusters that are compared share one, and each knows of both. */
   readonly pool?: ConnectionPool;
   readonly alongside?: readonly Cluster[];
+  /** What they have in common with the cluster is taken over: of the same pods, nodes and words, the same policies. */
+  readonly before?: readonly Reach[];
 }
 
 export function reachOf(cluster: Cluster, options: ReachOptions): Reach {
-  const { unknownPods, imagined = [], pool = new ConnectionPool(), alongside } = options;
-  const clusterIndex = clusterIndexOf(cluster, unknownPods, imagined, alongside);
-  const family = (name: Family) => new FamilyReach(name, pool, clusterIndex);
+  const { unknownPods, imagined = [], pool = new ConnectionPool(), alongside, before = [] } = options;
+  const ofPool = before.filter(each => each.pool === pool);
+  const known = ofPool.map(each => each.clusterIndex);
+  const clusterIndex = clusterIndexOf(cluster, unknownPods, imagined, alongside, known);
+  const family = (name: Family) =>
+    new FamilyReach(name, pool, clusterIndex, { before: ofPool.map(({ families }) => families[name]) });
   return { pool, clusterIndex, families: { ip: family('ip'), ip6: family('ip6') } };
 }
 
-/** As which of its possible addresses the peer is judged, where its address is not known. */
-type UnknownAddress =
-  /** Allowed is what is allowed at all of them. */
-  | 'all'
-  /** Allowed is what is allowed at any of them. */
-  | 'any'
-  /** Those of one region, by its place among the possible ones. */
-  | number;
-
-/** By the direction that judges the peer: destinations in `egress`, sources in `ingress`. */
-export type UnknownAddresses = Readonly<Record<Direction, UnknownAddress>>;
-
-/** The same reach with other addresses of pods that have none yet. */
-export function reachWith(reach: Reach, unknown: UnknownAddresses): Reach {
-  const { ip, ip6 } = reach.families;
-  return { ...reach, families: { ip: ip.withAddresses(unknown), ip6: ip6.withAddresses(unknown) } };
+/** The same reach with other addresses of pods that have none yet; `before` are some with the same of these addresses. */
+export function reachWith(reach: Reach, unknown: UnknownAddresses, before: readonly Reach[] = []): Reach {
+  const ofPool = before.filter(each => each.pool === reach.pool);
+  const family = (name: Family) =>
+    reach.families[name].withAddresses(
+      unknown,
+      ofPool.map(({ families }) => families[name]),
+    );
+  return { ...reach, families: { ip: family('ip'), ip6: family('ip6') } };
 }
 
 // The reach over one family: for each pair of source and destination the exact set of allowed connections.
 
 const SURELY: UnknownAddresses = { egress: 'all', ingress: 'all' };
 
-/** What the policies on one subject say, by the index of the peer. */
-interface Judgement {
-  readonly groups: readonly JudgedPeers[];
-  /** Ids of the connections that are allowed. */
-  readonly allowed: Uint32Array;
-  /** Whether they are all connections with all peers. */
-  readonly isOpen: boolean;
+interface Known {
+  readonly unknown?: UnknownAddresses;
+  readonly same?: FamilyReach;
+  /** Others of this family and pool, with the same addresses of pods that have none. */
+  readonly before?: readonly FamilyReach[];
 }
 
 class FamilyReach {
@@ -78,7 +69,6 @@ class FamilyReach {
   readonly #clusterIndex: ClusterIndex;
   readonly #cases: Cases;
   readonly #everybody: Bits;
-  readonly #policies: readonly Policy[][];
   readonly #resolving: readonly ReadonlySet<number>[];
   readonly #unknown: UnknownAddresses;
   /** By what decides; the same wherever pods without an address are. */
@@ -96,30 +86,49 @@ class FamilyReach {
     family: Family,
     pool: ConnectionPool,
     clusterIndex: ClusterIndex,
-    unknown = SURELY,
-    same?: FamilyReach,
+    { unknown = SURELY, same, before = [] }: Known = {},
   ) {
     this.family = family;
     this.#pool = pool;
     this.#clusterIndex = clusterIndex;
     this.#unknown = unknown;
-    this.ends = same?.ends ?? familyEndsOf(family, clusterIndex);
+    const alike = same ?? before.find(each => each.#clusterIndex.templates === clusterIndex.templates);
+    this.ends = alike?.ends ?? familyEndsOf(family, clusterIndex);
     this.#everybody = Bits.full(this.ends.all.length);
-    this.#cases = same ? same.#cases : new Cases(pool, clusterIndex, this.ends);
-    this.#policies = same ? same.#policies : policiesByTemplate(clusterIndex);
+    this.#cases = alike ? alike.#cases : new Cases(pool, clusterIndex, this.ends);
     this.#groups = same ? same.#groups : new Map();
     this.#resolving = same ? same.#resolving : this.#endsResolving();
     const judged = (direction: Direction) => {
       const known = new Map<number | undefined, Judgement | undefined>();
-      return this.ends.all.map(end => getOrMake(known, end.template, () => this.#judge(direction, end)));
+      return this.ends.all.map((end, i) =>
+        getOrMake(
+          known,
+          end.template,
+          () => this.#takenOver(direction, i, before) ?? this.#judge(direction, end),
+        ),
+      );
     };
     this.#byEnd = { egress: judged('egress'), ingress: judged('ingress') };
     const isPlain = (end: End) => !end.isTunnelEnd && !end.isOutside && !end.isUnknownPod;
     this.#plain = Uint8Array.from(this.ends.all, end => Number(isPlain(end)));
   }
 
-  withAddresses(unknown: UnknownAddresses): FamilyReach {
-    return new FamilyReach(this.family, this.#pool, this.#clusterIndex, unknown, this);
+  withAddresses(unknown: UnknownAddresses, before: readonly FamilyReach[]): FamilyReach {
+    return new FamilyReach(this.family, this.#pool, this.#clusterIndex, { unknown, same: this, before });
+  }
+
+  /** Lists of policies are one object only where the ends are the same, too. */
+  #takenOver(direction: Direction, end: number, before: readonly FamilyReach[]): Judgement | undefined {
+    const policies = this.policiesOn(end);
+    if (policies === undefined) return undefined;
+    const known = before.find(each => each.policiesOn(end) === policies);
+    return known === undefined ? undefined : known.#byEnd[direction][end];
+  }
+
+  /** The policies on the pods of an end; the same list in another reach where all that they say is the same. */
+  policiesOn(end: number): readonly Policy[] | undefined {
+    const template = this.ends.all[this.ends.bare(end)]?.template;
+    return template === undefined ? undefined : this.#clusterIndex.policiesOf[template];
   }
 
   /**
@@ -185,7 +194,7 @@ class FamilyReach {
     const { template, oneOf, ...rest } = this.ends.all[this.ends.bare(end)]!;
     if (template === undefined) return { text: JSON.stringify(rest), policies: [] };
     const { namespaceText, labels, partial, portsText } = this.#clusterIndex.templates.all[template]!;
-    const policies = this.#policies[template]!.map(({ id }) => id);
+    const policies = this.#clusterIndex.policiesOf[template]!.map(({ id }) => id);
     const parts = [rest, oneOf?.length, namespaceText, labels, partial, portsText, policies];
     return { text: JSON.stringify(parts), policies };
   }
@@ -293,7 +302,7 @@ class FamilyReach {
   #patternsResolved(end: number, pod: PodKey, peer: Address): ReadonlySet<string> {
     const { resolved } = this.#clusterIndex.cluster;
     if (resolved === undefined) return NOTHING;
-    const patterns = this.#policies[this.ends.all[end]!.template!]!.flatMap(patternsOfPolicy);
+    const patterns = this.#clusterIndex.policiesOf[this.ends.all[end]!.template!]!.flatMap(patternsOfPolicy);
     return new Set(patterns.filter(pattern => resolved.has(pod, peer, pattern)));
   }
 
@@ -312,7 +321,7 @@ class FamilyReach {
   /** For each class of names, the ends of pods with a rule by such a name. */
   #endsResolving(): ReadonlySet<number>[] {
     return this.#clusterIndex.names.map(({ meaning }) => {
-      const templates = this.#policies.map(policies =>
+      const templates = this.#clusterIndex.policiesOf.map(policies =>
         policies.some(policy => hasRuleByName(policy, meaning)),
       );
       const hasName = ({ template }: End) => template !== undefined && templates[template]!;
@@ -328,53 +337,21 @@ class FamilyReach {
   ): Judgement | undefined {
     if (template === undefined) return undefined;
     const { portsText } = this.#clusterIndex.templates.all[template]!;
-    const policies = this.#policies[template]!.filter(policy => policy[direction] !== undefined);
+    const policies = this.#clusterIndex.policiesOf[template]!.filter(
+      policy => policy[direction] !== undefined,
+    );
     const names = policies.map(({ id, uncertain }) => `${id}${uncertain ? '?' : ''}`);
     const key = JSON.stringify([direction, direction === 'ingress' && portsText, names, ...resolved]);
     return getOrMake(this.#judgements, key, () => {
       const groups = getOrMake(this.#groups, key, () =>
         judgePeers(this.#pool, this.#cases.of(policies, direction, portsText, resolved), this.#everybody),
       );
-      const isOpen = groups.every(group => allowedOf(this.#pool, group) === this.#pool.all);
-      return { groups, isOpen, allowed: rowOf(this.#pool, groups, this.ends, this.#unknown[direction]) };
+      return judgementOf(this.#pool, groups, this.ends, this.#unknown[direction]);
     });
   }
 }
 
 const NOTHING: ReadonlySet<string> = new Set();
-
-/** What is allowed, where that is not everything. */
-function limiting(judgement: Judgement | undefined): Uint32Array | undefined {
-  return judgement === undefined || judgement.isOpen ? undefined : judgement.allowed;
-}
-
-function rowOf(
-  pool: ConnectionPool,
-  groups: readonly JudgedPeers[],
-  { all, unknown }: FamilyEnds,
-  of: UnknownAddress,
-): Uint32Array {
-  const row = new Uint32Array(all.length);
-  for (const group of groups) group.peers.fill(row, allowedOf(pool, group).id);
-  for (const end of unknown) row[end] = idOfUnknown(pool, all[end]!.oneOf!, row, of);
-  return row;
-}
-
-function idOfUnknown(
-  pool: ConnectionPool,
-  oneOf: readonly number[],
-  row: Uint32Array,
-  of: UnknownAddress,
-): number {
-  if (typeof of === 'number') return row[oneOf[Math.min(of, oneOf.length - 1)]!]!;
-  let id = row[oneOf[0]!]!;
-  for (const end of oneOf) {
-    const other = row[end]!;
-    if (other !== id)
-      id = of === 'all' ? pool.andIds(id, other) : pool.or(pool.byId(id), pool.byId(other)).id;
-  }
-  return id;
-}
 
 /** Each connection in the first of these that has it. */
 function onceEach(pool: ConnectionPool, parts: readonly DecidedConnections[]): DecidedConnections[] {

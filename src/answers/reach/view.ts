@@ -1,6 +1,7 @@
 /** A reach report with names, for every format that shows it. */
 
 import { getOrMake } from '../../lib/collections/getormake.ts';
+import { isSameList } from '../../lib/collections/samelist.ts';
 import { firstOf } from '../../lib/text/firstof.ts';
 import { type Address, cidrText, type Family, familyOf } from '../../model/address.ts';
 import type { Cluster } from '../../model/cluster.ts';
@@ -14,7 +15,7 @@ import { API_SERVER, apiServerEndpoints } from '../questions/apiserver.ts';
 import { serviceText } from '../questions/endpoint.ts';
 import type { ConnectionPool } from './connections.ts';
 import { regionsOfNames } from './domains.ts';
-import { type Exposure, exposuresOf, isSameList } from './exposure.ts';
+import { type Exposure, exposuresOf } from './exposure.ts';
 import { type Matrix, type MatrixLine, matrixOf } from './matrixlines.ts';
 import { newPodsOf, newPodText } from './newpods.ts';
 import {

@@ -9,11 +9,12 @@ import { type DomainMember, familiesOf, type Workloads, workloadsIn } from '../p
 import type { Reach } from '../reach.ts';
 import { type Counts, networksBesideInternet, unknownAddressNotes } from '../unknown.ts';
 import { addresslessText, CUT, domainTexts, INTERNET_TEXT, networkText } from '../view.ts';
-import { completedNamespaces, labelNotes, namespaceNames } from '../worlds.ts';
+import { completedNamespaces, labelNotes, namespaceNames, type UnknownLabels } from '../worlds.ts';
 import { type Change, changesInAll, changesOf } from './changes.ts';
 import {
   type Compared,
   haveOtherNetworks,
+  type Pair,
   pairOf,
   partsOfAddresses,
   type Side,
@@ -62,15 +63,45 @@ export function diffOf(
   unknownPods: UnknownPods,
   isMeant: IsMeant = () => true,
 ): DiffView {
-  const pair = pairOf(old, now, unknownPods);
+  return diffViewOf(comparisonOf(old, now, unknownPods), isMeant);
+}
+
+/** Two clusters, judged in all worlds, of which the first is what is known. */
+export interface Comparison {
+  readonly pair: Pair;
+  readonly labels: UnknownLabels;
+  /** For the namespaces of each world, the sides; the first with the addresses that are sure, then with others. */
+  readonly worlds: readonly (readonly (readonly [Side, Side])[])[];
+  readonly areParted: boolean;
+}
+
+/** Of `before`, a comparison of others, all that is the same is taken over. */
+export function comparisonOf(
+  old: Compared,
+  now: Compared,
+  unknownPods: UnknownPods,
+  before?: Comparison,
+): Comparison {
+  const pair = pairOf(old, now, unknownPods, before?.pair);
   const inhabited = [old, now].flatMap(({ cluster, inventory }) =>
     namespaceNames(workloadsIn(cluster, inventory)),
   );
   const { namespaces, ...labels } = completedNamespaces([old.cluster, now.cluster], inhabited);
-  const known = namespaces.map(each => sidesOf(pair, each));
+  const known = namespaces.map((each, i) => sidesOf(pair, each, before?.worlds[i]?.[0]));
   const areParted =
     namespaces.length * partsOfAddresses(known[0]!) <= MOST_PARTS && haveOtherNetworks(known[0]!);
-  const worlds = known.flatMap(sides => [sides, ...withOtherAddresses(sides, areParted)]);
+  const worlds = known.map((sides, i) => [
+    sides,
+    ...withOtherAddresses(sides, areParted, before?.worlds[i]?.slice(1)),
+  ]);
+  return { pair, labels, worlds, areParted };
+}
+
+export function diffViewOf(
+  { pair: { old, now }, labels, worlds: found, areParted }: Comparison,
+  isMeant: IsMeant = () => true,
+): DiffView {
+  const worlds = found.flat();
   const [before, after] = worlds[0]!;
   const meant = new Set([before, after].flatMap(({ workloads }) => [...workloadNames(workloads, isMeant)]));
   const newPods = after.newPods.kinds.map(({ namespaces, labels }) =>

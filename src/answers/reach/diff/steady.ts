@@ -6,16 +6,29 @@ import { changedPolicies, type Side, type Unit } from './units.ts';
 
 /** Whether each unit has the same policies, and is the same to the peers of policies. */
 export function steadyUnits(old: Side, now: Side, units: readonly Unit[]): boolean[] {
+  if (old.reach.clusterIndex.templates === now.reach.clusterIndex.templates)
+    return units.map(
+      unit => isSingle(unit) && FAMILIES.every(family => hasSamePolicies(old, now, family, unit)),
+    );
   const [before, after] = [old.reach.clusterIndex.cluster, now.reach.clusterIndex.cluster];
   // What nodes have decides about tunnels and about pods that are not known, at many ends.
   if (JSON.stringify([...before.nodes]) !== JSON.stringify([...after.nodes])) return units.map(() => false);
   const changed = changedPolicies(old, now);
   return units.map(
-    unit =>
-      unit.old.length === 1 &&
-      unit.now.length === 1 &&
-      FAMILIES.every(family => isSameEnd(old, now, changed, family, unit)),
+    unit => isSingle(unit) && FAMILIES.every(family => isSameEnd(old, now, changed, family, unit)),
   );
+}
+
+function isSingle({ old, now }: Unit): boolean {
+  return old.length === 1 && now.length === 1;
+}
+
+/** Where all ends are the same in both. */
+function hasSamePolicies(old: Side, now: Side, family: Family, unit: Unit): boolean {
+  const [a, b] = [unit.old[0]![family], unit.now[0]![family]];
+  if (a === undefined || a !== b) return a === b;
+  const [before, after] = [old.reach.families[family], now.reach.families[family]];
+  return before.policiesOn(a) === after.policiesOn(a);
 }
 
 function isSameEnd(

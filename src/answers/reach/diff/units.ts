@@ -4,6 +4,7 @@
  */
 
 import { getOrMake } from '../../../lib/collections/getormake.ts';
+import { isSameList } from '../../../lib/collections/samelist.ts';
 import type { Family } from '../../../model/address.ts';
 import type { Cluster, Namespace } from '../../../model/cluster.ts';
 import type { Inventory } from '../../../model/inventory.ts';
@@ -14,6 +15,7 @@ import type { JudgedPeers } from '../cases.ts';
 import { portNamesOf } from '../clusterindex.ts';
 import { ConnectionPool } from '../connections.ts';
 import { placesOfClass, regionGroups, type Teller } from '../domains.ts';
+import type { UnknownAddresses } from '../judgement.ts';
 import { imaginedOf, type NewPods, newPodsOf, newPodText } from '../newpods.ts';
 import {
   type DomainMember,
@@ -28,7 +30,7 @@ import {
   workloadOfMember,
   workloadsIn,
 } from '../places.ts';
-import { type Reach, reachOf, reachWith, type UnknownAddresses } from '../reach.ts';
+import { type Reach, reachOf, reachWith } from '../reach.ts';
 import { isPossibleWith, possibleAddresses, withNamespaces } from '../worlds.ts';
 
 export interface Unit {
@@ -162,20 +164,47 @@ export interface Pair {
   readonly old: Compared;
   readonly now: Compared;
   readonly pool: ConnectionPool;
+  readonly portNames: readonly string[];
   readonly newPods: NewPods;
   readonly unknownPods: UnknownPods;
 }
 
-export function pairOf(old: Compared, now: Compared, unknownPods: UnknownPods): Pair {
+/** What was found of a pair before is taken over where it holds. */
+export function pairOf(old: Compared, given: Compared, unknownPods: UnknownPods, before?: Pair): Pair {
+  const now = { ...given, cluster: withObjectsOf(old.cluster, given.cluster) };
   const alongside = [old.cluster, now.cluster];
-  const pool = new ConnectionPool(portNamesOf(alongside));
-  return { old, now, pool, newPods: newPodsOf(alongside), unknownPods };
+  const portNames = [...portNamesOf(alongside)];
+  const isKnown = before !== undefined && isSameList(before.portNames, portNames);
+  const pool = isKnown ? before.pool : new ConnectionPool(portNames);
+  return { old, now, pool, portNames, newPods: newPodsOf(alongside, before?.newPods), unknownPods };
+}
+
+/** The same cluster, with the objects of another one that say the same: so they are one object in both. */
+function withObjectsOf(old: Cluster, now: Cluster): Cluster {
+  return {
+    ...now,
+    pods: withValuesOf(old.pods, now.pods),
+    namespaces: withValuesOf(old.namespaces, now.namespaces),
+    nodes: withValuesOf(old.nodes, now.nodes),
+    policies: withValuesOf(old.policies, now.policies),
+  };
+}
+
+function withValuesOf<K, V>(old: ReadonlyMap<K, V>, now: ReadonlyMap<K, V>): ReadonlyMap<K, V> {
+  return new Map(
+    [...now].map(([key, value]) => {
+      const was = old.get(key);
+      const isSame = was === value || (was !== undefined && JSON.stringify(was) === JSON.stringify(value));
+      return [key, isSame ? was! : value];
+    }),
+  );
 }
 
 /** `namespaces` are some that are in neither cluster. */
 export function sidesOf(
   { old, now, pool, newPods, unknownPods }: Pair,
   namespaces: readonly Namespace[] = [],
+  before: readonly Side[] = [],
 ): readonly [Side, Side] {
   const clusters = [old, now].map(({ cluster }) => withNamespaces(cluster, namespaces));
   const possible = new Set(
@@ -183,17 +212,21 @@ export function sidesOf(
       kind.namespaces.every(each => isPossibleWith(namespaces, each)) ? [i] : [],
     ),
   );
-  const side = ({ inventory }: Compared, index: number): Side => {
+  const side = ({ inventory }: Compared, index: number, known: readonly Side[]): Side => {
     const cluster = clusters[index]!;
     const workloads = workloadsIn(cluster, inventory);
     const imagined = [...workloads.imagined, ...imaginedOf(newPods, index, pool.namedPorts())];
-    const reach = reachOf(cluster, { unknownPods, imagined, pool, alongside: clusters });
+    const reaches = known.map(({ reach }) => reach);
+    const reach = reachOf(cluster, { unknownPods, imagined, pool, alongside: clusters, before: reaches });
+    const same = known.find(each => each.reach.clusterIndex.templates === reach.clusterIndex.templates);
+    if (same !== undefined) return { ...same, reach, workloads, newPods, possible };
     const places = imaginedPlaces(reach);
     const templates = places.slice(0, workloads.imagined.length);
     const others = places.slice(workloads.imagined.length);
     return { reach, workloads, places: [...reachPlaces(reach), ...templates], newPods, possible, others };
   };
-  return [side(old, 0), side(now, 1)];
+  const first = side(old, 0, before);
+  return [first, side(now, 1, [first, ...before])];
 }
 
 /**
@@ -203,6 +236,7 @@ export function sidesOf(
 export function withOtherAddresses(
   sides: readonly [Side, Side],
   areParted: boolean,
+  before: readonly (readonly Side[])[] = [],
 ): (readonly [Side, Side])[] {
   const count = partsOfAddresses(sides);
   if (count < 2) return [];
@@ -216,9 +250,15 @@ export function withOtherAddresses(
       { egress: 'any', ingress: part },
     ]),
   ];
-  const [old, now] = sides;
-  const at = (side: Side, unknown: UnknownAddresses) => ({ ...side, reach: reachWith(side.reach, unknown) });
-  return all.map(unknown => [at(old, unknown), at(now, unknown)] as const);
+  const at = (side: Side, unknown: UnknownAddresses, known: readonly Side[]) => {
+    const reaches = known.map(({ reach }) => reach);
+    return { ...side, reach: reachWith(side.reach, unknown, reaches) };
+  };
+  return all.map((unknown, i) => {
+    const known = before[i] ?? [];
+    const old = at(sides[0], unknown, known);
+    return [old, at(sides[1], unknown, [old, ...known])] as const;
+  });
 }
 
 /** In how many parts policies cut the addresses that pods without one may get. */
@@ -238,7 +278,7 @@ export function haveOtherNetworks(sides: readonly [Side, Side]): boolean {
 export function changedPolicies(old: Side, now: Side): ReadonlySet<PolicyId> {
   const [before, after] = [old.reach.clusterIndex.cluster.policies, now.reach.clusterIndex.cluster.policies];
   const ids = new Set([...before.keys(), ...after.keys()]);
-  return new Set([...ids].filter(id => JSON.stringify(before.get(id)) !== JSON.stringify(after.get(id))));
+  return new Set([...ids].filter(id => before.get(id) !== after.get(id)));
 }
 
 function hasNetwork(policy: Policy): boolean {
