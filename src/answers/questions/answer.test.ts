@@ -214,6 +214,7 @@ test.each([
   ['guest/visitor -> guest/svc/peers:80', 'there is no Service guest/peers; did you mean shop/peers?'],
   ['guest/deploy/web -> web-1-a:80', 'there is no Deployment guest/web; did you mean shop/deploy/web?'],
   ['visitor -> web-1-a:80', 'there is no pod shop/visitor; did you mean guest/visitor?'],
+  ['n1 -> web-1-a:80', 'there is no pod shop/n1; did you mean node/n1?'],
   ['guest/visitor:80 -> web-1-a:80', 'only the destination has a port'],
   ['guest/visitor -> web-1-a:nope', 'is not a port from 1 to 65535, nor the name of one of shop/web-1-a'],
   ['guest/visitor -> web-1-a:0', 'is not a port from 1 to 65535'],

@@ -158,7 +158,7 @@ function withDoubt(each: JudgedFlow, unheard: string | undefined, { undecided }:
   if (undecided !== undefined)
     return {
       ...each,
-      undecided: `${undecided} (if the address is no pod's, policy would ${each.verdict.verdict} it)`,
+      undecided: `${undecided} (if no pod is behind it, policy would ${each.verdict.verdict} it)`,
     };
   return unheard === undefined ? each : { ...each, undecided: unheard };
 }
@@ -212,7 +212,8 @@ function arrivalNotes(cases: readonly JudgedFlow[], { nodes }: Cluster): readonl
     if (viaNode === undefined || to.translation !== undefined) return [];
     const over = all.map(node => tunnelDeviceAt(node, viaNode)).find(device => device !== undefined);
     const by = over === undefined ? '' : ` over ${over}`;
-    return [`${from.name} (${flow.from}), which arrives as ${viaNode}${by} at pods of other nodes`];
+    const sender = from.name === flow.from ? from.name : `${from.name} (${flow.from})`;
+    return [`${sender}, which arrives as ${viaNode}${by} at pods of other nodes`];
   });
   return [...new Set(found)].slice(0, MOST);
 }

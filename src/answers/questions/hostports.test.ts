@@ -45,4 +45,15 @@ test('who asks the agent is told that it knows neither Services nor host ports',
     expect.stringContaining('ask for that pod'),
   ]);
   expect(ask('shop/web:8080', '198.51.100.7', agents)).toEqual(['deny', '']);
+  for (const [port, verdict] of [
+    [29_999, 'allow'],
+    [30_000, 'undecided'],
+    [32_767, 'undecided'],
+    [32_768, 'allow'],
+  ] as const)
+    expect(ask(`node/n1:${port}`, '198.51.100.7', agents)[0], String(port)).toBe(verdict);
+  const { reason } = answer(agents, { from: '198.51.100.7', to: 'node/n1:30080' });
+  expect(reason).toBe(
+    'port 30080 of node n1 may lead to a Service, and Services are not known here: ask for a pod behind it, or ask the cluster (--kubeconfig) (if no pod is behind it, policy would allow it)',
+  );
 });

@@ -124,6 +124,7 @@ function meant({ cluster, inventory }: ClusterView, key: PodKey): string {
   const others = [
     ...(workload === undefined ? [] : [workloadText(workload.kind, workload.namespace, workload.name)]),
     ...(service === undefined ? [] : [`${service.namespace}/svc/${service.name}`]),
+    ...(cluster.nodes.has(key.slice(start)) ? [`node/${key.slice(start)}`] : []),
   ];
   if (others.length > 0) return meantText(others);
   const neighbours = [...cluster.pods.keys()].filter(other => other.startsWith(key.slice(0, start)));

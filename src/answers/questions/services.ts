@@ -2,7 +2,7 @@
 
 import { getOrMake } from '../../lib/collections/getormake.ts';
 import { didYouMean } from '../../lib/text/didyoumean.ts';
-import type { Address } from '../../model/address.ts';
+import { type Address, familyOf } from '../../model/address.ts';
 import { addressOwners } from '../../model/addressowners.ts';
 import type { FlowProtocol } from '../../model/flow.ts';
 import { type Labels, matchesLabels } from '../../model/selector.ts';
@@ -306,7 +306,10 @@ function byLoadBalancer(found: Targets, { key }: Service, address: Address, port
   return translated(found, { kind: 'load-balancer', address, port }, note);
 }
 
-/** Where the port is one that a Service took on every node; `node` is the one that is dialled. */
+/**
+ * Where the port is one that a Service took on every node, in the families of its ClusterIPs; `node` is the one that is
+ * dialled.
+ */
 export function nodePortTargets(
   view: ClusterView,
   addresses: readonly Address[],
@@ -317,7 +320,7 @@ export function nodePortTargets(
   const port = Number(end.port);
   for (const service of view.inventory.services.values()) {
     const taken = service.ports.find(each => each.nodePort === port && each.protocol === protocol);
-    if (taken === undefined) continue;
+    if (taken === undefined || !hasFamilyOf(service, addresses)) continue;
     const { keepsSource } = service;
     const found = answered(service, endpointsOf(view, service, taken), taken);
     const translation: Translation = {
@@ -330,6 +333,12 @@ export function nodePortTargets(
     return translated(found, translation, nodePortNote(node, port, service));
   }
   return undefined;
+}
+
+/** The ClusterIPs of manifests are not known: the API server chooses them. */
+function hasFamilyOf({ clusterIps }: Service, dialled: readonly Address[]): boolean {
+  if (clusterIps.length === 0) return true;
+  return dialled.some(address => clusterIps.some(ip => familyOf(ip) === familyOf(address)));
 }
 
 function nodePortNote(node: string, port: number, service: Service): string {

@@ -20,6 +20,18 @@ const PODS = [
   pod('dns', 1, '10.1.0.4'),
 ];
 
+test.each([
+  ['clusterIP: 10.96.0.9', ['deny', 'allow', 'deny', 'allow']],
+  ["clusterIPs: [10.96.0.9, 'fd96::9']", ['deny', 'deny', 'deny', 'deny']],
+  // The pod behind has addresses of both families; which ones the Service will have is not known.
+  ['clusterIP: ""', ['deny', 'deny', 'deny', 'deny']],
+])('a port of a node is a Service’s in the families of its ClusterIPs: %s', (ips, expected) => {
+  const spec = `type: NodePort, ${ips}, ports: [{ port: 80, nodePort: 30080 }]`;
+  const known = view(...[1, 2].map(node), ...PODS, service('broker', spec), closed('broker'));
+  const to = ['192.168.7.1:30080', '[fd00:7::1]:30080', 'node/n1@4:30080', 'node/n1@6:30080'];
+  expect(to.map(end => answer(known, { from: 'edge/sensor', to: end }).verdict)).toEqual(expected);
+});
+
 describe('an address that several Services share', () => {
   const shared = view(
     ...[1, 2].map(node),

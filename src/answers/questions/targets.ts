@@ -53,9 +53,13 @@ export function targetsOf(view: ClusterView, end: NamedEndpoint): Targets {
   if (found.some(({ led }) => led !== undefined))
     return joined(found.map(({ led, family }) => onlyOver(family, led ?? { targets: plain(), notes: [] })));
   const targets = plain();
-  const undecided = maybeService(view, end, targets);
+  const undecided = maybeService(view, end, targets) ?? maybeNodePort(view, dialled, end);
   const notes = unknownPortNotes(view, dialled, end);
-  return { targets, notes, ...(undecided !== undefined && { undecided }) };
+  return {
+    targets,
+    notes: undecided === undefined ? notes : [],
+    ...(undecided !== undefined && { undecided }),
+  };
 }
 
 /** What a connection to one of these addresses is led to; undefined where it is for the address itself. */
@@ -200,6 +204,21 @@ function unknownPortNotes(view: ClusterView, dialled: readonly Address[], { port
   return [
     `where a Service or a host port leads from port ${port} of that node to a pod, ask for that pod: the agent knows neither`,
   ];
+}
+
+/** Kubernetes takes ports of nodes for Services from here, by default. */
+const NODE_PORTS = { first: 30_000, last: 32_767 };
+
+function maybeNodePort(
+  view: ClusterView,
+  dialled: readonly Address[],
+  { port }: NamedEndpoint,
+): string | undefined {
+  const number = Number(port);
+  if (view.knowsInventory || !(number >= NODE_PORTS.first && number <= NODE_PORTS.last)) return undefined;
+  const node = nodeDialled(view, dialled);
+  if (node === undefined) return undefined;
+  return `port ${port} of node ${node} may lead to a Service, and Services are not known here: ask for a pod behind it, or ask the cluster (--kubeconfig)`;
 }
 
 function nodeDialled({ cluster }: ClusterView, dialled: readonly Address[]): string | undefined {

@@ -31,6 +31,9 @@ test.each([
     ['172.18.0.2', '10.244.2.0'],
   ]);
   expect(answer(known, { from: '10.244.2.0', to: 'shop/web:8443' }).verdict).toBe(verdict);
+  expect(answer(known, { from: '172.18.0.2', to: 'shop/web:8443' }).notes).toEqual([
+    '172.18.0.2, which arrives as 10.244.2.0 over flannel.1 at pods of other nodes',
+  ]);
 });
 
 test('a denial names the node, and the fix has its own address', () => {

@@ -400,6 +400,34 @@ const CASES: readonly [string, () => { state: CheckState }, CheckState][] = [
     () => flannel(FLANNEL_HOST, onFlannel({ flannelTunnels: [{ name: 'flannel.1', mtu: 1400 }] })),
     'warn',
   ],
+  [
+    'flannel: a smaller tunnel for IPv6 beside that for IPv4',
+    () =>
+      flannel(
+        FLANNEL_HOST,
+        onFlannel({
+          flannelTunnels: [
+            { name: 'flannel.1', mtu: 1450 },
+            { name: 'flannel-v6.1', mtu: 1430 },
+          ],
+        }),
+      ),
+    'ok',
+  ],
+  [
+    'flannel: packets of pods are too large for both tunnels',
+    () =>
+      flannel(
+        FLANNEL_HOST,
+        onFlannel({
+          flannelTunnels: [
+            { name: 'flannel-v6.1', mtu: 1380 },
+            { name: 'flannel.1', mtu: 1400 },
+          ],
+        }),
+      ),
+    'warn',
+  ],
   ['flannel: host-gw has no tunnel', () => flannel(FLANNEL_HOST, onFlannel({ flannelTunnels: [] })), 'ok'],
   [
     'flannel: two nodes with one network',

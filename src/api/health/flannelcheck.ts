@@ -60,9 +60,13 @@ function routesMissing(routes: Host['routes'], { networks }: FlannelFacts): Trou
   };
 }
 
+/**
+ * On nodes with a tunnel for each family flanneld gives pods the MTU of the one for IPv4, which is the larger one. Of the
+ * other one an IPv6 sender is told by the node itself (packet too big).
+ */
 function largePackets({ podRoutes, flannelTunnels = [] }: Ours): Trouble | undefined {
   if (podRoutes === undefined || 'unreadable' in podRoutes) return undefined;
-  const [tunnel] = flannelTunnels.toSorted((a, b) => a.mtu - b.mtu);
+  const [tunnel] = flannelTunnels.toSorted((a, b) => b.mtu - a.mtu);
   const largest = podRoutes.value.filter(({ isUplink }) => !isUplink).toSorted((a, b) => b.mtu - a.mtu)[0];
   if (tunnel === undefined || largest === undefined || largest.mtu <= tunnel.mtu) return undefined;
   return {
