@@ -1,11 +1,12 @@
 /** `sluice coverage`: which workloads no policy isolates, and which policies and rules are about nobody. */
+
 import { byNamespace, type Coverage, counted, coverageOf, percentOf } from '../answers/coverage/coverage.ts';
 import type { CoveredWorkload, Isolation } from '../answers/coverage/isolation.ts';
-import { memberName } from '../answers/reach/view.ts';
 import { versioned } from '../answers/schema.ts';
 import { firstOf } from '../lib/text/firstof.ts';
 import { plural } from '../lib/text/plural.ts';
 import { DIRECTIONS, type Direction } from '../model/policy.ts';
+import { memberName } from '../model/workload.ts';
 import pc from '../terminal/colours.ts';
 import { CommandError } from '../terminal/commanderror.ts';
 import { isData, writeData } from '../terminal/data.ts';

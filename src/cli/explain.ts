@@ -1,12 +1,23 @@
-import { inDoubt, type Question } from '../answers/questions/answer.ts';
+import {
+  doubtNotes,
+  type Entryways,
+  entrywaysInDoubt,
+  entrywaysOfAnswer,
+  isFromOutside,
+} from '../answers/entrances/entryways.ts';
+import { type Answer, inDoubt, type Question } from '../answers/questions/answer.ts';
 import { ask, parseQuestions, type QuestionResult, type Unreadable } from '../answers/questions/ask.ts';
 import { type NamedEndpoint, parseEndpoint, shortServiceName } from '../answers/questions/endpoint.ts';
 import { answerObject, fixOf } from '../answers/questions/explanation.ts';
+import type { ClusterView } from '../answers/questions/place.ts';
 import { isWithin } from '../answers/questions/within.ts';
 import { FlowTextError } from '../semantics/flowtext.ts';
+import pc from '../terminal/colours.ts';
 import { CommandError } from '../terminal/commanderror.ts';
 import { isData, writeData } from '../terminal/data.ts';
+import { HANG } from '../terminal/hang.ts';
 import { type OutputOptions, writeDocument, writeLines } from '../terminal/output.ts';
+import { entrywayLines, readEntryways } from './entrywaytext.ts';
 import { answerLine, answerLines, fixDocument, fixLines } from './explaintext.ts';
 import { readText } from './sources/files.ts';
 import { HIDDEN, lacksOf, noteState, readState } from './sources/readstate.ts';
@@ -23,6 +34,7 @@ export type ExplainOptions = OutputOptions &
     readonly flows?: string;
     readonly fix?: boolean;
     readonly fixDeny?: boolean;
+    readonly ingressController?: readonly string[];
   } & Assumptions;
 
 /** `sluice explain FROM TO[:PORT[/PROTOCOL]]`, or many with `--flows FILE`. Exit code 0 allowed, 1 denied, 2 error or undecided. */
@@ -49,23 +61,46 @@ export async function explain(
   );
   const only = options.flows === undefined ? asked[0] : undefined;
   if (only !== undefined && 'error' in only) throw new CommandError(only.error);
+  const ways = only && waysIn(world, only.answer, options, state.hidesPolicies);
   const fix = options.fixDeny ? 'deny' : options.fix ? 'allow' : undefined;
   if (fix && options.output === 'yaml')
     for (const { answer } of answered(asked)) writeDocument(fixDocument(fixOf(answer, world, fix)));
   else if (isData(options.output))
     await writeData(
       options.output,
-      asked.map(each => answerObject(each, world, lacksOf(state), fix)),
+      asked.map(each =>
+        answerObject(each, world, lacksOf(state), { fix, ways: each === only ? ways : undefined }),
+      ),
     );
   else
     writeLines(
       only === undefined
         ? asked.map(answerLine)
-        : answerLines(only.answer, world.unknownPods, options.output === 'wide'),
+        : [...answerLines(only.answer, world.unknownPods, options.output === 'wide'), ...wayLines(ways)],
     );
   if (fix && !isData(options.output))
     for (const { answer } of answered(asked)) writeLines(fixLines(fixOf(answer, world, fix)));
   return exitCodeOf(asked);
+}
+
+/** Of one question from outside: through which ingress controllers it is reached. */
+function waysIn(
+  world: ClusterView,
+  answer: Answer,
+  { ingressController = [] }: ExplainOptions,
+  hidesPolicies: boolean,
+): Entryways {
+  const ways = readEntryways(() => entrywaysOfAnswer(world, answer, ingressController));
+  return hidesPolicies ? entrywaysInDoubt(ways, HIDDEN) : ways;
+}
+
+function wayLines(ways: Entryways | undefined): string[] {
+  if (ways === undefined) return [];
+  const lines = [
+    ...entrywayLines(ways).map(([head, text]) => `${head}${HANG}${text}`),
+    ...doubtNotes(ways).map(note => `  ${HANG}${pc.dim(note)}`),
+  ];
+  return lines.length === 0 ? [] : ['', ...lines];
 }
 
 function answered(asked: readonly QuestionResult[]) {
@@ -92,9 +127,12 @@ const MOST_ADDRESSES = 20;
 export function wantedBy(questions: readonly (Question | Unreadable)[]): QuestionNeeds {
   const ends = questions.flatMap(question => ('line' in question ? [] : endsOf(question)));
   const names = ends.map(({ name }) => name);
+  const [only, ...others] = ends.length === 2 ? ends : [];
+  const entrances = only !== undefined && others.length === 1 && isFromOutside(only);
   return {
-    workloads: names.some(({ kind }) => kind === 'workload'),
-    services: ends.some(mayBeService),
+    workloads: entrances || names.some(({ kind }) => kind === 'workload'),
+    services: entrances || ends.some(mayBeService),
+    entrances,
     addresses: [...new Set(names.flatMap(name => (name.kind === 'address' ? [name.address] : [])))].slice(
       0,
       MOST_ADDRESSES,

@@ -1,6 +1,7 @@
 /** `sluice matrix`: who reaches whom on which ports, by workload. */
 
 import Table from 'cli-table3';
+import { doubtNotes, entrywaysFromInternet } from '../answers/entrances/entryways.ts';
 import { cellText } from '../answers/reach/connectionstext.ts';
 import { csvLines, dotLines, htmlLines, markdownLines } from '../answers/reach/documents.ts';
 import { hostNetworkNotes, unreadNotes } from '../answers/reach/leftout.ts';
@@ -16,17 +17,20 @@ import {
   type Row,
   rowsOf,
 } from '../answers/reach/rows.ts';
-import { type EndView, type MatrixView, matrixViewOf, memberName } from '../answers/reach/view.ts';
+import { type EndView, type MatrixView, matrixViewOf } from '../answers/reach/view.ts';
 import { assertNever } from '../lib/text/assert.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
+import { memberName } from '../model/workload.ts';
 import pc from '../terminal/colours.ts';
 import { CommandError } from '../terminal/commanderror.ts';
 import { isData, writeData } from '../terminal/data.ts';
 import { writeDocument, writeLines, writeNote } from '../terminal/output.ts';
 import { withProgress } from '../terminal/progress.ts';
-import { beside, terminalWidth, wrap } from '../terminal/wrap.ts';
+import { beside, terminalWidth, visibleWidth, wrap } from '../terminal/wrap.ts';
+import { entrywayLines, readEntryways } from './entrywaytext.ts';
 import { noteState, notesOf, readState, writeNotes } from './sources/readstate.ts';
 import {
+  clusterViewOf,
   inventoryWith,
   isInScope,
   namespacesOf,
@@ -39,11 +43,12 @@ export type MatrixOptions = SourceOptions & {
   readonly output: 'text' | 'json' | 'yaml' | 'csv' | 'md' | 'dot' | 'html';
   readonly unknownPods?: UnknownPods;
   readonly apiServer?: readonly string[];
+  readonly ingressController?: readonly string[];
 };
 
 /** Exit code 2 if there may be policies that could not be read. */
 export async function matrixCommand(options: MatrixOptions): Promise<void> {
-  const read = await readState(options, { workloads: true, services: true });
+  const read = await readState(options, { workloads: true, services: true, entrances: true });
   const state = { ...read, inventory: inventoryWith(read.inventory, options.apiServer) };
   noteState(state);
   if (!state.mayNotList?.('namespaces'))
@@ -53,12 +58,21 @@ export async function matrixCommand(options: MatrixOptions): Promise<void> {
   const whole = withProgress('judging all connections', state.cluster, () =>
     matrixViewOf(state, unknownPods),
   );
-  const isAsked = ({ pods }: EndView) => pods.some(pod => isInScope(state.scope, pod));
-  const view = { ...whole, exposures: exposuresFor(whole, isAsked) };
+  const isAsked = ({ pods }: Pick<EndView, 'pods'>) => pods.some(pod => isInScope(state.scope, pod));
+  const entryways = readEntryways(() => {
+    const all = entrywaysFromInternet(clusterViewOf(state, { unknownPods }), options.ingressController);
+    return { ways: all.ways.filter(isAsked), doubts: all.doubts.filter(isAsked) };
+  });
+  const view = { ...whole, entryways, exposures: exposuresFor(whole, isAsked) };
   const onNodes = hostNetworkNotes(state, item => isInScope(state.scope, item));
   const isEmpty = onNodes.length === 0 && !view.ends.some(isAsked);
   if (isEmpty) writeNote(`${pc.yellow('note')}: ${emptyText(state)}`);
-  const leftOut = [...onNodes, ...unreadNotes([state], state.scope.namespace), ...view.notes];
+  const leftOut = [
+    ...doubtNotes(entryways),
+    ...onNodes,
+    ...unreadNotes([state], state.scope.namespace),
+    ...view.notes,
+  ];
   writeNotes(leftOut);
   const rows = rowsOf(view, isAsked);
   // A legend says what the absence of a line means, which nobody knows here.
@@ -130,6 +144,7 @@ export function matrixLines(
   const grid = isGrid ? gridLines(view, rows, width) : undefined;
   const parts = [
     grid ?? blockLines(view, rows, width),
+    entrywayLines(view.entryways).flatMap(([head, text]) => wrap(head + text, width, visibleWidth(head))),
     exposureLines(view, width),
     hasLegend ? wrap(legendOf(view), width).map(pc.dim) : [],
   ];

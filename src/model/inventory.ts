@@ -3,7 +3,7 @@ import type { Address } from './address.ts';
 import type { PodKey } from './cluster.ts';
 import type { ForeignPolicy } from './foreignpolicy.ts';
 import type { Protocol } from './policy.ts';
-import type { EndpointSlice, Entrance, Service, ServiceKey } from './service.ts';
+import type { EndpointSlice, Entrance, EntranceClass, Service, ServiceKey } from './service.ts';
 import type { Controller, PodMaker, Workload, WorkloadId } from './workload.ts';
 
 export interface Inventory {
@@ -20,6 +20,8 @@ export interface Inventory {
   /** Objects that make pods which are not among the workloads. */
   readonly podMakers: readonly PodMaker[];
   readonly entrances: readonly Entrance[];
+  /** What leads from these to their controllers. */
+  readonly entranceClasses: readonly EntranceClass[];
   /** Policies that other engines enforce. */
   readonly foreignPolicies: readonly ForeignPolicy[];
 }
@@ -43,6 +45,7 @@ export type InventoryItem =
   | { readonly type: 'workload'; readonly value: Workload }
   | { readonly type: 'podMaker'; readonly value: PodMaker }
   | { readonly type: 'entrance'; readonly value: Entrance }
+  | { readonly type: 'entranceClass'; readonly value: EntranceClass }
   | { readonly type: 'foreignPolicy'; readonly value: ForeignPolicy }
   | { readonly type: 'service'; readonly value: Service }
   | { readonly type: 'slice'; readonly value: EndpointSlice }
@@ -67,11 +70,13 @@ export function inventoryOf(items: Iterable<InventoryItem>): Inventory {
   const unnamedPorts = new Map<PodKey, readonly DeclaredPort[]>();
   const podMakers: PodMaker[] = [];
   const entrances: Entrance[] = [];
+  const entranceClasses: EntranceClass[] = [];
   const foreignPolicies: ForeignPolicy[] = [];
   for (const item of items) {
     if (item.type === 'workload') add(workloads, item.value.id, item.value);
     else if (item.type === 'podMaker') podMakers.push(item.value);
     else if (item.type === 'entrance') entrances.push(item.value);
+    else if (item.type === 'entranceClass') entranceClasses.push(item.value);
     else if (item.type === 'foreignPolicy') foreignPolicies.push(item.value);
     else if (item.type === 'service') add(services, item.value.key, item.value);
     else if (item.type === 'slice') add(slices, item.value.key, item.value);
@@ -91,6 +96,7 @@ export function inventoryOf(items: Iterable<InventoryItem>): Inventory {
     unnamedPorts,
     podMakers,
     entrances,
+    entranceClasses,
     foreignPolicies,
   };
 }
@@ -106,6 +112,7 @@ export function mergedInventory(inventories: readonly Inventory[]): Inventory {
     unnamedPorts: new Map(inventories.flatMap(({ unnamedPorts }) => [...unnamedPorts])),
     podMakers: inventories.flatMap(({ podMakers }) => podMakers),
     entrances: inventories.flatMap(({ entrances }) => entrances),
+    entranceClasses: inventories.flatMap(({ entranceClasses }) => entranceClasses),
     foreignPolicies: inventories.flatMap(({ foreignPolicies }) => foreignPolicies),
   };
 }

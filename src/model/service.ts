@@ -66,6 +66,28 @@ export interface Entrance {
   /** `Ingress shop/web`. */
   readonly object: string;
   readonly backends: readonly Backend[];
+  readonly servedBy: ServedBy;
+}
+
+/** What says which controller serves an Entrance. */
+export type ServedBy =
+  /** An IngressClass; absent where the Ingress names none, so that it is the default class. */
+  | { readonly kind: 'class'; readonly name?: string }
+  /** `namespace/name` of Gateways. */
+  | { readonly kind: 'gateways'; readonly keys: readonly string[] }
+  /** The router of OpenShift. */
+  | { readonly kind: 'router' };
+
+/** An object between an Entrance and its controller: an IngressClass, a GatewayClass, or a Gateway. */
+export interface EntranceClass {
+  readonly kind: 'IngressClass' | 'GatewayClass' | 'Gateway';
+  /** Of a Gateway `namespace/name`. */
+  readonly name: string;
+  /** Of a class: `k8s.io/ingress-nginx`. */
+  readonly controller?: string;
+  /** Of a Gateway: its GatewayClass. */
+  readonly class?: string;
+  readonly isDefault?: true;
 }
 
 export interface Backend {
@@ -74,4 +96,8 @@ export interface Backend {
   readonly service: ServiceKey;
   /** A port of the Service, or its name; absent for all of its ports. */
   readonly port?: number | string;
+  /** Of a Route of OpenShift: a port of the Service by its name, or a port of the pods by number or name. */
+  readonly targetPort?: number | string;
+  /** A backend of a UDPRoute; others are of TCP. */
+  readonly isUdp?: true;
 }

@@ -67,3 +67,8 @@ export interface PodMaker {
 export function makerText({ kind, namespace, name }: PodMaker): string {
   return `${kind} ${namespace}/${name}`;
 }
+
+/** `shop/web` of `Deployment shop/web`; a member without a kind is shown as it is. */
+export function memberName(member: string): string {
+  return member.replace(/^[A-Z][A-Za-z0-9]* /, '');
+}

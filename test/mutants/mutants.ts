@@ -4310,6 +4310,49 @@ export const MUTANTS: readonly Mutant[] = [
     replace: ') return EVERYTHING;',
     test: 'foreignpolicies.test.ts',
   },
+  // Ingress controllers
+  {
+    name: 'entryway: the connection to the controller counts for nothing',
+    find: 'verdict: stricter(first.verdict, second.verdict),',
+    replace: 'verdict: second.verdict,',
+    test: 'entryways.test.ts',
+  },
+  {
+    name: 'entryway: a named controller goes before one that is there',
+    find: 'if (found.length > 0) return { controllers: found };',
+    replace: '',
+    test: 'entryways.test.ts',
+  },
+  {
+    name: 'entryway: the first class that is there is the default',
+    find: '? [...this.#classes.values()].find(({ isDefault }) => isDefault)',
+    replace: '? [...this.#classes.values()][0]',
+    test: 'entryways.test.ts',
+  },
+  {
+    name: 'entryway: a Gateway of the same name in another namespace serves a route',
+    find: '(namespace === own && hasLabels(',
+    replace: '(hasLabels(',
+    test: 'entryways.test.ts',
+  },
+  {
+    name: 'entryway: a controller is closed where one of its ports is',
+    find: 'return steps.sort((a, b) => rankOf(a) - rankOf(b))[0];',
+    replace: 'return steps.sort((a, b) => rankOf(b) - rankOf(a))[0];',
+    test: 'entryways.test.ts',
+  },
+  {
+    name: 'entryway: the port of a Route is not read',
+    find: 'return isPort ? backends.map(backend => ({ ...backend, targetPort })) : backends;',
+    replace: 'return backends;',
+    test: 'entryways.test.ts',
+  },
+  {
+    name: 'entryway: a route by which Services of a mesh are reached has a controller',
+    find: "kind === 'Gateway' && typeof name === 'string' ?",
+    replace: "typeof name === 'string' ?",
+    test: 'entryways.test.ts',
+  },
   // Coverage
   {
     name: 'coverage: a policy that allows everything isolates',

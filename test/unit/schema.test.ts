@@ -14,6 +14,7 @@ import { isOfSchema, SCHEMA, wrongWith } from '../support/questions/schema.ts';
 
 const ROOT = join(SRC, '..');
 const QUESTIONS = join(ROOT, 'test/fixtures/questions.yaml');
+const ENTRANCES = join(ROOT, 'examples/ingress');
 const NAMES = join(ROOT, 'examples/user-stories/9-domain-names');
 
 function printed(words: string[], input = ''): { readonly kind: string }[] {
@@ -76,6 +77,8 @@ test('matrix, coverage, diff and version', () => {
     ['matrix', '--manifests', shop, '-o', 'json'],
     ['matrix', '--manifests', join(ROOT, 'examples/user-stories/4-tenants'), '-o', 'json'],
     ['matrix', '--manifests', QUESTIONS, '-o', 'json'],
+    ['matrix', '--manifests', ENTRANCES, '-o', 'json'],
+    ['explain', 'internet', 'shop/deploy/web:8080', '--manifests', ENTRANCES, '-o', 'json'],
     ['coverage', '--manifests', QUESTIONS, '-o', 'json'],
     ['coverage', '--manifests', shop, '--direction', 'egress', '-o', 'json'],
     ['matrix', '--manifests', NAMES, '-o', 'json'],

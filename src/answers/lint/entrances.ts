@@ -108,14 +108,24 @@ function closedAt(object: string, field: string, leads: string, { pod, port, by 
 }
 
 /** Clients come from the pods of a controller, wherever that runs. */
-function closedBackend({ service: key, port }: Backend, facts: Facts): Closed | undefined {
-  const service = facts.inventory.services.get(key);
+function closedBackend(backend: Backend, facts: Facts): Closed | undefined {
+  const service = facts.inventory.services.get(backend.service);
   if (service === undefined) return undefined;
   const mayBeController = (rule: Rule, policy: Policy) =>
     isOutside(rule) ||
     (rule.peers !== 'any' &&
       rule.peers.some(peer => peer.kind === 'pods' && !isOwn(peer.selector, policy, facts)));
-  return closedBehind(service, portsAt(service, port), mayBeController, facts);
+  return closedBehind(service, backendPorts(service, backend), mayBeController, facts);
+}
+
+/** The ports of its Service that a backend means. */
+export function backendPorts(service: Service, { port, targetPort, isUdp }: Backend): readonly ServicePort[] {
+  const ofProtocol = portsAt(service, port).filter(
+    ({ protocol }) => (protocol === 'UDP') === (isUdp ?? false),
+  );
+  if (targetPort === undefined) return ofProtocol;
+  const meant = ofProtocol.filter(({ name, target }) => target === targetPort || name === targetPort);
+  return meant.length > 0 ? meant : ofProtocol;
 }
 
 /** Whether a selector means only pods of the policy's own namespace, of which none seems to be a controller. */

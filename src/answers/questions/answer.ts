@@ -62,21 +62,12 @@ export function answer(known: ClusterView, question: Question): Answer {
   if (from.port ?? from.protocol) throw new FlowTextError(`"${from.text}": only the destination has a port`);
   const targets = targetsOf(view, to);
   const sources = sourcesOf(view, from);
-  const judged = judge(view, sources, targets.targets, familyAsked(from, to));
-  const { cluster, isCut } = judged;
+  const judged = judgeAll(view, sources, targets, familyAsked(from, to));
+  const { cluster, isCut, byNode } = judged;
   if (judged.cases.length === 0 && targets.undecided === undefined)
     throw new FlowTextError(noFamily(from, to));
-  const byNode = undecidedByNode(cluster, judged.cases, view.unknownPods);
-  const unheard = new Map([
-    ...(view.guessesUnknownPods ? undecidedByUnknownPods(cluster, judged.cases, view.unknownPods) : []),
-    ...undecidedDenials(cluster, judged.cases, view.known, view.unknownPods),
-    ...byNode.undecided,
-  ]);
   const unlessSame = [from, to].some(end => isApiServer(view, end)) ? unlessSameApiServer(view) : undefined;
-  const cases = sameOrUndecided(
-    judged.cases.map(each => withDoubt(each, unheard.get(each), targets)),
-    unlessSame,
-  );
+  const cases = sameOrUndecided(judged.cases, unlessSame);
   const decisive = decisiveOf(cases);
   const statuses = statusesByPolicy(view.statuses);
   return {
@@ -104,6 +95,25 @@ export function answer(known: ClusterView, question: Question): Answer {
     cluster,
     inventory: view.inventory,
   };
+}
+
+/** Every connection between these, judged, with what is not known of it. */
+export function judgeAll(
+  view: ClusterView,
+  sources: readonly ResolvedEndpoint[],
+  targets: Targets,
+  family?: Family,
+) {
+  const judged = judge(view, sources, targets.targets, family);
+  const { cluster } = judged;
+  const byNode = undecidedByNode(cluster, judged.cases, view.unknownPods);
+  const unheard = new Map([
+    ...(view.guessesUnknownPods ? undecidedByUnknownPods(cluster, judged.cases, view.unknownPods) : []),
+    ...undecidedDenials(cluster, judged.cases, view.known, view.unknownPods),
+    ...byNode.undecided,
+  ]);
+  const cases = judged.cases.map(each => withDoubt(each, unheard.get(each), targets));
+  return { ...judged, cases, byNode };
 }
 
 /** The same answer as undecided, because something that could not be read may change it. */
@@ -182,7 +192,7 @@ function unknownNotes(cases: readonly JudgedFlow[], unknown: UnlessSame | undefi
 }
 
 /** A denial that holds for every DNS answer counts before one that an answer may have lifted. */
-function decisiveOf(cases: readonly JudgedFlow[]): JudgedFlow | undefined {
+export function decisiveOf(cases: readonly JudgedFlow[]): JudgedFlow | undefined {
   const denied = cases.filter(({ verdict }) => verdict.verdict === 'deny');
   return (
     denied.find(({ undecided }) => undecided === undefined) ??
@@ -267,7 +277,7 @@ export function verdictOfCase({ verdict, undecided }: JudgedFlow): Verdict {
 }
 
 /** The stricter verdict of each family. */
-function verdictsByFamily(cases: readonly JudgedFlow[]): Partial<Record<Family, Verdict>> {
+export function verdictsByFamily(cases: readonly JudgedFlow[]): Partial<Record<Family, Verdict>> {
   const found: Partial<Record<Family, Verdict>> = {};
   for (const each of cases) found[each.family] = stricter(found[each.family], verdictOfCase(each));
   return found;
@@ -276,7 +286,7 @@ function verdictsByFamily(cases: readonly JudgedFlow[]): Partial<Record<Family, 
 /** A certain denial counts before an undecided case. */
 const STRICTEST: readonly Verdict[] = ['deny', 'undecided', 'allow'];
 
-function stricter(known: Verdict | undefined, other: Verdict): Verdict {
+export function stricter(known: Verdict | undefined, other: Verdict): Verdict {
   return STRICTEST.find(each => each === known || each === other)!;
 }
 

@@ -7,6 +7,7 @@ import type { Direction, Policy } from '../../model/policy.ts';
 import type { ServiceKey } from '../../model/service.ts';
 import type { DnsRecord } from '../../names/dnscache.ts';
 import type { DirectionWalk } from '../../semantics/explain.ts';
+import { doubtNotes, type Entryways, entrywayObject } from '../entrances/entryways.ts';
 import { versioned } from '../schema.ts';
 import { type Answer, endHost, groupsOf } from './answer.ts';
 import { API_SERVER } from './apiserver.ts';
@@ -24,7 +25,7 @@ export function answerObject(
   asked: QuestionResult,
   view: ClusterView,
   notes: readonly string[],
-  fix?: WantedFix,
+  { fix, ways }: { readonly fix?: WantedFix | undefined; readonly ways?: Entryways | undefined } = {},
 ): object {
   if ('error' in asked) {
     const { question, error } = asked;
@@ -59,7 +60,8 @@ export function answerObject(
       nearMissesOf(asked.answer, direction, unknownPods).map(miss => missObject(direction, miss, decisive!)),
     ),
     ...(fix && { fix: fixObject(fixOf(asked.answer, view, fix)) }),
-    notes: [...notes, ...asked.answer.notes],
+    ...(ways && ways.ways.length > 0 && { entryways: ways.ways.map(entrywayObject) }),
+    notes: [...notes, ...asked.answer.notes, ...(ways ? doubtNotes(ways) : [])],
     ...(resolved.length > 0 && { told: resolved.map(recordObject) }),
   });
 }

@@ -190,7 +190,7 @@ function portsText({ key, ports }: Service): string {
 }
 
 /** The endpoints in EndpointSlices; without these, the pods that the selector selects. */
-function endpointsOf(view: ClusterView, service: Service, port: ServicePort): Target[] {
+export function endpointsOf(view: ClusterView, service: Service, port: ServicePort): Target[] {
   const all = [...view.inventory.slices.values()].filter(slice => slice.service === service.key);
   const own = all.filter(({ isMirrored }) => !isMirrored);
   const slices = own.length > 0 ? own : all;

@@ -1,12 +1,14 @@
 /** The kinds of rules by which pods get in and out that are not there yet, one by one: test/fixtures/comingpods.yaml. */
+
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { clusterView } from '../../../test/support/questions/clusterview.ts';
 import type { Direction } from '../../model/policy.ts';
+import { memberName } from '../../model/workload.ts';
 import { exposureTexts } from './rows.ts';
-import { matrixViewOf, memberName } from './view.ts';
+import { matrixViewOf } from './view.ts';
 
 interface Case {
   readonly title: string;

@@ -1,7 +1,12 @@
 /** A matrix as a document of a format: CSV, a graph for Graphviz, Markdown, HTML. */
+
 import { getOrMake } from '../../lib/collections/getormake.ts';
+import { firstOf } from '../../lib/text/firstof.ts';
 import { FAMILIES } from '../../model/address.ts';
 import type { Direction } from '../../model/policy.ts';
+import { memberName } from '../../model/workload.ts';
+import { ENTRYWAYS, entrywayGroups, entrywayText } from '../entrances/entryways.ts';
+import { stricter } from '../questions/answer.ts';
 import { cellText, familyText } from './connectionstext.ts';
 import {
   endText,
@@ -13,7 +18,7 @@ import {
   memberText,
   type Row,
 } from './rows.ts';
-import { type EndView, type MatrixView, memberName } from './view.ts';
+import type { EndView, MatrixView } from './view.ts';
 
 /** A matrix as comma-separated values (RFC 4180): a line for each pair of members, for a spreadsheet to sort. */
 export function* csvLines(view: MatrixView, rows: readonly Row[]): Generator<string> {
@@ -32,10 +37,30 @@ export function* csvLines(view: MatrixView, rows: readonly Row[]): Generator<str
       const [name, isTo] = [memberName(member), direction === 'ingress'];
       yield lineOf(isTo ? [whom, name, ...text(cell), '', word] : [name, whom, ...text(cell), word, '']);
     }
+  for (const values of entrywayValues(view)) yield lineOf(values);
+}
+
+/** The second of the two connections, by the address family over which the controller opens it. */
+function* entrywayValues({ isolation, entryways }: MatrixView): Generator<string[]> {
+  for (const { way, objects } of entrywayGroups(entryways)) {
+    const { steps, to, protocol, port } = way;
+    const from = `${steps[0].from} by ${firstOf(objects, 3)} through ${memberName(way.controller)}`;
+    const texts = FAMILIES.map(family => {
+      const verdict = steps[1].families[family];
+      if (verdict === undefined) return '';
+      const word = stricter(verdict, steps[0].verdict);
+      return word === 'deny' ? 'none' : `${word === 'allow' ? '' : 'undecided '}${protocol} ${port}`;
+    });
+    yield [from, memberName(to), ...texts, '', isolationWord({ isolation }, to, 'ingress')];
+  }
 }
 
 /** Empty where the member is no workload. */
-function isolationWord({ isolation }: MatrixView, member: string, direction: Direction): string {
+function isolationWord(
+  { isolation }: Pick<MatrixView, 'isolation'>,
+  member: string,
+  direction: Direction,
+): string {
   const covered = isolation.get(member);
   if (covered === undefined) return '';
   return covered[direction].isolated ? 'isolated' : 'open';
@@ -61,6 +86,7 @@ export function dotLines(view: MatrixView, rows: readonly Row[]): string[] {
     ...[...used].map(end => `  ${ids.get(end)} [label=${dotLabel(view, end)}${SHAPES[end.kind]}];`),
     ...rows.map(({ from, to, cell }) => arrow(ids.get(from)!, ids.get(to)!, cellText(view.pool, cell))),
     ...view.exposures.flatMap((_, i) => dotExposures(view, i)),
+    ...dotEntryways(view, ids),
     '}',
   ];
 }
@@ -89,6 +115,24 @@ function dotExposures({ pool, exposures }: MatrixView, i: number): string[] {
   ];
 }
 
+/** What is allowed through a controller, which is a diamond. */
+function dotEntryways({ entryways }: MatrixView, ids: ReadonlyMap<EndView, string>): string[] {
+  const open = entrywayGroups(entryways).filter(({ way }) => way.verdict === 'allow');
+  const doors = [...new Set(open.map(({ way }) => way.controller))];
+  const arrows = open.flatMap(({ way: { controller, to, port, protocol }, objects }) => {
+    const end = [...ids.keys()].find(({ members }) => members.includes(to));
+    const label = `${protocol} ${port} by ${firstOf(objects, 3)}`;
+    return end === undefined ? [] : [arrow(`door${doors.indexOf(controller)}`, ids.get(end)!, label)];
+  });
+  if (doors.length === 0) return [];
+  return [
+    '  outside [label="internet", shape=ellipse];',
+    ...doors.map((name, i) => `  door${i} [label=${dotQuoted(memberName(name))}, shape=diamond];`),
+    ...doors.map((_, i) => arrow('outside', `door${i}`, '')),
+    ...arrows,
+  ];
+}
+
 function arrow(from: string, to: string, label: string, more = ''): string {
   return `  ${from} -> ${to} [label=${dotQuoted(label)}${more}];`;
 }
@@ -110,6 +154,7 @@ export function markdownLines(
     '|---|---|---|',
     ...rows.map(({ from, to, cell }) => rowOf([endText(from), endText(to), cellText(view.pool, cell)])),
     ...exposureMarkdown(view),
+    ...entrywayMarkdown(view),
     ...isolationMarkdown(view, rows),
     '',
     legendOf(view),
@@ -127,6 +172,11 @@ function exposureMarkdown(view: MatrixView): string[] {
     return rowOf([...(direction === 'ingress' ? [others, names] : [names, others]), connections]);
   });
   return ['', 'Pods that are not there yet:', '', '| from | to | connections |', '|---|---|---|', ...lines];
+}
+
+function entrywayMarkdown({ entryways }: MatrixView): string[] {
+  const rows = entrywayGroups(entryways).map(group => rowOf([group.way.verdict, entrywayText(group)]));
+  return rows.length === 0 ? [] : ['', `${ENTRYWAYS}:`, '', '| verdict | connection |', '|---|---|', ...rows];
 }
 
 function isolationMarkdown(view: MatrixView, rows: readonly Row[]): string[] {
@@ -188,6 +238,7 @@ export function htmlLines(
     '</tbody>',
     '</table>',
     '</div>',
+    ...entrywayHtml(view),
     ...exposureHtml(view),
     '</body>',
     '</html>',
@@ -220,6 +271,23 @@ function cellHtml(
   const text = texts.get(from)?.get(to) ?? 'none';
   const kind = text === 'none' ? 'none' : text.startsWith('all') ? 'all' : 'some';
   return `<td class="${kind}">${escapedHtml(text)}</td>`;
+}
+
+function entrywayHtml({ entryways }: MatrixView): string[] {
+  const groups = entrywayGroups(entryways);
+  if (groups.length === 0) return [];
+  return [
+    `<h2>${ENTRYWAYS}</h2>`,
+    '<table>',
+    '<thead><tr><th scope="col">verdict</th><th scope="col">connection</th></tr></thead>',
+    '<tbody>',
+    ...groups.map(group => {
+      const cells = [group.way.verdict, entrywayText(group)].map(text => `<td>${escapedHtml(text)}</td>`);
+      return `<tr>${cells.join('')}</tr>`;
+    }),
+    '</tbody>',
+    '</table>',
+  ];
 }
 
 function exposureHtml(view: MatrixView): string[] {

@@ -1,12 +1,14 @@
 /** Which pods that are not there yet a matrix lists; that each is as `evaluate` says is proven in test/property/newpods.test.ts. */
+
 import { expect, test } from 'vitest';
 import { clusterView } from '../../../test/support/questions/clusterview.ts';
 import { wrongWith } from '../../../test/support/questions/schema.ts';
+import { memberName } from '../../model/workload.ts';
 import { cellText } from './connectionstext.ts';
 import { diffObject, kindText } from './diff/difftext.ts';
 import { diffOf } from './diff/diffview.ts';
 import { exposureTexts, matrixObject, rowsOf } from './rows.ts';
-import { matrixViewOf, memberName } from './view.ts';
+import { matrixViewOf } from './view.ts';
 
 const namespace = (name: string, team: string) =>
   `{ apiVersion: v1, kind: Namespace, metadata: { name: ${name}, labels: { team: ${team}, kubernetes.io/metadata.name: ${name} } } }`;

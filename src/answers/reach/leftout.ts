@@ -6,10 +6,9 @@ import { firstOf } from '../../lib/text/firstof.ts';
 import type { Cluster } from '../../model/cluster.ts';
 import type { Inventory } from '../../model/inventory.ts';
 import type { Labels } from '../../model/labels.ts';
-import { makerText } from '../../model/workload.ts';
+import { makerText, memberName } from '../../model/workload.ts';
 import { topWorkloads, workloadOf } from '../../model/workloadof.ts';
 import { listed } from './rows.ts';
-import { memberName } from './view.ts';
 
 interface State {
   readonly cluster: Cluster;

@@ -4,6 +4,8 @@ import { getOrMake } from '../../lib/collections/getormake.ts';
 import { plural } from '../../lib/text/plural.ts';
 import { FAMILIES } from '../../model/address.ts';
 import { DIRECTIONS } from '../../model/policy.ts';
+import { memberName } from '../../model/workload.ts';
+import { entrywayObject } from '../entrances/entryways.ts';
 import { versioned } from '../schema.ts';
 import type { ConnectionPool } from './connections.ts';
 import {
@@ -14,7 +16,7 @@ import {
 } from './connectionstext.ts';
 import type { Cell } from './places.ts';
 import { countsText } from './unknown.ts';
-import { type EndView, type ExposureView, type MatrixView, memberName } from './view.ts';
+import type { EndView, ExposureView, MatrixView } from './view.ts';
 
 export interface Row {
   readonly from: EndView;
@@ -151,6 +153,7 @@ export function matrixObject(view: MatrixView, rows: readonly Row[], notes: read
       ...exposure,
       ...cellObject(view.pool, cell, newPodConnectionsObject),
     })),
+    entryways: view.entryways.ways.map(entrywayObject),
     workloads: [...view.isolation.values()],
     counts: view.counts,
     networks: view.networks,

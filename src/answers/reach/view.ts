@@ -10,7 +10,9 @@ import type { Labels } from '../../model/labels.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { Direction } from '../../model/policy.ts';
 import { cidrsOf } from '../../model/ranges.ts';
+import { memberName } from '../../model/workload.ts';
 import { type CoveredWorkload, coveredWorkloads } from '../coverage/isolation.ts';
+import { type Entryways, NO_ENTRYWAYS } from '../entrances/entryways.ts';
 import { API_SERVER, apiServerEndpoints } from '../questions/apiserver.ts';
 import { serviceText } from '../questions/endpoint.ts';
 import type { ConnectionPool } from './connections.ts';
@@ -65,6 +67,8 @@ export interface MatrixView {
   /** The connections of a pair of which at least one is a workload. */
   cell(from: EndView, to: EndView): Cell;
   readonly exposures: readonly ExposureView[];
+  /** From outside through ingress controllers. */
+  readonly entryways: Entryways;
   /** Whether policies isolate each workload, by its name. */
   readonly isolation: ReadonlyMap<string, CoveredWorkload>;
   /** What was judged. */
@@ -99,6 +103,7 @@ export function matrixViewOf(
       whom: newPodText(whom),
       cell,
     })),
+    entryways: NO_ENTRYWAYS,
     isolation: new Map(coveredWorkloads(cluster, inventory, () => true).map(each => [each.workload, each])),
     counts: { workloads: sizes.size, policies: cluster.policies.size },
     networks: networksBesideInternet(reach),
@@ -234,11 +239,6 @@ function compareEnds(a: EndView, b: EndView): number {
   const internet = (end: EndView) => Number(end.members.includes(INTERNET_TEXT));
   const [first = '', second = ''] = [memberName(a.members[0]!), memberName(b.members[0]!)];
   return ORDER[a.kind] - ORDER[b.kind] || internet(a) - internet(b) || (first < second ? -1 : 1);
-}
-
-/** `shop/web` of `Deployment shop/web`; a member without a kind is shown as it is. */
-export function memberName(member: string): string {
-  return member.replace(/^[A-Z][A-Za-z0-9]* /, '');
 }
 
 /** All connections in a cluster: between existing ends, and with pods that do not exist yet. */

@@ -58,6 +58,13 @@ export const unknownPodsAsked = () =>
     'what becomes of addresses of pod networks that no known pod has (default: as the agent does; by kubeconfig: not known)',
   );
 
+/** Who serves Ingresses and routes, where it is not known. */
+export const ingressController = () =>
+  new Option(
+    '--ingress-controller <end>',
+    'the pods that serve Ingresses and routes: a pod, a workload or labels, as NAMESPACE/NAME or NAMESPACE/app=NAME (default: as classes and labels say); may be given more than once',
+  ).argParser(collect);
+
 /** Only where a connection may go to a port of a node. */
 export const masqueradeAsked = () =>
   new Option(

@@ -4,6 +4,7 @@ import { CommandError } from '../../terminal/commanderror.ts';
 import {
   apiServerAsked,
   collect,
+  ingressController,
   masqueradeAsked,
   output,
   unknownPodsAsked,
@@ -25,6 +26,7 @@ function addMatrix(sluice: Command): void {
   )
     .addOption(unknownPodsAsked())
     .addOption(apiServerAsked())
+    .addOption(ingressController())
     .addOption(output('csv', 'md', 'dot', 'html'))
     .addHelpText('after', MATRIX_HELP)
     .allowExcessArguments() // each of its sisters takes paths as they are
@@ -38,9 +40,13 @@ const MATRIX_HELP = `
 Exact: every port, protocol and address is in it, over IPv4 and IPv6. Ends that policy treats alike are one line. With
 -n or -l: what the workloads of that namespace, or of those labels, reach, and who reaches them.
 
+Ingresses, routes of Gateways and Routes are listed with both connections that they stand for: from outside to the pods
+of their controller, and from there to the pods behind. docs/matrix.md says how the controller is found.
+
 Exit code 0; 2: error or undecided, as where there is no pod and no workload, or policies that you may not read.
 
   sluice matrix --manifests ./policies
+  sluice matrix --manifests . --ingress-controller ingress/app=traefik
   helm template . | sluice matrix --manifests -
   sluice matrix -n shop -o html > shop.html`;
 
@@ -210,6 +216,7 @@ export function addExplain(sluice: Command): void {
     .addOption(unknownPodsAsked())
     .addOption(masqueradeAsked())
     .addOption(apiServerAsked())
+    .addOption(ingressController())
     .option(
       '--fix',
       'propose the smallest policies that would allow it, and say what else they open; -o yaml: for kubectl apply',
@@ -233,6 +240,9 @@ FROM and TO are
   shop/app=web,tier=front    a pod of these labels that is not there yet
 TO may end in :PORT (a number or a name) and /PROTOCOL. Both address families are judged, and the stricter verdict
 counts.
+
+From the internet or a public address, it also says through which ingress controllers TO is reached: that changes no
+verdict.
 
 Without a port it is ICMP that is asked about; with a port, TCP unless it says more: shop/db:53/UDP.
 shop/web@6 asks about IPv6 alone. --flows also takes policy-assistant's traffic and probe JSON.

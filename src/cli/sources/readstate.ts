@@ -69,9 +69,9 @@ function fromAgent(
 async function fromLive(options: SourceOptions, wanted: QuestionNeeds): Promise<State> {
   const { kubeconfig, context } = options;
   const scope = scopeOf(options, await liveNamespace(kubeconfig, context));
-  const { workloads = false, services = false, namespaces = [] } = wanted;
+  const { workloads = false, services = false, entrances = false, namespaces = [] } = wanted;
   const places = [...new Set([...namespaces, scope.defaultNamespace])];
-  const read = await readLive({ workloads, services, namespaces: places }, kubeconfig, context);
+  const read = await readLive({ workloads, services, entrances, namespaces: places }, kubeconfig, context);
   return { ...read, isLive: true, source: 'the cluster', scope };
 }
 

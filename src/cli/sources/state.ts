@@ -138,6 +138,8 @@ export interface SourceOptions {
 export interface QuestionNeeds {
   readonly workloads?: boolean;
   readonly services?: boolean;
+  /** Ingresses and routes, and the classes that they are of. */
+  readonly entrances?: boolean;
   /** The namespaces of the question, for callers who may not list the whole cluster. */
   readonly namespaces?: readonly string[];
   /** Addresses of which an agent is asked by which names they were allowed. */

@@ -81,6 +81,8 @@ const KINDS: Readonly<Record<string, string>> = {
   replicationcontrollers: 'ReplicationController',
   jobs: 'Job',
   cronjobs: 'CronJob',
+  ingresses: 'Ingress',
+  ingressclasses: 'IngressClass',
 };
 
 function pluralOf(kind: string): string | undefined {

@@ -1,6 +1,7 @@
 /** Many changes by workload: how much each one loses and gains. The first default deny of a namespace changes everything. */
+
 import { plural } from '../../../lib/text/plural.ts';
-import { memberName } from '../view.ts';
+import { memberName } from '../../../model/workload.ts';
 import type { ChangeView, DiffView } from './diffview.ts';
 
 /** Fewer changes are read faster than a summary of them. */

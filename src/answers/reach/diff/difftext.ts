@@ -1,14 +1,16 @@
 /** A comparison of two clusters in words, as Markdown and as JSON. */
+
 import { plural } from '../../../lib/text/plural.ts';
 import { FAMILY_NAME } from '../../../model/address.ts';
 import { namespaceOfPolicy, type Policy } from '../../../model/policy.ts';
+import { memberName } from '../../../model/workload.ts';
 import { Candidates, unlessUnread } from '../../lint/candidates.ts';
 import { versioned } from '../../schema.ts';
 import { connectionsText, newPodConnectionsObject } from '../connectionstext.ts';
 import { escaped, rowOf } from '../documents.ts';
 import { listed } from '../rows.ts';
 import { countsText } from '../unknown.ts';
-import { INTERNET_TEXT, memberName } from '../view.ts';
+import { INTERNET_TEXT } from '../view.ts';
 import { changesByWorkload } from './byworkload.ts';
 import type { ChangeView, DiffView } from './diffview.ts';
 import type { Compared } from './units.ts';

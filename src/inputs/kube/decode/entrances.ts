@@ -1,5 +1,5 @@
 /** Objects that lead clients from outside to Services. No verdict depends on them, so what cannot be read is left out. */
-import type { Backend, Entrance, ServiceKey } from '../../../model/service.ts';
+import type { Backend, Entrance, EntranceClass, ServedBy, ServiceKey } from '../../../model/service.ts';
 import { asMap, asMaps, metadataOf, typeOf } from '../report/identity.ts';
 
 type Map = Readonly<Record<string, unknown>>;
@@ -8,16 +8,55 @@ export function entranceOf(object: unknown): Entrance | undefined {
   const { apiVersion = '', kind = '' } = typeOf(object);
   const spec = asMap(asMap(object).spec);
   const { namespace, name } = metadataOf(object);
-  const backends = backendsOf(apiVersion, kind, spec, namespace);
-  return backends && { object: `${kind} ${namespace}/${name}`, backends };
+  const found = (servedBy: ServedBy, backends: readonly Backend[]): Entrance => {
+    return { object: `${kind} ${namespace}/${name}`, backends, servedBy };
+  };
+  if (apiVersion === 'networking.k8s.io/v1' && kind === 'Ingress')
+    return found(classOf(object, spec), ingressBackends(spec, namespace));
+  if (apiVersion.startsWith(GATEWAY_API) && kind.endsWith('Route')) {
+    const backends = gatewayBackends(spec, namespace);
+    const servedBy: ServedBy = { kind: 'gateways', keys: gatewaysOf(spec, namespace) };
+    return found(servedBy, kind === 'UDPRoute' ? backends.map(each => ({ ...each, isUdp: true })) : backends);
+  }
+  if (apiVersion === 'route.openshift.io/v1' && kind === 'Route')
+    return found({ kind: 'router' }, openshiftBackends(spec, namespace));
+  return undefined;
 }
 
-function backendsOf(apiVersion: string, kind: string, spec: Map, namespace: string) {
-  if (apiVersion === 'networking.k8s.io/v1' && kind === 'Ingress') return ingressBackends(spec, namespace);
-  if (apiVersion.startsWith('gateway.networking.k8s.io/') && kind.endsWith('Route'))
-    return gatewayBackends(spec, namespace);
-  if (apiVersion === 'route.openshift.io/v1' && kind === 'Route') return openshiftBackends(spec, namespace);
+const GATEWAY_API = 'gateway.networking.k8s.io/';
+
+function classOf(object: unknown, { ingressClassName }: Map): ServedBy {
+  const name = ingressClassName ?? annotationsOf(object)['kubernetes.io/ingress.class'];
+  return typeof name === 'string' ? { kind: 'class', name } : { kind: 'class' };
+}
+
+function annotationsOf(object: unknown): Map {
+  return asMap(asMap(asMap(object).metadata).annotations);
+}
+
+/** Parents of another kind, as Services of a mesh, lead nobody in. */
+function gatewaysOf({ parentRefs }: Map, own: string): string[] {
+  return asMaps(parentRefs).flatMap(({ kind = 'Gateway', name, namespace = own }) =>
+    kind === 'Gateway' && typeof name === 'string' ? [`${namespace}/${name}`] : [],
+  );
+}
+
+/** An object that says which controller serves an entrance. */
+export function entranceClassOf(object: unknown): EntranceClass | undefined {
+  const { apiVersion = '', kind } = typeOf(object);
+  const { controller, controllerName, gatewayClassName } = asMap(asMap(object).spec);
+  const { namespace, name } = metadataOf(object);
+  const isDefault = annotationsOf(object)['ingressclass.kubernetes.io/is-default-class'] === 'true';
+  if (apiVersion === 'networking.k8s.io/v1' && kind === 'IngressClass')
+    return { kind, name, ...textAs('controller', controller), ...(isDefault && { isDefault }) };
+  if (!apiVersion.startsWith(GATEWAY_API)) return undefined;
+  if (kind === 'GatewayClass') return { kind, name, ...textAs('controller', controllerName) };
+  if (kind === 'Gateway') return { kind, name: `${namespace}/${name}`, ...textAs('class', gatewayClassName) };
   return undefined;
+}
+
+function textAs<K extends string>(key: K, value: unknown) {
+  return (typeof value === 'string' ? { [key]: value } : {}) as { readonly [key in K]?: string };
 }
 
 function ingressBackends(spec: Map, namespace: string): Backend[] {
@@ -53,12 +92,15 @@ function gatewayBackends(spec: Map, namespace: string): Backend[] {
 
 /** Its port may be one of the pods, and so is not compared with those of the Service. */
 function openshiftBackends(spec: Map, namespace: string): Backend[] {
-  return [
+  const { targetPort } = asMap(spec.port);
+  const isPort = typeof targetPort === 'number' || typeof targetPort === 'string';
+  const backends = [
     ...backendAt('spec.to', namespace, asMap(spec.to).name),
     ...asMaps(spec.alternateBackends).flatMap(({ name }, at) =>
       backendAt(`spec.alternateBackends[${at}]`, namespace, name),
     ),
   ];
+  return isPort ? backends.map(backend => ({ ...backend, targetPort })) : backends;
 }
 
 function backendAt(field: string, namespace: string, name: unknown, port?: unknown): Backend[] {

@@ -14,7 +14,7 @@ import {
 } from '../../../model/workload.ts';
 import { asMap, asMaps, metadataOf, typeOf } from '../report/identity.ts';
 import { addedLabels, hasPodTemplate, podMakerOf } from './customworkloads.ts';
-import { entranceOf } from './entrances.ts';
+import { entranceClassOf, entranceOf } from './entrances.ts';
 import { Field, type Report } from './fields.ts';
 import { foreignPolicyOf } from './foreignpolicies.ts';
 import { looseSelector } from './looseselector.ts';
@@ -125,6 +125,9 @@ export function decodeInventory(object: unknown): DecodedItem {
   if (decoder === undefined) {
     const entrance = entranceOf(object);
     if (entrance !== undefined) return { item: { type: 'entrance', value: entrance }, problems: [] };
+    const entranceClass = entranceClassOf(object);
+    if (entranceClass !== undefined)
+      return { item: { type: 'entranceClass', value: entranceClass }, problems: [] };
     const foreign = foreignPolicyOf(object);
     if (foreign !== undefined) return { item: { type: 'foreignPolicy', value: foreign }, problems: [] };
     const value = podMakerOf(object);

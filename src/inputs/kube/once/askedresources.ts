@@ -103,6 +103,33 @@ export const SERVICE_RESOURCES: readonly Resource[] = [
   },
 ];
 
+const ANNOTATIONS: Shape = {
+  'kubernetes.io/ingress.class': 'all',
+  'ingressclass.kubernetes.io/is-default-class': 'all',
+};
+const ENTRANCE: Shape = { ...TYPE, metadata: { ...METADATA, annotations: ANNOTATIONS }, spec: 'all' };
+
+const entrance = (kind: string, apiVersion: string, plural: string): Resource => ({
+  kind,
+  apiVersion,
+  path: `/apis/${apiVersion}/${plural}`,
+  shape: ENTRANCE,
+});
+
+/** What leads clients from outside to Services. A server that does not have one of them answers 404. */
+export const ENTRANCES: readonly Resource[] = [
+  entrance('Ingress', 'networking.k8s.io/v1', 'ingresses'),
+  entrance('IngressClass', 'networking.k8s.io/v1', 'ingressclasses'),
+  entrance('HTTPRoute', 'gateway.networking.k8s.io/v1', 'httproutes'),
+  entrance('GRPCRoute', 'gateway.networking.k8s.io/v1', 'grpcroutes'),
+  entrance('TLSRoute', 'gateway.networking.k8s.io/v1alpha2', 'tlsroutes'),
+  entrance('TCPRoute', 'gateway.networking.k8s.io/v1alpha2', 'tcproutes'),
+  entrance('UDPRoute', 'gateway.networking.k8s.io/v1alpha2', 'udproutes'),
+  entrance('Gateway', 'gateway.networking.k8s.io/v1', 'gateways'),
+  entrance('GatewayClass', 'gateway.networking.k8s.io/v1', 'gatewayclasses'),
+  entrance('Route', 'route.openshift.io/v1', 'routes'),
+];
+
 /** The resource, limited to one namespace. */
 export function namespacedResource(resource: Resource, namespace: string): Resource {
   const slash = resource.path.lastIndexOf('/');

@@ -67,9 +67,7 @@ export async function listForeign(
 }
 
 async function servedKinds(api: Api, signal: AbortSignal): Promise<readonly Resource[]> {
-  const versions = new Map<string, string>();
-  for (const { name, preferredVersion } of await groupsOf(api, signal))
-    versions.set(String(name), String(asMap(preferredVersion).version));
+  const versions = await servedGroups(api, signal);
   return KINDS.flatMap(([groups, kinds]) => {
     const group = groups.find(each => versions.has(each));
     const apiVersion = `${group}/${versions.get(group ?? '')}`;
@@ -80,6 +78,14 @@ async function servedKinds(api: Api, signal: AbortSignal): Promise<readonly Reso
       shape: SHAPE,
     }));
   });
+}
+
+/** The groups of a server, with the version that it prefers; none where it does not say. */
+export async function servedGroups(api: Api, signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
+  const groups = await groupsOf(api, signal);
+  return new Map(
+    groups.map(({ name, preferredVersion }) => [String(name), String(asMap(preferredVersion).version)]),
+  );
 }
 
 const GROUPS: Shape = { groups: { name: 'all', preferredVersion: { version: 'all' } } };

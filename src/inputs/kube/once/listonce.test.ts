@@ -56,6 +56,52 @@ test('listOnce() reads what policy sees, and what people name it by', async () =
   expect([problems, lacks]).toEqual([[], []]);
 });
 
+const ENTRANCES = [
+  {
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'Ingress',
+    metadata: { ...metadata, annotations: { 'kubernetes.io/ingress.class': 'nginx', large: 'x' } },
+    spec: { defaultBackend: { service: { name: 'web', port: { number: 80 } } } },
+  },
+  {
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'IngressClass',
+    metadata: { name: 'nginx' },
+    spec: { controller: 'k8s.io/ingress-nginx' },
+  },
+];
+
+test('listOnce() reads what leads clients from outside to Services, if that is wanted', async () => {
+  const found = async (wanted: ListedKinds, refused: readonly string[] = []) => {
+    const { items, lacks } = await read(new AskedApi([...OBJECTS, ...ENTRANCES], refused), wanted);
+    const entrances = items.filter(({ type }) => type.startsWith('entrance'));
+    return { entrances, effects: lacks.map(({ effect }) => effect) };
+  };
+  const wanted = { ...ALL, entrances: true };
+  const ingress = {
+    type: 'entrance',
+    value: expect.objectContaining({
+      object: 'Ingress shop/web',
+      servedBy: { kind: 'class', name: 'nginx' },
+    }),
+  };
+  const ofNginx = {
+    type: 'entranceClass',
+    value: { kind: 'IngressClass', name: 'nginx', controller: 'k8s.io/ingress-nginx' },
+  };
+  expect(await found(ALL)).toEqual({ entrances: [], effects: [] });
+  expect(await found(wanted)).toEqual({ entrances: [ingress, ofNginx], effects: [] });
+  expect(await found(wanted, ['ingresses'])).toEqual({
+    entrances: [ofNginx],
+    effects: ['what clients outside reach by way of them is not in the answer'],
+  });
+  // The answer names the Ingress of which it is not known who serves it.
+  expect(await found(wanted, ['ingressclasses'])).toEqual({ entrances: [ingress], effects: [] });
+  const asked = new AskedApi(OBJECTS);
+  await read(asked, wanted);
+  expect(asked.asked.filter(path => /gateway|openshift/.test(path))).toEqual([]);
+});
+
 test('listOnce() asks for no more than is wanted', async () => {
   const api = new AskedApi(OBJECTS, ['deployments', 'services']);
   const { lacks } = await read(api, { workloads: false, services: false, namespaces: [] });

@@ -24,18 +24,20 @@ import {
   versionProblem,
 } from '../watch/resource.ts';
 import {
+  ENTRANCES,
   namespacedResource,
   PODS_AND_OWNERS,
   pluralOf,
   SERVICE_RESOURCES,
   WORKLOADS,
 } from './askedresources.ts';
-import { listForeign } from './foreignlists.ts';
+import { listForeign, servedGroups } from './foreignlists.ts';
 import { MeasuredApi, MOST_READ } from './measure.ts';
 
 export interface ListedKinds {
   readonly workloads: boolean;
   readonly services: boolean;
+  readonly entrances?: boolean;
   /** The namespaces to list if the caller may not list the whole cluster. */
   readonly namespaces: readonly string[];
 }
@@ -65,8 +67,10 @@ export async function listOnce(
   const api = new MeasuredApi(server, most);
   const own = () => ownSignal(signal, failed.signal);
   const custom = await customResources(api, signal);
+  const entrances = wanted.entrances ? await servedEntrances(api, signal) : [];
   const resources = [
     ...FOR_POLICY,
+    ...entrances,
     ...custom.resources,
     ...(wanted.workloads ? WORKLOADS : []),
     ...(wanted.services ? SERVICE_RESOURCES : []),
@@ -81,11 +85,29 @@ export async function listOnce(
     problems: [...custom.problems, ...read.flatMap(({ problems }) => problems)],
     lacks: [
       ...custom.lacks,
-      ...read.flatMap(({ lacks }) => lacks),
+      ...read.flatMap(({ lacks }) => lacks).filter(({ resource }) => !SAID_ELSEWHERE.includes(resource)),
       ...foreign.refused.map(([resource, error]) => foreignLack(resource, error)),
     ],
   };
 }
+
+/**
+ * Those of the groups that the server has: who may not list a resource is refused whether or not there is one.
+ */
+async function servedEntrances(api: Api, signal: AbortSignal): Promise<readonly Resource[]> {
+  const groups = await servedGroups(api, signal);
+  return ENTRANCES.filter(({ apiVersion }) => groups.has(apiVersion.split('/')[0]!));
+}
+
+/** Without these, an answer names the Ingress or the route of which it is not known who serves it. */
+const SAID_ELSEWHERE = [
+  'ingressclasses',
+  'gatewayclasses',
+  'gateways',
+  'tlsroutes',
+  'tcproutes',
+  'udproutes',
+];
 
 const FOR_POLICY = [PODS_AND_OWNERS, NAMESPACES, NODES, NETWORK_POLICIES];
 
@@ -116,7 +138,7 @@ async function readResource(
   };
 }
 
-const CLUSTER_WIDE = ['Namespace', 'Node'];
+const CLUSTER_WIDE = ['Namespace', 'Node', 'IngressClass', 'GatewayClass'];
 
 function isNamespaced({ kind, path }: Resource): boolean {
   return !CLUSTER_WIDE.includes(kind) && !path.startsWith('/apis/policy.networking.k8s.io/');
@@ -299,6 +321,7 @@ const HIDDEN_POLICY = 'a policy that could not be read may decide otherwise: wha
 
 const HIDDEN_ELSEWHERE =
   'what policies say of pods of other namespaces is not known: connections of theirs are undecided';
+const BY_WAY = 'what clients outside reach by way of them is not in the answer';
 
 const EFFECTS: Readonly<Record<string, string>> = {
   Pod: 'the others are not known: their addresses are judged as those of no pod',
@@ -306,6 +329,10 @@ const EFFECTS: Readonly<Record<string, string>> = {
     'their labels are not known: a rule that selects namespaces by label allows nothing, and may deny',
   Node: 'they are not known: their addresses are judged like any outside the cluster, and rules about nodes match nothing',
   Service: 'an address may be that of a Service, which could not be looked up',
+  Ingress: BY_WAY,
+  HTTPRoute: BY_WAY,
+  GRPCRoute: BY_WAY,
+  Route: BY_WAY,
   EndpointSlice: "a Service's endpoints are taken from its selector",
 };
 

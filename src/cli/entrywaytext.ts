@@ -1,0 +1,37 @@
+/** Ways through ingress controllers, for people. */
+import { ENTRYWAYS, type Entryways, entrywayGroups, entrywayText } from '../answers/entrances/entryways.ts';
+import type { Verdict } from '../answers/questions/answer.ts';
+import { FlowTextError } from '../semantics/flowtext.ts';
+import pc from '../terminal/colours.ts';
+import { CommandError } from '../terminal/commanderror.ts';
+
+/** Throws CommandError where an option names nobody. */
+export function readEntryways(read: () => Entryways): Entryways {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof FlowTextError) throw new CommandError(error.message);
+    throw error;
+  }
+}
+
+/** Denials first; each line as its beginning and its text. */
+export function entrywayLines(entryways: Entryways): (readonly [head: string, text: string])[] {
+  const groups = entrywayGroups(entryways);
+  if (groups.length === 0) return [];
+  const width = groups.some(({ way }) => way.verdict === 'undecided') ? 9 : 5;
+  return [
+    [pc.bold(ENTRYWAYS), ''],
+    ...(['deny', 'undecided', 'allow'] as const).flatMap(verdict =>
+      groups
+        .filter(({ way }) => way.verdict === verdict)
+        .map(group => [`  ${COLOURS[verdict](verdict.padEnd(width))}  `, entrywayText(group)] as const),
+    ),
+  ];
+}
+
+const COLOURS: Record<Verdict, (text: string) => string> = {
+  allow: pc.green,
+  deny: pc.red,
+  undecided: pc.yellow,
+};
