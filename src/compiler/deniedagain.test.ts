@@ -5,7 +5,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { clusterArbitrary } from '../../test/support/arbitrary/cluster.ts';
+import type { Address } from '../model/address.ts';
 import { ClusterState } from '../model/cluster.ts';
+import type { Mac } from '../model/mac.ts';
 import type { PodLinks } from '../model/podlinks.ts';
 import { plan } from '../nft/plan/plan.ts';
 import { compile } from './compile.ts';
@@ -31,7 +33,8 @@ test('denyingUnknownPods() denies in both families, and nothing where no network
   const nothing = compile(state, 'n1', 'deny');
   expect(plan(nothing, denyingUnknownPods(nothing))).toEqual([]);
   const podCidrs = ['10.244.1.0/24', 'fd00:244:0:1::/64'];
-  const links = { uplinks: [2], podBridges: [3] };
+  const podPorts = [{ index: 5, mac: '0a:58:0a:f4:01:05' as Mac, addresses: ['10.244.1.5' as Address] }];
+  const links = { uplinks: [2], podBridges: [3], podPorts };
   state.apply({ type: 'node', key: 'n1', value: { name: 'n1', labels: {}, addresses: [], podCidrs, links } });
   const denying = compile(state, 'n1', 'deny');
   const open = allowingUnknownPods(denying);

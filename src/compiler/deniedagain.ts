@@ -11,6 +11,7 @@ import { type Chain, mapTables, type NftRule, type Ruleset } from '../nft/rulese
 import { podMap } from './base.ts';
 import { FROM_PODS } from './linkmatches.ts';
 import { podNetworksIn } from './podnetworksin.ts';
+import { fromUnknownPort } from './podports.ts';
 import { INGRESS_CHAIN } from './program.ts';
 import { withoutMark } from './removedmark.ts';
 import { allowingUnknownPods, type LookupPlace, unknownRules } from './unknownpods.ts';
@@ -19,10 +20,16 @@ import { allowingUnknownPods, type LookupPlace, unknownRules } from './unknownpo
 export function denyingUnknownPods(ruleset: Ruleset): Ruleset {
   const networks = podNetworksIn(ruleset);
   return mapTables(withoutMark(allowingUnknownPods(ruleset)), (table, family) => {
-    if (family === 'bridge') return table;
-    const chains = Array.from(table.chains.values(), chain => denying(chain, family, networks));
+    const chains = Array.from(table.chains.values(), chain =>
+      family === 'bridge' ? denyingPorts(chain) : denying(chain, family, networks),
+    );
     return { ...table, chains: byName(chains) };
   });
+}
+
+/** The bridge table exists only where the ports of pods are known. */
+function denyingPorts(chain: Chain): Chain {
+  return chain.name === 'prerouting' ? { ...chain, rules: [...chain.rules, fromUnknownPort()] } : chain;
 }
 
 function denying(chain: Chain, family: Family, networks: readonly Cidr[]): Chain {

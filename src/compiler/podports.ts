@@ -229,12 +229,15 @@ function byPort(): Expr[] {
   return [...interfaceKindIs('veth'), ...interfaceIn('iif', PORT_SETS.others, true)];
 }
 
+/** The comment of the rule that drops what unknown pods send by a port, where they are denied. */
+export const FROM_UNKNOWN_PORT = 'from a port that nobody knows';
+
 /**
  * Behind the rules of known ports. The bridge of a new port is not known yet, so that frames to another bridge are
  * dropped too until the agent has read it.
  */
-function fromUnknownPort(): NftRule {
-  return { exprs: [...byPort(), verdict('drop')], comment: 'from a port that nobody knows' };
+export function fromUnknownPort(): NftRule {
+  return { exprs: [...byPort(), verdict('drop')], comment: FROM_UNKNOWN_PORT };
 }
 
 /** Frames from a pod to the node reach this hook too. They go on after a compare of one byte. */

@@ -22,6 +22,7 @@ import {
   type Ruleset,
 } from '../nft/ruleset.ts';
 import { deny } from './denied.ts';
+import { FROM_UNKNOWN_PORT } from './podports.ts';
 import { INGRESS_CHAIN } from './program.ts';
 
 /** The node's pod networks in which unknown pods are denied. */
@@ -83,7 +84,8 @@ export function unknownPodsIn({ tables }: Ruleset): UnknownPods {
 
 /** The given rules without those that deny unknown pods; rules of known pods stay. */
 export function allowingUnknownPods(ruleset: Ruleset): Ruleset {
-  const denies = ({ comment }: NftRule) => comment === COMMENTS.saddr || comment === COMMENTS.daddr;
+  const comments: readonly (string | undefined)[] = [COMMENTS.saddr, COMMENTS.daddr, FROM_UNKNOWN_PORT];
+  const denies = ({ comment }: NftRule) => comments.includes(comment);
   return mapChains(ruleset, chain =>
     chain.rules.some(denies) ? { ...chain, rules: chain.rules.filter(rule => !denies(rule)) } : chain,
   );

@@ -2,7 +2,9 @@ import { expect, test } from 'vitest';
 import { compile } from '../compiler/compile.ts';
 import { allowingUnknownPods, unknownPodsIn } from '../compiler/unknownpods.ts';
 import { ApiError } from '../inputs/kube/client/api.ts';
+import type { Address } from '../model/address.ts';
 import { ClusterState } from '../model/cluster.ts';
+import type { Mac } from '../model/mac.ts';
 import { isRemoved } from './removal.ts';
 
 const STANDS = { metadata: { name: 'sluice' } };
@@ -67,13 +69,17 @@ test('isRemoved() takes no word of a server that has not known the agent for lon
 
 test('allowingUnknownPods() leaves the chains of a node that allowed them always, and every element', () => {
   const state = new ClusterState();
-  const node = { name: 'n1', labels: {}, addresses: [], podCidrs: ['10.244.1.0/24', 'fd00:244:0:1::/64'] };
+  const podCidrs = ['10.244.1.0/24', 'fd00:244:0:1::/64'];
+  const podPorts = [{ index: 5, mac: '0a:58:0a:f4:01:05' as Mac, addresses: ['10.244.1.5' as Address] }];
+  const links = { uplinks: [2], podBridges: [3], podPorts };
+  const node = { name: 'n1', labels: {}, addresses: [], podCidrs, links };
   state.apply({ type: 'node', key: 'n1', value: node });
   const denying = compile(state, 'n1', 'deny');
   expect(unknownPodsIn(denying)).toBe('deny');
   const opened = allowingUnknownPods(denying);
   expect(unknownPodsIn(opened)).toBe('allow');
   const allowing = compile(state, 'n1', 'allow');
+  expect([...opened.tables.keys()]).toContain('bridge');
   for (const [family, table] of opened.tables) {
     expect(table.chains).toEqual(allowing.tables.get(family)!.chains);
     expect(table.sets).toEqual(denying.tables.get(family)!.sets);

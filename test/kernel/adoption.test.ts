@@ -11,7 +11,9 @@ import { Exchange } from '../../src/kernel/netlink/nftables/exchange.ts';
 import { openNftKernel } from '../../src/kernel/netlink/nftables/nft-kernel.ts';
 import { Conversation } from '../../src/kernel/netlink/wire/conversation.ts';
 import { NetlinkSocket } from '../../src/kernel/netlink/wire/socket.ts';
+import type { Address } from '../../src/model/address.ts';
 import { ClusterState } from '../../src/model/cluster.ts';
+import type { Mac } from '../../src/model/mac.ts';
 import type { Kernel } from '../../src/nft/kernel.ts';
 import { type MissingFeature, NO_OWNERS } from '../../src/nft/missingfeature.ts';
 import { type Op, opText } from '../../src/nft/plan/op.ts';
@@ -216,7 +218,9 @@ test('where tables have no owner, one that is put to sleep is seen as one withou
 test('what an agent left open that took itself for the last one is closed before its successor has read anything', async () => {
   const netns = namespace();
   const state = new ClusterState();
-  const [podCidrs, links] = [['10.244.1.0/24', 'fd00:244:1::/64'], { uplinks: [2], podBridges: [3] }];
+  const podCidrs = ['10.244.1.0/24', 'fd00:244:1::/64'];
+  const podPorts = [{ index: 5, mac: '0a:58:0a:f4:01:05' as Mac, addresses: ['10.244.1.5' as Address] }];
+  const links = { uplinks: [2], podBridges: [3], podPorts };
   state.apply({ type: 'node', key: 'n1', value: { name: 'n1', labels: {}, addresses: [], podCidrs, links } });
   const denying = compile(state, 'n1', 'deny');
   const before = await netns.run(() => openNftKernel());

@@ -2160,6 +2160,12 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'deniedagain.test.ts',
   },
   {
+    name: 'removal: new pods of a bridge stay cut off where Sluice was deleted',
+    find: '[COMMENTS.saddr, COMMENTS.daddr, FROM_UNKNOWN_PORT]',
+    replace: '[COMMENTS.saddr, COMMENTS.daddr]',
+    test: 'removal.test.ts',
+  },
+  {
     name: 'removal: an agent that finds the mark leaves it where it is',
     find: 'withoutMark(allowingUnknownPods(ruleset))',
     replace: 'allowingUnknownPods(ruleset)',
