@@ -15,7 +15,7 @@ process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules/.cach
 const slow = Number(process.env.SLUICE_SLOW ?? 1);
 
 const SLOW = ['src/**/*.slow.test.ts', 'bench/**/*.slow.test.ts', 'test/unit/**/*.slow.test.ts'];
-const UNIT = globSync(['{src,bench,test/unit,test/support}/**/*.test.ts'], {
+const UNIT = globSync(['{src,web,bench,test/unit,test/support}/**/*.test.ts'], {
   cwd: import.meta.dirname,
   exclude: SLOW,
 });
@@ -36,7 +36,7 @@ class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
     const place = ({ project }: TestSpecification) =>
-      ['property', 'slow', 'unit-alone', 'unit', 'kernel'].indexOf(project.name);
+      ['property', 'page', 'slow', 'unit-alone', 'unit', 'kernel'].indexOf(project.name);
     return sorted.sort((a, b) => place(a) - place(b));
   }
 }
@@ -88,6 +88,17 @@ export default defineConfig({
           include: ['test/property/**/*.test.ts'],
           testTimeout: 900_000,
           hookTimeout: 120_000,
+        },
+      },
+      {
+        // The page in a browser. A missing browser is a failure.
+        test: {
+          name: 'page',
+          setupFiles,
+          expect: EXPECT,
+          include: ['test/page/**/*.test.ts'],
+          testTimeout: slow * 120_000,
+          hookTimeout: slow * 120_000,
         },
       },
       {

@@ -67,7 +67,7 @@ need_modules() {
 
 # dist/, unless it is newer than every source.
 need_build() {
-  if [ ! -e "$here/dist/.built" ] || [ -n "$(find "$here/src" "$here/tsconfig.json" "$here/tsconfig.build.json" "$here/package.json" "$here/rolldown.config.mjs" "$here/rolldown.agent.mjs" -newer "$here/dist/.built" -print -quit)" ]; then
+  if [ ! -e "$here/dist/.built" ] || [ -n "$(find "$here/src" "$here/web" "$here/scripts/page.ts" "$here/tsconfig.json" "$here/tsconfig.build.json" "$here/package.json" "$here/rolldown.config.mjs" "$here/rolldown.agent.mjs" -newer "$here/dist/.built" -print -quit)" ]; then
     say "building dist/"
     (cd "$here" && npm run --silent build)
   fi

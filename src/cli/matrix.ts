@@ -40,7 +40,7 @@ import {
 } from './sources/state.ts';
 
 export type MatrixOptions = SourceOptions & {
-  readonly output: 'text' | 'json' | 'yaml' | 'csv' | 'md' | 'dot' | 'html';
+  readonly output: 'text' | 'json' | 'yaml' | 'csv' | 'md' | 'dot' | 'html' | 'page';
   readonly unknownPods?: UnknownPods;
   readonly apiServer?: readonly string[];
   readonly ingressController?: readonly string[];
@@ -48,6 +48,11 @@ export type MatrixOptions = SourceOptions & {
 
 /** Exit code 2 if there may be policies that could not be read. */
 export async function matrixCommand(options: MatrixOptions): Promise<void> {
+  const { output } = options;
+  if (output === 'page') {
+    await (await import('./page.ts')).writePage(options.manifests);
+    return;
+  }
   const read = await readState(options, { workloads: true, services: true, entrances: true });
   const state = { ...read, inventory: inventoryWith(read.inventory, options.apiServer) };
   noteState(state);
@@ -77,8 +82,8 @@ export async function matrixCommand(options: MatrixOptions): Promise<void> {
   const rows = rowsOf(view, isAsked);
   // A legend says what the absence of a line means, which nobody knows here.
   const hasLegend = !isEmpty && !state.hidesPolicies;
-  if (options.output === 'text') writeLines(matrixLines(view, rows, terminalWidth(), hasLegend));
-  else await write(options.output, view, rows, [...notesOf(state), ...leftOut], state.source);
+  if (output === 'text') writeLines(matrixLines(view, rows, terminalWidth(), hasLegend));
+  else await write(output, view, rows, [...notesOf(state), ...leftOut], state.source);
   if (state.hidesPolicies) process.exitCode = 2;
 }
 
@@ -98,7 +103,7 @@ function emptyText({ source, scope: { namespace, selector }, mayNotList }: State
 }
 
 async function write(
-  format: Exclude<MatrixOptions['output'], 'text'>,
+  format: Exclude<MatrixOptions['output'], 'text' | 'page'>,
   view: MatrixView,
   rows: readonly Row[],
   notes: readonly string[],
@@ -109,7 +114,7 @@ async function write(
 }
 
 function linesOf(
-  format: Exclude<MatrixOptions['output'], 'text' | 'json' | 'yaml'>,
+  format: Exclude<MatrixOptions['output'], 'text' | 'json' | 'yaml' | 'page'>,
   view: MatrixView,
   rows: readonly Row[],
   notes: readonly string[],

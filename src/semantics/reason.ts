@@ -126,7 +126,7 @@ function passes(view: View, packet: Packet): string | undefined {
   return undefined;
 }
 
-function peerText(peer: 'any' | Peer): string {
+export function peerText(peer: 'any' | Peer): string {
   if (peer === 'any') return 'any peer';
   switch (peer.kind) {
     case 'pods':

@@ -17,6 +17,8 @@ import { type Place, Places } from './places.ts';
 const ROOT = join(import.meta.dirname, '../..');
 const COPIED = [
   'src',
+  'web',
+  'scripts',
   'bench',
   'test',
   'examples',

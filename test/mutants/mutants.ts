@@ -4461,6 +4461,43 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'if (isRead) read.add(folder);',
     test: 'render.test.ts',
   },
+  // The page
+  {
+    name: 'page: a name in a list is shown as it is, with the characters that turn its direction',
+    find: 'return value.map(printableData);',
+    replace: 'return value;',
+    test: 'printabledata.test.ts',
+  },
+  {
+    name: 'page: a link may unpack to any size',
+    find: "if (size > MOST_UNPACKED) throw new Error('it is too large');",
+    replace: '',
+    test: 'texts.test.ts',
+  },
+  {
+    name: 'page: there is a verdict although a policy cannot be parsed',
+    find: "return loaded.hidesPolicies && 'answer' in result! ?",
+    replace: "return false && 'answer' in result! ?",
+    test: 'session.test.ts',
+  },
+  {
+    name: 'page: what is edited is compared with itself',
+    find: 'if (before.get(name) !== text) this.#edited.edit(name, text);',
+    replace: 'if (before.get(name) !== text) this.#edited.open(after);',
+    test: 'session.test.ts',
+  },
+  {
+    name: 'page: a manifest in the one file can end the element that it is in',
+    find: "printableJson(files).replaceAll('<', '\\\\u003c')",
+    replace: 'printableJson(files)',
+    test: 'test/unit/page.test.ts',
+  },
+  {
+    name: 'page: a manifest ends the command that applies it',
+    find: "while (text.split('\\n').includes(end)) end += '_';",
+    replace: '',
+    test: 'texts.test.ts',
+  },
   {
     name: 'a link of a chart is followed when it is rendered',
     find: 'else if (entry.isFile()) await copyFile(source, target);',

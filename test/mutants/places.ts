@@ -1,5 +1,5 @@
 /**
- * Where a planted fault is made: in the one file of src, or of the fake kernel, that has its text, wherever that file lies and however the text
+ * Where a planted fault is made: in the one file of src, of the page, or of the fake kernel, that has its text, wherever that file lies and however the text
  * is broken into lines. So files may move, and lines change, and no fault has to be touched.
  */
 import { globSync, readFileSync } from 'node:fs';
@@ -25,8 +25,9 @@ export class Places {
   readonly #tests: readonly string[];
 
   constructor(root: string) {
-    const files = globSync('{src,test}/**/*.ts', { cwd: root }).sort();
-    const isSource = (file: string) => [`src${sep}`, KERNEL].some(folder => file.startsWith(folder));
+    const files = globSync('{src,web,test}/**/*.{ts,tsx}', { cwd: root }).sort();
+    const isSource = (file: string) =>
+      [`src${sep}`, `web${sep}`, KERNEL].some(folder => file.startsWith(folder));
     this.#tests = files.filter(file => file.endsWith('.test.ts'));
     this.#sources = files
       .filter(file => isSource(file) && !file.endsWith('.test.ts'))

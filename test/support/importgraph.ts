@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 
 export const SRC = join(import.meta.dirname, '../../src');
+const WEB = join(SRC, '../web');
 
 /** Paths are relative to src/; a package or a built-in is its own name. */
 export interface Import {
@@ -30,6 +31,18 @@ export const imports: readonly Import[] = files.flatMap(file =>
 
 /** Imports of our own files, and not of packages or built-ins. */
 export const ownImports = imports.filter(({ to }) => to.endsWith('.ts'));
+
+/** Imports of our own files by those of the page: paths of `web/…`, or relative to src/. */
+export const webImports: readonly Import[] = readdirSync(WEB, { recursive: true, encoding: 'utf8' })
+  .filter(file => /(?<!\.test|\.d)\.tsx?$/.test(file))
+  .flatMap(file =>
+    [...readFileSync(join(WEB, file), 'utf8').matchAll(IMPORT)].flatMap(({ groups }) => {
+      const { what = '', target = '' } = groups!;
+      if (!/^\..*\.tsx?$/.test(target)) return [];
+      const path = relative(join(WEB, '..'), join(WEB, dirname(file), target)).replace(/^src\//, '');
+      return [{ from: `web/${file}`, to: path, loads: !/^type\b/.test(what) }];
+    }),
+  );
 
 export const folderOf = (file: string) => file.split('/')[0]!;
 

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { files, folderOf, imports, loadedBy, ownImports, SRC } from '../support/importgraph.ts';
+import { files, folderOf, imports, loadedBy, ownImports, SRC, webImports } from '../support/importgraph.ts';
 
 /** Folders that a folder may import beside itself; the lower ones first. */
 const MAY_IMPORT: Record<string, readonly string[]> = {
@@ -70,6 +70,9 @@ const PURE_MAY_USE: Record<string, readonly string[]> = {
   'api/health': [],
 };
 
+/** They make texts, and write none. */
+const WEB_MAY_IMPORT = ['terminal/printable.ts', 'terminal/yamltext.ts'];
+
 /** A time that is given may be written as a date. */
 const READS_THE_WORLD = /\b(?:process|console|setTimeout|performance)\b[.(]|\bDate\.now\b|\bDate\(\)/;
 
@@ -130,6 +133,18 @@ test('reading manifests is pure: text in, objects and problems out, in a browser
     ({ from, to, loads }) => loads && all.includes(from) && !to.endsWith('.ts'),
   );
   expect([...new Set(packages.map(({ to }) => to))].sort()).toEqual(['ipaddr.js', 'js-yaml', 'yaml']);
+});
+
+test('the page imports what is pure of src, and its views only what has texts', () => {
+  const pure = (file: string) => isPure(file) || WEB_MAY_IMPORT.includes(file);
+  const wrong = webImports.filter(({ to }) => !(to.startsWith('web/') || pure(to)));
+  expect(wrong).toEqual([]);
+  expect(webImports.length).toBeGreaterThan(50);
+  // The core is in the worker: in the page it would be loaded, and run, a second time.
+  const beyond = webImports.filter(
+    ({ from, to, loads }) => loads && !to.startsWith('web/') && !from.startsWith('web/core/'),
+  );
+  expect([...new Set(beyond.map(({ to }) => to))]).toEqual(['terminal/printable.ts']);
 });
 
 test('the agent reaches the world only through what it is given', () => {

@@ -1,5 +1,5 @@
 /** Files and functions that can be read at once, and few threads between files; commands write by one door. */
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { fileSizes, functionSizes, importsPer100Lines, percentile } from '../../scripts/sizes.ts';
@@ -16,6 +16,13 @@ const MOST_IMPORTS = 5.6;
 test('no file of src has more than 400 lines', () => {
   expect(fileSizes.length).toBe(files.length);
   expect(fileSizes.filter(({ lines }) => lines > MOST_LINES)).toEqual([]);
+});
+
+test('no file of the page has more either', () => {
+  const long = globSync('web/**/*.{ts,tsx,css}', { cwd: join(SRC, '..') }).filter(
+    file => readFileSync(join(SRC, '..', file), 'utf8').split('\n').length - 1 > MOST_LINES,
+  );
+  expect(long).toEqual([]);
 });
 
 test('of 100 functions 95 have at most 20 lines', () => {

@@ -27,7 +27,7 @@ function addMatrix(sluice: Command): void {
     .addOption(unknownPodsAsked())
     .addOption(apiServerAsked())
     .addOption(ingressController())
-    .addOption(output('csv', 'md', 'dot', 'html'))
+    .addOption(output('csv', 'md', 'dot', 'html', 'page'))
     .addHelpText('after', MATRIX_HELP)
     .allowExcessArguments() // each of its sisters takes paths as they are
     .action(async (options, { args }: Command) => {
@@ -48,7 +48,8 @@ Exit code 0; 2: error or undecided, as where there is no pod and no workload, or
   sluice matrix --manifests ./policies
   sluice matrix --manifests . --ingress-controller ingress/app=traefik
   helm template . | sluice matrix --manifests -
-  sluice matrix -n shop -o html > shop.html`;
+  sluice matrix -n shop -o html > shop.html
+  sluice matrix --manifests . -o page > page.html     to look around in, ask, and edit (docs/page.md)`;
 
 function addDiff(sluice: Command): void {
   withScope(

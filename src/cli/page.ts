@@ -1,0 +1,46 @@
+/** `sluice matrix -o page`: the page of `web/` as one file, with the manifests in it. */
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { listRepository } from '../inputs/folder/repository.ts';
+import { CommandError } from '../terminal/commanderror.ts';
+import { writeUnwrapped } from '../terminal/output.ts';
+import { printableJson } from '../terminal/printable.ts';
+import { readText, requireReadable } from './sources/files.ts';
+
+/** Where the build is: beside the one file, beside this one, or in the checkout. */
+const PLACES = ['page', '../page', '../../dist/page'].map(folder =>
+  join(import.meta.dirname, folder, 'sluice.html'),
+);
+
+/** Throws CommandError where there is nothing to make a page of, or the page is not built. */
+export async function writePage(paths: readonly string[] = []): Promise<void> {
+  if (paths.length === 0)
+    throw new CommandError(
+      'a page is made of manifests: name --manifests, as in kubectl get pods,netpol -A -o yaml | sluice matrix --manifests - -o page',
+    );
+  const place = PLACES.find(existsSync);
+  if (place === undefined) throw new CommandError('the page is not built: npm run build (docs/page.md)');
+  for (const path of paths) await requireReadable(path);
+  writeUnwrapped(pageWith(await readFile(place, 'utf8'), await textsOf(paths)));
+}
+
+/** As data, which no browser runs; no text in it can end the element that it is in. */
+export function pageWith(page: string, files: readonly (readonly [name: string, text: string])[]): string {
+  const data = printableJson(files).replaceAll('<', '\\u003c');
+  return page.replace('id="manifests"></script>', () => `id="manifests">${data}</script>`);
+}
+
+async function textsOf(paths: readonly string[]): Promise<(readonly [string, string])[]> {
+  const found = new Map<string, string>();
+  for (const path of paths)
+    if (path === '-') found.set('standard input', await text(process.stdin));
+    else
+      for (const file of (await listRepository(path)).files) {
+        const contents = await readText(file);
+        // What has no object of Kubernetes says nothing of a policy.
+        if (file === path || contents.includes('apiVersion')) found.set(file, contents);
+      }
+  return [...found];
+}

@@ -1,0 +1,179 @@
+/** What a person does on the page: look, ask, edit; by mouse and by keys; in every colour and width. */
+import axe from 'axe-core';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Opened, type OpenOptions, type Site, startSite } from './support/browser.ts';
+
+let site: Site;
+beforeAll(async () => {
+  site = await startSite();
+});
+afterAll(() => site?.close());
+
+const SHOP = '#example=shop';
+
+/** Runs the steps, and holds that nothing went wrong and nobody was asked. */
+async function inPage(
+  options: OpenOptions,
+  steps: (page: Page, opened: Opened) => Promise<void>,
+): Promise<void> {
+  const opened = await site.open(options);
+  try {
+    await steps(opened.page, opened);
+    expect(opened.wrong).toEqual([]);
+    expect(opened.requests.filter(url => !/^(?:blob:|data:)/.test(url) && !isOwn(url))).toEqual([]);
+  } finally {
+    await opened.close();
+  }
+}
+
+/** Files of the site, and none a second time. */
+function isOwn(url: string): boolean {
+  return (url.startsWith(site.url) || url === site.single) && /(?:\/|\.html|\.js|\.css)(?:#.*)?$/.test(url);
+}
+
+const cell = (page: Page, name: RegExp | string) => page.getByRole('gridcell', { name });
+
+test('a person opens an example, sees the matrix, asks for a cell and sees the lines that decide', async () => {
+  await inPage({}, async (page, { requests }) => {
+    await page.getByRole('button', { name: 'shop', exact: false }).first().click();
+    await cell(page, /^shop\/web → shop\/api: TCP 8080/).waitFor();
+    const loaded = requests.length;
+    await cell(page, /^guest\/visitor → shop\/db: none/).click();
+    const why = page.getByRole('region', { name: 'Why' });
+    await why.getByText('✕ denied').waitFor();
+    await expect.poll(() => why.innerText()).toContain('shop/default-deny');
+    expect(await why.locator('.code-line[data-marked="true"]').allInnerTexts()).not.toEqual([]);
+    await why.getByRole('button', { name: /smallest policy/ }).click();
+    await why.getByText('kind: NetworkPolicy').waitFor();
+    expect(requests.slice(loaded).filter(url => !url.startsWith('blob:'))).toEqual([]);
+    expect(page.url()).toContain('example=shop');
+  });
+});
+
+test('every state is a link: what another window opens by it is the same', async () => {
+  let link = '';
+  await inPage({ at: `${SHOP}&v=focus&at=Pod+nosuch` }, async page => {
+    await page.locator('.focus select').selectOption({ label: 'shop/db' });
+    await page.getByLabel('Filter by name').fill('-jobs');
+    await expect.poll(() => page.url()).toContain('q=-jobs');
+    await page.getByRole('button', { name: 'api', exact: false }).first().click();
+    await page.getByRole('region', { name: 'Why' }).getByText('✓ allowed').waitFor();
+    link = page.url();
+  });
+  await inPage({ at: link }, async page => {
+    await page.getByRole('region', { name: 'Why' }).getByText('✓ allowed').waitFor();
+    expect(await page.locator('.focus-middle b').innerText()).toBe('db');
+    expect(await page.getByLabel('Filter by name').inputValue()).toBe('-jobs');
+  });
+});
+
+const EDITOR = '.editor .cm-content';
+
+test('an edit shows what it opens and closes while it is typed, is in the link, and can be undone', async () => {
+  let link = '';
+  await inPage({ at: SHOP }, async page => {
+    await page.getByRole('button', { name: 'Edit', exact: true }).first().click();
+    await page.getByRole('button', { name: 'policies.yaml' }).first().click();
+    await page.locator(EDITOR).waitFor();
+    await page.locator(EDITOR).press('Control+End');
+    await page.keyboard.insertText(
+      '---\napiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: { name: open, namespace: shop }\nspec: { podSelector: {}, policyTypes: [Ingress], ingress: [{}] }\n',
+    );
+    await cell(page, /guest\/visitor → shop\/db: .*an edit opens/).waitFor();
+    await page.getByRole('button', { name: /^Changes/ }).click();
+    await page.locator('.change[data-kind="opens"]').first().waitFor();
+    expect(await page.locator('.changes').innerText()).toMatch(/\d+ changes?: \d+ open, 0 close/);
+    await expect.poll(() => page.url()).toContain('z=');
+    link = page.url();
+    await page.getByRole('button', { name: 'Undo all edits' }).first().click();
+    await page.getByText('Nothing is edited.').waitFor();
+  });
+  await inPage({ at: link }, async page => {
+    await page.locator('.change[data-kind="opens"]').first().waitFor();
+  });
+});
+
+test('the editor completes labels of the cluster, and has problems at their lines', async () => {
+  await inPage({ at: `${SHOP}&edit` }, async page => {
+    await page.getByRole('button', { name: 'policies.yaml' }).first().click();
+    await page.locator(EDITOR).press('Control+End');
+    await page.keyboard.insertText(
+      '---\napiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: { name: x, namespace: shop }\nspec:\n  podSelecter: {}\n  podSelector:\n    matchLabels:\n      app: ',
+    );
+    await page.keyboard.press('Control+Space');
+    await page.locator('.cm-tooltip-autocomplete').getByText('db', { exact: true }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.locator('.edit .problems').getByText('did you mean podSelector', { exact: false }).waitFor();
+    await page.locator('.editor .cm-lint-marker-error').first().waitFor();
+  });
+});
+
+const ACTIVE = 'document.activeElement?.getAttribute("role")';
+
+test('the keyboard alone goes to a cell, explains it, and comes back', async () => {
+  await inPage({ at: SHOP }, async page => {
+    await cell(page, /shop\/web → shop\/api/).waitFor();
+    for (let i = 0; i < 40 && (await page.evaluate(ACTIVE)) !== 'grid'; i++) await page.keyboard.press('Tab');
+    expect(await page.evaluate(ACTIVE)).toBe('grid');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('ArrowRight');
+    const active = await page.evaluate('document.activeElement.getAttribute("aria-activedescendant")');
+    expect(active).toBe('cell-1-1');
+    await page.keyboard.press('ArrowUp');
+    await page.keyboard.press('Enter');
+    await page.getByRole('region', { name: 'Why' }).locator('.verdict').waitFor();
+    await page.keyboard.press('f');
+    await page
+      .getByRole('button', { name: /^guest 1/ })
+      .first()
+      .waitFor();
+  });
+});
+
+async function violations(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source);
+  return page.evaluate(
+    `axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] }).then(found =>
+      found.violations.flatMap(({ id, nodes }) => nodes.slice(0, 3).map(({ html, any }) => id + ': ' + html.slice(0, 200) + ' ' + (any[0]?.message ?? ''))))`,
+  );
+}
+
+const WHY = 'why=Pod+guest%2Fvisitor&why=Pod+shop%2Fdb';
+const STATES = [
+  '',
+  `${SHOP}&${WHY}`,
+  `${SHOP}&v=focus`,
+  `${SHOP}&v=policies`,
+  `${SHOP}&v=list`,
+  `${SHOP}&v=changes&edit`,
+];
+
+test.each([
+  { width: 1440, theme: 'light' },
+  { width: 1440, theme: 'dark' },
+  { width: 400, theme: 'light' },
+  { width: 400, theme: 'dark' },
+] as const)('axe finds nothing at $width pixels, $theme, and nothing is cut off', async look => {
+  for (const at of STATES)
+    await inPage({ at, ...look }, async page => {
+      await page
+        .locator(at === '' ? '.start' : '#main > *')
+        .first()
+        .waitFor();
+      if (at.includes('edit')) await page.locator(EDITOR).waitFor({ state: 'attached' });
+      expect([at, await violations(page)]).toEqual([at, []]);
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(look.width);
+    });
+});
+
+test('the one file opens from a folder, judges, explains and edits', async () => {
+  await inPage({ at: `${site.single}${SHOP}&edit` }, async (page, { requests }) => {
+    await cell(page, /^shop\/web → shop\/api: TCP 8080/).click();
+    await page.getByRole('region', { name: 'Why' }).getByText('✓ allowed').waitFor();
+    await page.locator(EDITOR).waitFor();
+    expect(requests.filter(url => !/^(?:blob:|data:)/.test(url))).toEqual([
+      expect.stringContaining(site.single),
+    ]);
+  });
+});

@@ -1,0 +1,196 @@
+/** The frame of the page: its head, and the panes beside one another, or one at a time on a narrow screen. */
+import { printable } from '../src/terminal/printable.ts';
+import { failure, files, judged, model, opened, status, stopReading } from './state/manifests.ts';
+import { chooseTheme } from './state/theme.ts';
+import { filter, isEditing, pane, selected, theme, VIEWS, type View, view } from './state/view.ts';
+import { ChangeCounts, ChangeList } from './views/changes.tsx';
+import { EditPane } from './views/edit.tsx';
+import { Focus } from './views/focus.tsx';
+import { Glance } from './views/glance.tsx';
+import { List } from './views/list.tsx';
+import { Matrix } from './views/matrix.tsx';
+import { Start } from './views/open.tsx';
+import { Policies } from './views/policies.tsx';
+import { Why } from './views/why.tsx';
+
+export function App() {
+  if (files.value.length === 0)
+    return (
+      <>
+        <Head />
+        <main id="main" class="start-main">
+          <Failure />
+          <Start />
+        </main>
+      </>
+    );
+  return (
+    <>
+      <button type="button" class="skip" onClick={skip}>
+        Skip to the matrix
+      </button>
+      <Head />
+      <div
+        class="panes"
+        data-pane={pane.value}
+        data-editing={isEditing.value}
+        data-status={status.value === 'idle' ? 'idle' : 'busy'}
+        data-opened={judged.value}
+        data-number={opened.value}
+      >
+        {isEditing.value && <EditPane />}
+        <main id="main" tabIndex={-1}>
+          <Failure />
+          {model.value === undefined ? <Waiting /> : <Look />}
+        </main>
+        <aside class="beside" aria-label="At a glance, and why">
+          {selected.value === undefined ? <Glance /> : <Why />}
+        </aside>
+      </div>
+      <nav class="pane-choice" aria-label="Panes">
+        {(['look', 'edit', 'why'] as const).map(each => (
+          <button
+            key={each}
+            type="button"
+            aria-pressed={pane.value === each}
+            onClick={() => {
+              pane.value = each;
+              if (each === 'edit') isEditing.value = true;
+            }}
+          >
+            {PANES[each]}
+          </button>
+        ))}
+      </nav>
+    </>
+  );
+}
+
+const PANES = { look: 'Look', edit: 'Edit', why: 'Why' } as const;
+
+/** No link, as the address has the state of the page. */
+function skip(): void {
+  document.querySelector<HTMLElement>('#main')?.focus();
+}
+
+const NAMES: Record<View, string> = {
+  matrix: 'Matrix',
+  focus: 'Focus',
+  policies: 'Policies',
+  list: 'List',
+  changes: 'Changes',
+};
+
+function Head() {
+  const isOpen = files.value.length > 0;
+  const { workloads = 0, policies = 0 } = model.value?.counts ?? {};
+  return (
+    <header class="head">
+      <h1>
+        <Logo /> <span>Sluice</span>
+      </h1>
+      {isOpen && (
+        <>
+          <nav class="views" aria-label="Views">
+            {VIEWS.map(each => (
+              <button
+                key={each}
+                type="button"
+                aria-current={view.value === each ? 'page' : undefined}
+                onClick={() => {
+                  view.value = each;
+                  pane.value = 'look';
+                }}
+              >
+                {NAMES[each]}
+                {each === 'changes' && <ChangeCounts />}
+              </button>
+            ))}
+          </nav>
+          <input
+            type="search"
+            class="filter"
+            aria-label="Filter by name; a word with - before it is left out"
+            placeholder="Filter: shop -jobs"
+            value={filter.value}
+            onInput={({ currentTarget }) => {
+              filter.value = currentTarget.value;
+            }}
+          />
+          <span class="counts">
+            {status.value === 'idle' ? `${workloads} workloads · ${policies} policies` : 'judging…'}
+          </span>
+          <button
+            type="button"
+            class="edit-button"
+            aria-pressed={isEditing.value}
+            onClick={() => {
+              isEditing.value = !isEditing.value;
+              pane.value = isEditing.value ? 'edit' : 'look';
+            }}
+          >
+            Edit
+          </button>
+        </>
+      )}
+      <button
+        type="button"
+        class="theme"
+        aria-label={theme.value === 'light' ? 'Dark colours' : 'Light colours'}
+        onClick={() => chooseTheme(theme.value === 'light' ? 'dark' : 'light')}
+      >
+        {theme.value === 'light' ? '☾' : '☀'}
+      </button>
+    </header>
+  );
+}
+
+function Logo() {
+  return (
+    <svg viewBox="0 0 20 20" width="20" height="20" aria-hidden="true">
+      <path d="M2 2h16M4 2v16M16 2v16" fill="none" stroke="currentColor" stroke-width="2" />
+      <rect x="6.5" y="5" width="7" height="7" fill="var(--accent)" />
+      <path
+        d="M1 18q2.2-2 4.5 0t4.5 0t4.5 0t4.500 0"
+        fill="none"
+        stroke="var(--accent)"
+        stroke-width="1.600"
+      />
+    </svg>
+  );
+}
+
+function Look() {
+  switch (view.value) {
+    case 'focus':
+      return <Focus />;
+    case 'policies':
+      return <Policies />;
+    case 'list':
+      return <List />;
+    case 'changes':
+      return <ChangeList />;
+    default:
+      return <Matrix />;
+  }
+}
+
+function Waiting() {
+  if (status.value !== 'reading') return null;
+  return (
+    <p class="empty" role="status">
+      Reading the manifests…{' '}
+      <button type="button" onClick={stopReading}>
+        Stop
+      </button>
+    </p>
+  );
+}
+
+function Failure() {
+  return failure.value === undefined ? null : (
+    <p class="failure" role="alert">
+      {printable(failure.value)}
+    </p>
+  );
+}

@@ -1,0 +1,14 @@
+/** What the build makes of other files (scripts/page.ts). */
+declare module 'bundled:worker' {
+  /** The script of the worker (core/worker.ts). */
+  export const source: string;
+}
+
+declare module 'bundled:examples' {
+  export const examples: readonly {
+    /** `shop`. */
+    readonly id: string;
+    readonly title: string;
+    readonly files: readonly (readonly [name: string, text: string])[];
+  }[];
+}

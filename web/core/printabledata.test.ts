@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest';
+import { printableData } from './printabledata.ts';
+
+test('texts and keys of an answer become printable, and what is to be saved stays as it is', () => {
+  const cells = new Uint32Array([1]);
+  const shown = printableData({
+    name: 'a\u202eb',
+    list: ['\x1b[2J'],
+    'k\0': 1,
+    verbatim: 'a\nb',
+    cells,
+    none: null,
+  });
+  expect(shown).toEqual({
+    name: 'a\\u{202e}b',
+    list: ['\\x1b[2J'],
+    'k\\x00': 1,
+    verbatim: 'a\nb',
+    cells,
+    none: null,
+  });
+});

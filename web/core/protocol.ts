@@ -1,0 +1,222 @@
+/**
+ * What passes between the page and its worker. Every text of an answer is printable already (core/printabledata.ts), but
+ * for those under the key `verbatim`, which are files to be saved.
+ */
+import type { Problem } from '../../src/model/problem.ts';
+
+/** The texts of manifests by the names of their files. */
+export type Files = readonly (readonly [name: string, text: string])[];
+
+type EndKind = 'workload' | 'node' | 'network' | 'domain';
+
+/** A line of the matrix: a workload, a node, a network or a name. */
+export interface Row {
+  /** Rows of one end are the same to every policy. */
+  readonly end: number;
+  readonly kind: EndKind;
+  /** `Deployment shop/web`, `node1`, `10.0.0.0/8`, `internet`: as the matrix has it. */
+  readonly member: string;
+  /** The namespace of a workload; for others what they are: `nodes`, `networks`, `names`. */
+  readonly group: string;
+  /** `web`. */
+  readonly name: string;
+  /** Where only some pods of a workload are meant: `2 of 3 pods`. */
+  readonly part?: string;
+}
+
+export interface CellType {
+  /** `apart`: policy has no say between the two. */
+  readonly kind: 'apart' | 'none' | 'some' | 'all';
+  /** `TCP 80,443; UDP 53`. */
+  readonly text: string;
+  /** The same where there is room for four letters: `80`, `all`. */
+  readonly short: string;
+  /** The two families differ. */
+  readonly byFamily?: true;
+  /** It depends on labels or addresses that are not known. */
+  readonly undecided?: true;
+}
+
+interface Exposure {
+  readonly direction: 'ingress' | 'egress';
+  readonly members: readonly string[];
+  readonly whom: readonly string[];
+  readonly connections: string;
+}
+
+export interface Model {
+  readonly rows: readonly Row[];
+  readonly ends: number;
+  /** The index in `types` of each pair of ends, at `from * ends + to`. */
+  readonly cells: Uint32Array;
+  /** The first is `apart`, the second `none`. */
+  readonly types: readonly CellType[];
+  /** Pods that are not there yet. */
+  readonly exposures: readonly Exposure[];
+  readonly counts: { readonly workloads: number; readonly policies: number };
+  readonly notes: readonly string[];
+  /** Sentences about the whole matrix. */
+  readonly legend: string;
+  /** Pairs that would change if audited policies were enforced. */
+  readonly audited: readonly Change[];
+}
+
+/** A connection that opens or closes. */
+export interface Change {
+  readonly kind: 'opens' | 'closes';
+  readonly undecided?: true;
+  /** Members, as rows have them. */
+  readonly from: readonly string[];
+  readonly to: readonly string[];
+  readonly what: string;
+  readonly before: string;
+  readonly after: string;
+}
+
+export interface Changes {
+  readonly changes: readonly Change[];
+  /** `3 changes: 2 open, 1 close (compared 12 workloads and 7 policies)`. */
+  readonly summary: string;
+  readonly notes: readonly string[];
+}
+
+export interface Rule {
+  readonly path: string;
+  readonly name?: string;
+  readonly action: 'accept' | 'deny' | 'pass';
+  readonly peers: readonly string[];
+  /** Workloads of the cluster that its peers are. */
+  readonly whom: readonly string[];
+  readonly ports: readonly string[];
+}
+
+export interface PolicyView {
+  readonly id: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly tier: 'admin' | 'networkpolicy' | 'baseline';
+  readonly order: number;
+  readonly audited?: true;
+  readonly subject: string;
+  /** The workloads that it selects. */
+  readonly selects: readonly string[];
+  readonly ingress?: readonly Rule[];
+  readonly egress?: readonly Rule[];
+  readonly place: Place;
+}
+
+export interface Place {
+  readonly file?: string;
+  readonly line?: number;
+}
+
+/** What is beside the matrix, and made after it is painted. */
+export interface Overview {
+  readonly policies: readonly PolicyView[];
+  /** Workloads that no policy selects in any direction. */
+  readonly withoutPolicy: readonly string[];
+  /** For completion in the editor. */
+  readonly vocabulary: Vocabulary;
+}
+
+export interface Vocabulary {
+  readonly namespaces: readonly string[];
+  /** Values by key: of pods, and of namespaces. */
+  readonly podLabels: Readonly<Record<string, readonly string[]>>;
+  readonly namespaceLabels: Readonly<Record<string, readonly string[]>>;
+  /** `http` and `8080`. */
+  readonly ports: readonly string[];
+}
+
+/** A question about two rows; without a port the first that may be meant. */
+export interface Asked {
+  readonly from: number;
+  readonly to: number;
+  readonly port?: string;
+  readonly protocol?: string;
+}
+
+type Verdict = 'allow' | 'deny' | 'undecided';
+
+export interface Stop {
+  readonly tier: PolicyView['tier'];
+  readonly policy: string;
+  readonly rule?: string;
+  readonly says: 'allow' | 'deny' | 'pass' | 'isolates' | 'nothing';
+  readonly part: 'decided' | 'passed' | 'same-verdict' | 'overridden' | 'no-match';
+  readonly by?: string;
+  readonly text?: string;
+}
+
+export interface DirectionShown {
+  readonly pod?: string;
+  readonly verdict: 'allow' | 'deny';
+  readonly reason: string;
+  readonly policy?: string;
+  readonly rule?: string;
+  readonly stops: readonly Stop[];
+}
+
+/** An Explanation of docs/schema/sluice-v1.json, as far as the page shows it. */
+export interface Explanation {
+  readonly from: string;
+  readonly to: string;
+  readonly port?: number;
+  readonly protocol?: string;
+  readonly verdict: Verdict;
+  readonly reason: string;
+  readonly families: Readonly<Record<string, Verdict>>;
+  readonly differsBy: readonly string[];
+  readonly egress?: DirectionShown;
+  readonly ingress?: DirectionShown;
+  readonly cases: readonly {
+    readonly from: string;
+    readonly to: string;
+    readonly port?: number;
+    readonly verdict: Verdict;
+    readonly families: readonly string[];
+    readonly addresses?: string;
+  }[];
+  readonly nearly: readonly {
+    readonly direction: 'ingress' | 'egress';
+    readonly policy: string;
+    readonly rule: string;
+    readonly needs: readonly string[];
+  }[];
+  readonly notes: readonly string[];
+}
+
+export interface Explained {
+  /** As `sluice explain` takes it. */
+  readonly question: { readonly from: string; readonly to: string };
+  readonly port: string;
+  readonly protocol: string;
+  readonly answer: Explanation | { readonly error: string };
+  /** Where the policies and rules of the walk are written, by `POLICY RULE`. */
+  readonly places: Readonly<Record<string, Place>>;
+}
+
+export interface Fixed {
+  /** The objects to apply, as YAML; or why there are none. */
+  readonly yaml?: { readonly verbatim: string };
+  readonly none?: string;
+  readonly verdict?: 'allow' | 'deny';
+  /** What else it opens or closes. */
+  readonly also: readonly string[];
+}
+
+export type DocumentFormat = 'html' | 'json' | 'csv' | 'md';
+
+/** The functions of the worker. */
+export interface Core {
+  /** Reads manifests anew; what was read is what edits are compared with. */
+  open(files: Files): Model;
+  /** Reads manifests that are edited; those of before stay what is compared with. */
+  edit(files: Files): Model;
+  changes(): Changes;
+  overview(): Overview;
+  check(): readonly Problem[];
+  explain(asked: Asked): Explained;
+  fix(asked: Asked, wanted: 'allow' | 'deny'): Fixed;
+  document(format: DocumentFormat): { readonly verbatim: string };
+}

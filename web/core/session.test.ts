@@ -1,0 +1,114 @@
+/** What the page shows of a cluster is what the command line says of it. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { EditModel } from '../../src/answers/edit/editmodel.ts';
+import { cellText } from '../../src/answers/reach/connectionstext.ts';
+import { memberText, rowsOf } from '../../src/answers/reach/rows.ts';
+import type { Files, Model } from './protocol.ts';
+import { Session } from './session.ts';
+
+const SHOP = join(import.meta.dirname, '../../examples/shop');
+const shop: Files = ['cluster.yaml', 'platform.yaml', 'policies.yaml'].map(
+  name => [name, readFileSync(join(SHOP, name), 'utf8')] as const,
+);
+
+function opened(files: Files = shop) {
+  const session = new Session();
+  return { session, model: session.open(files) };
+}
+
+/** `shop/web -> shop/api: TCP 8080`, of each pair of the page. */
+function shown({ rows, ends, cells, types }: Model): string[] {
+  const name = ({ kind, member, part }: Model['rows'][number]) =>
+    `${kind === 'node' ? 'node/' : kind === 'domain' ? 'domain ' : ''}${member}${part ? ` (${part})` : ''}`;
+  return rows.flatMap(from =>
+    rows.flatMap(to => {
+      const type = types[cells[from.end * ends + to.end]!]!;
+      return ['some', 'all'].includes(type.kind) ? [`${name(from)} -> ${name(to)}: ${type.text}`] : [];
+    }),
+  );
+}
+
+function expected(files: Files): string[] {
+  const edited = new EditModel();
+  edited.open(new Map(files));
+  const view = edited.matrix();
+  const names = (end: (typeof view.ends)[number]) =>
+    end.members.map(member => (end.kind === 'workload' ? withPart(end, member) : memberText(end, member)));
+  return rowsOf(view, () => true).flatMap(({ from, to, cell }) =>
+    names(from).flatMap(a => names(to).map(b => `${a} -> ${b}: ${cellText(view.pool, cell)}`)),
+  );
+}
+
+function withPart({ parts }: { readonly parts: ReadonlyMap<string, string> }, member: string): string {
+  const part = parts.get(member);
+  return part === undefined ? member : `${member} (${part})`;
+}
+
+const STORIES = ['1-deny', '4-tenants', '6-intranet', '8-nodes', '9-domain-names'];
+
+test.each(STORIES)('the matrix of %s has the connections of sluice matrix, and no others', story => {
+  const files = ['cluster.yaml', 'policies.yaml'].map(
+    name => [name, readFileSync(join(SHOP, '../user-stories', story, name), 'utf8')] as const,
+  );
+  const { model } = opened(files);
+  expect(shown(model).sort()).toEqual(expected(files).sort());
+  expect(shown(model).length).toBeGreaterThan(5);
+});
+
+const rowOf = ({ rows }: Model, member: string) => rows.findIndex(each => each.member === member);
+
+test('a cell is explained by the first port that may pass, with the lines of the policies on the way', () => {
+  const { session, model } = opened();
+  const [from, to] = [rowOf(model, 'Deployment shop/api'), rowOf(model, 'StatefulSet shop/db')].map(
+    (found, i) => (found === -1 ? rowOf(model, ['Pod shop/api', 'Pod shop/db'][i]!) : found),
+  );
+  const { answer, port, places } = session.explain({ from: from!, to: to! });
+  expect(port).toBe('5432');
+  expect(answer).toMatchObject({ verdict: 'allow', port: 5432, protocol: 'TCP' });
+  const place = places['NetworkPolicy shop/db ingress[0]'];
+  expect(place?.file).toBe('policies.yaml');
+  const line = shop[2]![1].split('\n')[place!.line! - 1];
+  expect(line).toContain('- from:');
+});
+
+test('an edit is compared with what was opened, and taking it back leaves nothing', () => {
+  const { session } = opened();
+  const edited = shop.map(([name, text]) => [name, text.replace('port: 5432', 'port: 5433')] as const);
+  session.edit(edited);
+  const { changes } = session.changes();
+  expect(changes.map(({ kind, what }) => `${kind} ${what}`).sort()).toEqual(
+    expect.arrayContaining(['closes TCP 5432']),
+  );
+  session.edit(shop);
+  expect(session.changes().changes).toEqual([]);
+});
+
+test('a document that cannot be parsed leaves no verdict, because it may have been a policy', () => {
+  const { session, model } = opened([
+    ...shop,
+    ['broken.yaml', 'apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: ['],
+  ]);
+  expect(model.notes.join()).toContain('not all policies could be read');
+  expect(session.explain({ from: 0, to: 1 }).answer).toMatchObject({ verdict: 'undecided' });
+});
+
+test('policies name whom they select and mean, and the vocabulary is of the cluster', () => {
+  const { policies, vocabulary } = opened().session.overview();
+  expect(policies[0]?.tier).toBe('admin');
+  const web = policies.find(({ id }) => id === 'NetworkPolicy shop/web');
+  expect(web?.selects.join()).toMatch(/shop\/web/);
+  expect(web?.place).toMatchObject({ file: 'policies.yaml' });
+  expect(vocabulary.namespaces).toContain('shop');
+  expect(vocabulary.podLabels.app).toContain('db');
+});
+
+test('a fix is the YAML that kubectl takes, and says what else it opens', () => {
+  const { session, model } = opened();
+  const from = model.rows.findIndex(({ name }) => name === 'visitor');
+  const to = model.rows.findIndex(({ name }) => name === 'db');
+  const { yaml, verdict } = session.fix({ from, to, port: '5432', protocol: 'TCP' }, 'allow');
+  expect(verdict).toBe('allow');
+  expect(yaml?.verbatim).toContain('kind: NetworkPolicy');
+});

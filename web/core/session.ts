@@ -1,0 +1,170 @@
+/** The cluster of the page: manifests that are read, and what is asked of them. It runs in the worker. */
+import { EditModel } from '../../src/answers/edit/editmodel.ts';
+import { inDoubt, type Question } from '../../src/answers/questions/answer.ts';
+import { ask, type QuestionResult } from '../../src/answers/questions/ask.ts';
+import { answerObject, fixOf } from '../../src/answers/questions/explanation.ts';
+import type { ClusterView } from '../../src/answers/questions/place.ts';
+import { csvLines, htmlLines, markdownLines } from '../../src/answers/reach/documents.ts';
+import { matrixObject, rowsOf } from '../../src/answers/reach/rows.ts';
+import type { MatrixView } from '../../src/answers/reach/view.ts';
+import type { LoadedCluster } from '../../src/inputs/files/load.ts';
+import { plural } from '../../src/lib/text/plural.ts';
+import type { Problem } from '../../src/model/problem.ts';
+import { yamlText } from '../../src/terminal/yamltext.ts';
+import { endpointText, likelyPort } from './endpoints.ts';
+import { auditedChanges, changesShown, modelOf, rowsShown } from './model.ts';
+import { LOST, notesOf } from './notes.ts';
+import { overviewOf } from './overview.ts';
+import type {
+  Asked,
+  Changes,
+  Core,
+  DocumentFormat,
+  Explained,
+  Explanation,
+  Files,
+  Fixed,
+  Model,
+  Overview,
+  Place,
+  Row,
+} from './protocol.ts';
+
+const UNKNOWN_PODS = 'allow';
+
+interface State {
+  readonly loaded: LoadedCluster;
+  readonly view: MatrixView;
+  readonly rows: readonly Row[];
+}
+
+export class Session implements Core {
+  readonly #edited = new EditModel({ unknownPods: UNKNOWN_PODS });
+  #state: State | undefined;
+
+  open(files: Files): Model {
+    this.#edited.open(new Map(files));
+    return this.#judge();
+  }
+
+  edit(files: Files): Model {
+    const [before, after] = [this.#edited.files.now, new Map(files)];
+    for (const name of [...before.keys()]) if (!after.has(name)) this.#edited.edit(name, undefined);
+    for (const [name, text] of after) if (before.get(name) !== text) this.#edited.edit(name, text);
+    return this.#judge();
+  }
+
+  changes(): Changes {
+    return changesShown(this.#edited.diff());
+  }
+
+  #judge(): Model {
+    const [loaded, view] = [this.#edited.now, this.#edited.matrix()];
+    const rows = rowsShown(view);
+    this.#state = { loaded, view, rows };
+    return modelOf({ view, rows, notes: notesOf(loaded), audited: auditedChanges(loaded, UNKNOWN_PODS) });
+  }
+
+  overview(): Overview {
+    const { loaded } = this.#now();
+    return overviewOf(loaded);
+  }
+
+  check(): readonly Problem[] {
+    return this.#edited.problems();
+  }
+
+  explain(asked: Asked): Explained {
+    const { question, port, protocol } = this.#question(asked);
+    const { loaded } = this.#now();
+    const clusterView = clusterViewOf(loaded);
+    const result = answerOf(loaded, clusterView, question);
+    const answer = answerObject(result, clusterView, []) as Explanation;
+    return { question, port, protocol, answer, places: placesOf(loaded, answer) };
+  }
+
+  fix(asked: Asked, wanted: 'allow' | 'deny'): Fixed {
+    const { question } = this.#question(asked);
+    const { loaded } = this.#now();
+    const clusterView = clusterViewOf(loaded);
+    const result = answerOf(loaded, clusterView, question);
+    if ('error' in result) return { none: result.error, also: [] };
+    const fix = fixOf(result.answer, clusterView, wanted);
+    if (typeof fix === 'string') return { none: fix, also: [] };
+    const also = fix.flips.map(
+      ({ from, to, flow: { protocol, port } }) =>
+        `${from} → ${to}${port === undefined ? '' : `:${port}`}/${protocol}`,
+    );
+    const verbatim = fix.objects.map(object => yamlText(object)).join('---\n');
+    const all = fix.allPorts ? ['every port and protocol between these ends'] : [];
+    return { yaml: { verbatim }, verdict: fix.verdict, also: [...all, ...also] };
+  }
+
+  document(format: DocumentFormat): { readonly verbatim: string } {
+    const { view, loaded } = this.#now();
+    const rows = rowsOf(view, () => true);
+    return { verbatim: documentText(format, view, rows, notesOf(loaded)) };
+  }
+
+  #now(): State {
+    if (this.#state === undefined) throw new Error('no manifest is open');
+    return this.#state;
+  }
+
+  #question({ from, to, port, protocol }: Asked) {
+    const { view, rows, loaded } = this.#now();
+    const [source, target] = [rows[from], rows[to]];
+    if (source === undefined || target === undefined) throw new Error('there is no such line any more');
+    const cell = view.cell(view.ends[source.end]!, view.ends[target.end]!);
+    const likely = likelyPort(view, cell, target, loaded);
+    const asked = { port: port ?? likely.port, protocol: protocol ?? likely.protocol };
+    const texts = [source, target].map(row => endpointText(view.ends[row.end]!, row, loaded));
+    const [first = '', second = ''] = texts;
+    const withPort = ['TCP', 'UDP', 'SCTP'].includes(asked.protocol)
+      ? `${second.includes(':') ? `[${second}]` : second}:${asked.port}/${asked.protocol}`
+      : `${second}/${asked.protocol}`;
+    return { question: { from: first, to: withPort }, ...asked };
+  }
+}
+
+/** Policies that could not be read may decide anything: then there is no verdict. */
+function answerOf(loaded: LoadedCluster, view: ClusterView, question: Question): QuestionResult {
+  const [result] = ask(view, [question]);
+  return loaded.hidesPolicies && 'answer' in result! ? { answer: inDoubt(result.answer, LOST) } : result!;
+}
+
+function clusterViewOf({ cluster, inventory }: LoadedCluster): ClusterView {
+  return {
+    cluster,
+    inventory,
+    knowsInventory: true,
+    defaultNamespace: 'default',
+    unknownPods: UNKNOWN_PODS,
+  };
+}
+
+/** The lines of the policies on the way, and of the rules in them. */
+function placesOf(
+  { placeOf }: LoadedCluster,
+  { egress, ingress, nearly = [] }: Explanation,
+): Record<string, Place> {
+  const stops = [egress, ingress].flatMap(direction => direction?.stops ?? []);
+  const places: Record<string, Place> = {};
+  for (const { policy, rule } of [...stops, ...nearly])
+    places[`${policy} ${rule ?? ''}`] = placeOf(policy, rule === undefined ? 'spec' : `spec.${rule}`);
+  return places;
+}
+
+function documentText(
+  format: DocumentFormat,
+  view: MatrixView,
+  rows: ReturnType<typeof rowsOf>,
+  notes: readonly string[],
+): string {
+  const all = [...notes, ...view.notes];
+  if (format === 'json') return `${JSON.stringify(matrixObject(view, rows, all), undefined, 2)}\n`;
+  const source = `${plural(view.counts.policies, 'policy')} of the page`;
+  const lines = { html: htmlLines, csv: csvLines, md: markdownLines };
+  if (format === 'html') return [...lines.html(view, rows, source, all)].join('\n');
+  return [...(format === 'csv' ? lines.csv(view, rows) : lines.md(view, rows, all))].join('\n');
+}

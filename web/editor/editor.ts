@@ -1,0 +1,167 @@
+/**
+ * The editor of one manifest at a time: CodeMirror in a shadow root, whose styles are constructed sheets, so that the
+ * page's policy needs to allow no inline style.
+ */
+import { autocompletion, closeBrackets, completionKeymap } from '@codemirror/autocomplete';
+import { defaultKeymap, history, historyKeymap, indentWithTab } from '@codemirror/commands';
+import { yaml } from '@codemirror/lang-yaml';
+import { HighlightStyle, indentUnit, syntaxHighlighting } from '@codemirror/language';
+import { type Diagnostic, lintGutter, setDiagnostics } from '@codemirror/lint';
+import { highlightSelectionMatches, search, searchKeymap } from '@codemirror/search';
+import { EditorState, type Extension } from '@codemirror/state';
+import {
+  drawSelection,
+  EditorView,
+  highlightActiveLine,
+  highlightActiveLineGutter,
+  highlightSpecialChars,
+  keymap,
+  lineNumbers,
+} from '@codemirror/view';
+import { tags } from '@lezer/highlight';
+import type { Problem } from '../../src/model/problem.ts';
+import { printable } from '../../src/terminal/printable.ts';
+import type { Vocabulary } from '../core/protocol.ts';
+import { completions } from './completions.ts';
+
+/** Is called with the text at each change that a person makes. */
+type Typed = (name: string, text: string) => void;
+
+export class ManifestEditor {
+  readonly #view: EditorView;
+  readonly #typed: Typed;
+  /** States by file, so that each keeps its own history and place. */
+  readonly #states = new Map<string, EditorState>();
+  #name = '';
+  #vocabulary: Vocabulary | undefined;
+
+  constructor(host: HTMLElement, typed: Typed) {
+    this.#typed = typed;
+    const root = host.shadowRoot ?? host.attachShadow({ mode: 'open' });
+    this.#view = new EditorView({ parent: root, root, state: this.#stateOf('') });
+  }
+
+  /** Shows a file. The text counts where it is not what was typed last: it was changed elsewhere. */
+  show(name: string, text: string): void {
+    if (name !== this.#name) {
+      if (this.#name !== '') this.#states.set(this.#name, this.#view.state);
+      this.#name = name;
+      this.#view.setState(this.#states.get(name) ?? this.#stateOf(text));
+    }
+    const { doc } = this.#view.state;
+    if (doc.toString() === text) return;
+    this.#view.dispatch({ changes: { from: 0, to: doc.length, insert: text }, userEvent: 'replaced' });
+  }
+
+  setProblems(problems: readonly Problem[]): void {
+    const { doc } = this.#view.state;
+    const diagnostics = problems.map(({ severity, line = 1, field, message, effect }): Diagnostic => {
+      const { from, to, text } = doc.line(Math.min(Math.max(1, line), doc.lines));
+      const start = from + (text.length - text.trimStart().length);
+      return {
+        from: Math.min(start, to),
+        to,
+        severity,
+        message: `${field ?? ''} ${message}; ${effect}`.trim(),
+      };
+    });
+    this.#view.dispatch(setDiagnostics(this.#view.state, diagnostics));
+  }
+
+  setVocabulary(vocabulary: Vocabulary | undefined): void {
+    if (vocabulary !== undefined) this.#vocabulary = vocabulary;
+  }
+
+  setTheme(theme: 'light' | 'dark'): void {
+    this.#view.dom.dataset.theme = theme;
+  }
+
+  goTo(line: number): void {
+    const { doc } = this.#view.state;
+    const { from } = doc.line(Math.min(Math.max(1, line), doc.lines));
+    this.#view.dispatch({
+      selection: { anchor: from },
+      effects: EditorView.scrollIntoView(from, { y: 'center' }),
+    });
+    this.#view.focus();
+  }
+
+  close(): void {
+    this.#view.destroy();
+  }
+
+  #stateOf(text: string): EditorState {
+    const listener = EditorView.updateListener.of(({ docChanged, transactions, state }) => {
+      const isTyped = docChanged && !transactions.some(each => each.isUserEvent('replaced'));
+      if (isTyped) this.#typed(this.#name, state.doc.toString());
+    });
+    const completion = autocompletion({ override: [context => completions(context, this.#vocabulary)] });
+    return EditorState.create({ doc: text, extensions: [EXTENSIONS, completion, listener] });
+  }
+}
+
+/** Colours are the page's own: custom properties reach into the shadow root. */
+const THEME = EditorView.theme({
+  '&': { height: '100%', fontSize: '12.5px', color: 'var(--text)', backgroundColor: 'var(--ground)' },
+  '&.cm-focused': { outline: '2px solid var(--accent)', outlineOffset: '-2px' },
+  '.cm-scroller': {
+    fontFamily: 'ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace',
+    lineHeight: '1.55',
+  },
+  '.cm-content': { caretColor: 'var(--text)' },
+  '.cm-cursor': { borderLeftColor: 'var(--text)' },
+  '.cm-gutters': { backgroundColor: 'var(--ground)', color: 'var(--faint)', border: 'none' },
+  '.cm-activeLine, .cm-activeLineGutter': { backgroundColor: 'var(--raised)' },
+  '.cm-selectionBackground, &.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground': {
+    backgroundColor: 'var(--chosen)',
+  },
+  '.cm-tooltip, .cm-panels': {
+    backgroundColor: 'var(--raised)',
+    color: 'var(--text)',
+    border: '1px solid var(--line)',
+  },
+  '.cm-tooltip-autocomplete ul li[aria-selected]': {
+    backgroundColor: 'var(--accent)',
+    color: 'var(--on-accent)',
+  },
+  '.cm-specialChar': { color: 'var(--bad)', fontWeight: 'bold' },
+});
+
+const COLOURS = HighlightStyle.define([
+  { tag: [tags.propertyName, tags.definition(tags.propertyName)], color: 'var(--code-key)' },
+  { tag: [tags.string, tags.content], color: 'var(--text)' },
+  { tag: tags.comment, color: 'var(--faint)', fontStyle: 'italic' },
+  { tag: [tags.meta, tags.separator, tags.punctuation], color: 'var(--faint)' },
+]);
+
+/** As the terminal shows them: `\u{202e}`. */
+const SPECIAL = highlightSpecialChars({
+  addSpecialChars: /[\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/u,
+  render: code => {
+    const shown = document.createElement('span');
+    shown.className = 'cm-specialChar';
+    shown.textContent = printable(String.fromCodePoint(code));
+    return shown;
+  },
+});
+
+const EXTENSIONS: Extension = [
+  lineNumbers(),
+  highlightActiveLineGutter(),
+  SPECIAL,
+  history(),
+  drawSelection(),
+  EditorState.tabSize.of(2),
+  indentUnit.of('  '),
+  yaml(),
+  syntaxHighlighting(COLOURS),
+  closeBrackets(),
+  highlightActiveLine(),
+  highlightSelectionMatches(),
+  search({ top: true }),
+  lintGutter(),
+  EditorView.contentAttributes.of({ 'aria-label': 'Text of the manifest', tabindex: '0' }),
+  // Tab leaves the editor after Escape, as its keys need both.
+  keymap.of([...completionKeymap, ...defaultKeymap, ...historyKeymap, ...searchKeymap, indentWithTab]),
+  THEME,
+];

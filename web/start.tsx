@@ -1,0 +1,20 @@
+/** Starts the page. */
+import { render } from 'preact';
+import { App } from './app.tsx';
+import { givenFiles } from './state/given.ts';
+import { files, openFiles } from './state/manifests.ts';
+import { startRouting } from './state/route.ts';
+import { startTheme } from './state/theme.ts';
+import { startDropping } from './views/open.tsx';
+import { startExplaining } from './views/why.tsx';
+
+export async function start(): Promise<void> {
+  startTheme();
+  startDropping();
+  startExplaining();
+  render(<App />, document.querySelector('#app')!);
+  await startRouting();
+  // What a link has counts before what the page was made with.
+  const given = givenFiles();
+  if (given !== undefined && files.value.length === 0) await openFiles(given);
+}

@@ -1,0 +1,65 @@
+/**
+ * The state of the page as the fragment of its address, which a browser sends to nobody: `#v=focus&at=…&z=…`. The texts of
+ * manifests are deflated in `z`.
+ */
+import type { Files } from '../core/protocol.ts';
+
+/** Longer links are cut by mail programs and refused by browsers. */
+export const LONGEST_LINK = 200_000;
+
+/** Files as they were opened and, if they are edited, as they are. */
+export interface LinkedFiles {
+  readonly base: Files;
+  readonly edited?: Files;
+}
+
+export async function packed(files: LinkedFiles): Promise<string> {
+  const bytes = await piped(
+    new TextEncoder().encode(JSON.stringify(files)),
+    new CompressionStream('deflate-raw'),
+  );
+  let binary = '';
+  for (const byte of bytes) binary += String.fromCharCode(byte);
+  return btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
+}
+
+/** A link may come from anybody: what it unpacks to is bounded. Throws where it cannot be read. */
+export async function unpacked(text: string): Promise<LinkedFiles> {
+  const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'));
+  const bytes = Uint8Array.from(binary, character => character.charCodeAt(0));
+  const json = new TextDecoder().decode(await piped(bytes, new DecompressionStream('deflate-raw')));
+  const { base, edited } = JSON.parse(json) as Partial<LinkedFiles>;
+  if (!isFiles(base) || !(edited === undefined || isFiles(edited))) throw new Error('it has no manifests');
+  return { base, ...(edited && { edited }) };
+}
+
+function isFiles(value: unknown): value is Files {
+  const isFile = (file: unknown) =>
+    Array.isArray(file) && file.length === 2 && file.every(part => typeof part === 'string');
+  return Array.isArray(value) && value.every(isFile);
+}
+
+const MOST_UNPACKED = 32 * 1024 * 1024;
+
+async function piped(bytes: Uint8Array<ArrayBuffer>, through: ReadableWritablePair): Promise<Uint8Array> {
+  const reader = (new Blob([bytes]).stream().pipeThrough(through) as ReadableStream<Uint8Array>).getReader();
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    parts.push(part.value);
+    size += part.value.length;
+    if (size > MOST_UNPACKED) throw new Error('it is too large');
+  }
+  const all = new Uint8Array(size);
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
+}
+
+/** Parameters of a fragment. One that cannot be read is left out. */
+export function parametersOf(fragment: string): URLSearchParams {
+  return new URLSearchParams(fragment.replace(/^#/, ''));
+}

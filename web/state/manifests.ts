@@ -1,0 +1,167 @@
+/** The manifests that are open, and what the worker says of them. One owner: nothing else sets these signals. */
+import { batch, computed, signal } from '@preact/signals';
+import type { Problem } from '../../src/model/problem.ts';
+import { printable } from '../../src/terminal/printable.ts';
+import { CoreClient } from '../core/client.ts';
+import type { Changes, Files, Model, Overview } from '../core/protocol.ts';
+
+export const core = new CoreClient();
+
+/** As they were opened, and as they are edited. */
+export const base = signal<Files>([]);
+export const files = signal<Files>([]);
+/** The id of the example, as long as nothing else was opened. */
+export const example = signal<string | undefined>(undefined);
+
+export const model = signal<Model | undefined>(undefined);
+export const changes = signal<Changes | undefined>(undefined);
+export const overview = signal<Overview | undefined>(undefined);
+export const problems = signal<readonly Problem[]>([]);
+
+/** How often manifests were opened, and the name of the first file that is shown now: what an automated reader waits for. */
+export const opened = signal(0);
+export const judged = computed(() =>
+  model.value === undefined ? undefined : printable(files.value[0]?.[0] ?? ''),
+);
+
+/** `reading`: longer than a moment, so that the page offers to stop. */
+export const status = signal<'idle' | 'busy' | 'reading'>('idle');
+/** Why there is no answer. */
+export const failure = signal<string | undefined>(undefined);
+
+export const isEdited = computed(() => !isSame(base.value, files.value));
+
+function isSame(a: Files, b: Files): boolean {
+  return a.length === b.length && a.every(([name, text], i) => name === b[i]![0] && text === b[i]![1]);
+}
+
+/** More is no manifest that a person looks at, and the page would need a multiple of it as memory. */
+const MOST_BYTES = 64 * 1024 * 1024;
+const MOMENT_MS = 400;
+/** Hostile texts can take a parser very long. */
+const LONGEST_MS = 60_000;
+const PAUSE_MS = 200;
+
+let run = 0;
+
+/** Opens manifests in place of what was open. `edited` are the texts that are shown, if they are not these. */
+export async function openFiles(given: Files, of?: string, edited: Files = given): Promise<void> {
+  const size = given.reduce((sum, [, text]) => sum + text.length, 0);
+  if (size > MOST_BYTES) {
+    failure.value = 'These manifests have more than 64 MB, which is more than this page reads.';
+    return;
+  }
+  if (status.value !== 'idle') core.stop('Other manifests were opened.');
+  batch(() => {
+    opened.value++;
+    base.value = given;
+    files.value = edited;
+    example.value = of;
+    model.value = undefined;
+    changes.value = undefined;
+    overview.value = undefined;
+    problems.value = [];
+  });
+  const isOpened = await answered(async isCurrent => {
+    const read = await core.call('open', given);
+    if (isCurrent() && edited === given) model.value = read;
+  });
+  if (isOpened) await (edited === given ? readRest() : refresh());
+}
+
+/** Sets the text of a file, or adds the file. */
+export function setText(name: string, text: string): void {
+  const isThere = files.value.some(([each]) => each === name);
+  files.value = isThere
+    ? files.value.map(file => (file[0] === name ? ([name, text] as const) : file))
+    : [...files.value, [name, text] as const];
+  void refresh();
+}
+
+export function removeFile(name: string): void {
+  files.value = files.value.filter(([each]) => each !== name);
+  void refresh();
+}
+
+/** Takes all edits back. */
+export function undoAll(): void {
+  files.value = base.value;
+  void refresh();
+}
+
+/** What is shown now is what later edits are compared with. */
+export function keepAll(): void {
+  void openFiles(files.value);
+}
+
+let isRefreshing = false;
+
+/** While one text is judged, those that are typed meanwhile wait, and only the last of them is judged. */
+async function refresh(): Promise<void> {
+  if (isRefreshing) return;
+  isRefreshing = true;
+  let last: Files | undefined;
+  let isDone = true;
+  while (last !== files.value) {
+    const now = files.value;
+    last = now;
+    isDone = await answered(async isCurrent => {
+      const [edited, changed] = await Promise.all([core.call('edit', now), core.call('changes')]);
+      if (!isCurrent()) return;
+      batch(() => {
+        model.value = edited;
+        changes.value = changed;
+      });
+    });
+    if (!isDone) break;
+  }
+  isRefreshing = false;
+  if (isDone) await readRest(PAUSE_MS);
+}
+
+/** What is beside the matrix comes after it is painted, and where somebody types, after a pause. */
+async function readRest(afterMs = 0): Promise<void> {
+  const of = files.value;
+  await new Promise(requestAnimationFrame);
+  await new Promise(done => setTimeout(done, afterMs));
+  if (files.value !== of) return;
+  await answered(async isCurrent => {
+    const [policies, found] = await Promise.all([core.call('overview'), core.call('check')]);
+    if (!isCurrent() || files.value !== of) return;
+    batch(() => {
+      overview.value = policies;
+      problems.value = found;
+    });
+  });
+}
+
+/** Whether it was answered. What takes too long is ended, and the page says so. */
+async function answered(ask: (isCurrent: () => boolean) => Promise<void>): Promise<boolean> {
+  const own = ++run;
+  const isCurrent = () => own === run;
+  batch(() => {
+    failure.value = undefined;
+    status.value = 'busy';
+  });
+  const moment = setTimeout(() => {
+    status.value = 'reading';
+  }, MOMENT_MS);
+  const longest = setTimeout(() => core.stop(TOO_LONG), LONGEST_MS);
+  try {
+    await ask(isCurrent);
+    return isCurrent();
+  } catch (error) {
+    if (isCurrent()) failure.value = (error as Error).message;
+    return false;
+  } finally {
+    clearTimeout(moment);
+    clearTimeout(longest);
+    if (isCurrent()) status.value = 'idle';
+  }
+}
+
+const TOO_LONG = 'This took longer than a minute, and was stopped: there is too much in these manifests.';
+
+export function stopReading(): void {
+  core.stop('Stopped.');
+}

@@ -1,0 +1,95 @@
+/** Keeps the address and the signals equal, so that every state of the page is a link. */
+
+import { examples } from 'bundled:examples';
+import { effect } from '@preact/signals';
+import { LONGEST_LINK, packed, parametersOf, unpacked } from './link.ts';
+import { base, example, failure, files, isEdited, openFiles } from './manifests.ts';
+import { filter, focused, folds, hidesCommon, isEditing, selected, VIEWS, view } from './view.ts';
+
+/** Set where the manifests are too large for a link. */
+let manifestsPart = '';
+let written = '';
+
+/** Reads the address, and follows it from now on. */
+export async function startRouting(): Promise<void> {
+  await readAddress();
+  effect(() => void packManifests());
+  effect(() => writeAddress(viewPart()));
+  addEventListener('hashchange', () => {
+    if (location.hash !== written) void readAddress();
+  });
+}
+
+async function readAddress(): Promise<void> {
+  const given = parametersOf(location.hash);
+  readView(given);
+  const [id, text] = [given.get('example'), given.get('z')];
+  const found = examples.find(each => each.id === id);
+  manifestsPart = text !== null ? `z=${text}` : found !== undefined ? `example=${found.id}` : '';
+  try {
+    if (text !== null) {
+      const linked = await unpacked(text);
+      await openFiles(linked.base, undefined, linked.edited);
+    } else if (found !== undefined) await openFiles(found.files, found.id);
+  } catch (error) {
+    failure.value = `The manifests of this link cannot be read: ${(error as Error).message}.`;
+  }
+}
+
+function readView(given: URLSearchParams): void {
+  view.value = VIEWS.find(each => each === given.get('v')) ?? 'matrix';
+  filter.value = given.get('q') ?? '';
+  hidesCommon.value = given.has('hide');
+  focused.value = given.get('at') ?? undefined;
+  isEditing.value = given.has('edit');
+  folds.value = new Map([
+    ...given.getAll('open').map(name => [name, true] as const),
+    ...given.getAll('fold').map(name => [name, false] as const),
+  ]);
+  const [from, to, port, protocol] = given.getAll('why');
+  selected.value =
+    from === undefined || to === undefined
+      ? undefined
+      : { from, to, ...(port !== undefined && { port }), ...(protocol !== undefined && { protocol }) };
+}
+
+function viewPart(): string {
+  const part = new URLSearchParams();
+  if (view.value !== 'matrix') part.set('v', view.value);
+  if (filter.value !== '') part.set('q', filter.value);
+  if (hidesCommon.value) part.set('hide', '');
+  if (focused.value !== undefined) part.set('at', focused.value);
+  if (isEditing.value) part.set('edit', '');
+  for (const [name, isOpen] of folds.value) part.append(isOpen ? 'open' : 'fold', name);
+  const { from, to, port, protocol } = selected.value ?? {};
+  for (const each of [from, to, port, protocol]) if (each !== undefined) part.append('why', each);
+  return part.toString();
+}
+
+/** Not at each letter that is typed. */
+const PACKED_AFTER_MS = 500;
+let packing: ReturnType<typeof setTimeout> | undefined;
+
+function packManifests(): void {
+  const [opened, edited, of, isChanged] = [base.value, files.value, example.value, isEdited.value];
+  clearTimeout(packing);
+  packing = setTimeout(
+    async () => {
+      if (opened.length === 0 && edited.length === 0) manifestsPart = '';
+      else if (of !== undefined && !isChanged) manifestsPart = `example=${encodeURIComponent(of)}`;
+      else {
+        const text = await packed({ base: opened, ...(isChanged && { edited }) });
+        manifestsPart = text.length > LONGEST_LINK ? '' : `z=${text}`;
+      }
+      writeAddress(viewPart());
+    },
+    of !== undefined && !isChanged ? 0 : PACKED_AFTER_MS,
+  );
+}
+
+function writeAddress(part: string): void {
+  const fragment = [part, manifestsPart].filter(each => each !== '').join('&');
+  if (fragment === '' && location.hash === '') return;
+  history.replaceState(null, '', `#${fragment}`);
+  written = location.hash;
+}

@@ -1,0 +1,95 @@
+/** Links, patches, commands and lines: texts that the page makes of texts. */
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import fc from 'fast-check';
+import { expect, onTestFinished, test } from 'vitest';
+import { runs } from '../../test/support/seed.ts';
+import type { Files } from '../core/protocol.ts';
+import { blockOf } from './lines.ts';
+import { packed, unpacked } from './link.ts';
+import { kubectlCommand, patchText } from './patch.ts';
+
+test('a link has the manifests as they were opened and as they are, whatever is in them', async () => {
+  const file = fc.tuple(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }));
+  await fc.assert(
+    fc.asyncProperty(fc.array(file), fc.array(file), async (base, edited) => {
+      expect(await unpacked(await packed({ base, edited }))).toEqual({ base, edited });
+    }),
+    { numRuns: runs(300) },
+  );
+});
+
+test.each(['', 'AAAA', '!!', 'eJw'])('a link that says %j is refused', async text => {
+  await expect(unpacked(text)).rejects.toThrow();
+});
+
+test('a link that unpacks to very much is refused before it takes memory', async () => {
+  const text = await packed({ base: [['a', ' '.repeat(40 * 2 ** 20)]] });
+  expect(text.length).toBeLessThan(100_000);
+  await expect(unpacked(text)).rejects.toThrow('too large');
+});
+
+const LINE = fc.constantFrom('a: 1', 'b:', '  - c', '', '---', 'd: x');
+const TEXT = fc
+  .tuple(fc.array(LINE, { maxLength: 40 }), fc.boolean())
+  .map(([lines, ends]) => lines.join('\n') + (ends && lines.length > 0 ? '\n' : ''));
+
+test('git applies the patch to the old text, and it becomes the new one', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-patch-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  fc.assert(
+    fc.property(TEXT, TEXT, (old, now) => {
+      fc.pre(old !== now && old !== '' && now !== '');
+      const path = join(folder, 'x/p.yaml');
+      mkdirSync(dirname(path), { recursive: true });
+      writeFileSync(path, old);
+      const patch = patchText([['x/p.yaml', old]], [['x/p.yaml', now]]);
+      const { status, stderr } = spawnSync('git', ['apply', '--unsafe-paths', '--whitespace=nowarn', '-'], {
+        cwd: folder,
+        input: patch,
+        encoding: 'utf8',
+        env: { ...process.env, GIT_CEILING_DIRECTORIES: folder },
+      });
+      expect([status, stderr, patch]).toEqual([0, '', patch]);
+      expect(readFileSync(path, 'utf8')).toBe(now);
+    }),
+    { numRuns: runs(300) },
+  );
+});
+
+test('the command hands over the texts as they are, also those that have its own end', () => {
+  const files: Files = [
+    ['a.yaml', "kind: A\nEOF\n$(id) `id` 'x'\n"],
+    ['b.yaml', 'kind: B'],
+  ];
+  const command = kubectlCommand(files).replace('kubectl apply -f -', 'cat');
+  const { stdout } = spawnSync('sh', ['-c', command], { encoding: 'utf8' });
+  expect(stdout).toBe("kind: A\nEOF\n$(id) `id` 'x'\n---\nkind: B\n");
+});
+
+const MANIFEST = `spec:
+  ingress:
+  - from:
+    - podSelector: {}
+    ports:
+    - port: 80
+  - from: []
+---
+kind: Other`;
+
+test.each([
+  [2, 2, 7],
+  [3, 3, 6],
+  [5, 5, 6],
+  [7, 7, 7],
+  [99, 9, 9],
+])('the block at line %d goes from %d to %d', (line, first, last) => {
+  expect(blockOf(MANIFEST, line, 1, 40)).toMatchObject({ first, last });
+});
+
+test('lines around a block are none of another document', () => {
+  const { lines } = blockOf(MANIFEST, 7, 5, 40);
+  expect(lines.at(-1)?.number).toBe(7);
+});

@@ -1,0 +1,201 @@
+/** The manifests: their files as tabs, the editor, which is loaded when it is first shown, and what can be done with an edit. */
+import { signal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+import { printable } from '../../src/terminal/printable.ts';
+import type { ManifestEditor } from '../editor/editor.ts';
+import {
+  base,
+  files,
+  isEdited,
+  keepAll,
+  overview,
+  problems,
+  removeFile,
+  setText,
+  undoAll,
+} from '../state/manifests.ts';
+import { wantedLine } from '../state/place.ts';
+import { file, isEditing, pane, theme } from '../state/view.ts';
+import { Export } from './export.tsx';
+import { OpenButtons } from './open.tsx';
+import { StartPoints } from './startpoints.tsx';
+
+const trouble = signal<string | undefined>(undefined);
+
+/** The name as the manifests have it: links and places have it as it is shown. */
+function currentName(): string | undefined {
+  const all = files.value;
+  return (all.find(([name]) => printable(name) === file.value) ?? all[0])?.[0];
+}
+
+export function EditPane() {
+  const name = currentName();
+  return (
+    <section class="edit" aria-label="Manifests">
+      <Tabs current={name} />
+      <Editor name={name} />
+      {trouble.value !== undefined && <p class="failure">{trouble.value}</p>}
+      <Problems name={name} />
+      <div class="edit-tools">
+        {isEdited.value && (
+          <p>
+            <button type="button" onClick={undoAll}>
+              Undo all edits
+            </button>{' '}
+            <button
+              type="button"
+              class="quiet"
+              onClick={keepAll}
+              title="Compare later edits with what is here now"
+            >
+              Compare from here
+            </button>
+          </p>
+        )}
+        <StartPoints />
+        <Export />
+        <details>
+          <summary>Open others</summary>
+          <OpenButtons />
+          <button
+            type="button"
+            class="quiet"
+            onClick={() => {
+              location.hash = '';
+              location.reload();
+            }}
+          >
+            Back to the start
+          </button>
+        </details>
+      </div>
+    </section>
+  );
+}
+
+function Tabs({ current }: { readonly current: string | undefined }) {
+  const before = new Map(base.value);
+  return (
+    <div class="tabs">
+      <ul>
+        {files.value.map(([name, text]) => (
+          <li key={name}>
+            <button
+              type="button"
+              aria-current={name === current ? 'true' : undefined}
+              onClick={() => {
+                file.value = printable(name);
+              }}
+            >
+              {printable(name).replace(/^.*\/(?=[^/]+\/[^/]*$)/, '…/')}
+              {before.get(name) !== text && (
+                <span class="edited" title="edited">
+                  {' '}
+                  ●
+                </span>
+              )}
+            </button>
+          </li>
+        ))}
+      </ul>
+      <button type="button" class="quiet" aria-label="Add a file" onClick={addFile}>
+        +
+      </button>
+      {current !== undefined && files.value.length > 1 && (
+        <button
+          type="button"
+          class="quiet"
+          aria-label={`Remove ${printable(current)}`}
+          onClick={() => removeFile(current)}
+        >
+          ×
+        </button>
+      )}
+      <button
+        type="button"
+        class="quiet"
+        aria-label="Close the editor"
+        onClick={() => {
+          isEditing.value = false;
+          pane.value = 'look';
+        }}
+      >
+        ⟨
+      </button>
+    </div>
+  );
+}
+
+function addFile(): void {
+  const taken = new Set(files.value.map(([name]) => name));
+  let number = 1;
+  while (taken.has(`new-${number}.yaml`)) number++;
+  setText(`new-${number}.yaml`, '');
+  file.value = `new-${number}.yaml`;
+}
+
+function Editor({ name }: { readonly name: string | undefined }) {
+  const host = useRef<HTMLDivElement>(null);
+  const editor = useRef<ManifestEditor>(undefined);
+  const text = files.value.find(([each]) => each === name)?.[1] ?? '';
+  useEffect(() => {
+    let isGone = false;
+    const start = async () => {
+      try {
+        const { ManifestEditor: Made } = await import('../editor/editor.ts');
+        if (isGone || host.current === null) return;
+        editor.current = new Made(host.current, (of, typed) => setText(of, typed));
+        show();
+      } catch (error) {
+        trouble.value = `The editor cannot be loaded: ${(error as Error).message}`;
+      }
+    };
+    void start();
+    return () => {
+      isGone = true;
+      editor.current?.close();
+      editor.current = undefined;
+    };
+  }, []);
+  const show = () => {
+    const now = currentName();
+    if (now === undefined) return;
+    editor.current?.show(now, files.value.find(([each]) => each === now)?.[1] ?? '');
+    editor.current?.setProblems(problems.value.filter(problem => problem.file === printable(now)));
+    editor.current?.setVocabulary(overview.value?.vocabulary);
+    editor.current?.setTheme(theme.value);
+  };
+  useEffect(show, [name, text, problems.value, overview.value, theme.value]);
+  useEffect(() => {
+    const wanted = wantedLine.value;
+    if (wanted?.line !== undefined && wanted.file === printable(name ?? ''))
+      editor.current?.goTo(wanted.line);
+  }, [wantedLine.value, name]);
+  return <div class="editor" ref={host} />;
+}
+
+const MOST_PROBLEMS = 5;
+
+function Problems({ name }: { readonly name: string | undefined }) {
+  const own = problems.value.filter(problem => name !== undefined && problem.file === printable(name));
+  if (own.length === 0) return null;
+  return (
+    <ul class="problems" aria-label="Problems of this file">
+      {own.slice(0, MOST_PROBLEMS).map((problem, i) => (
+        <li key={i} data-severity={problem.severity}>
+          <button
+            type="button"
+            class="quiet where"
+            onClick={() => {
+              wantedLine.value = { file: problem.file!, line: problem.line ?? 1 };
+            }}
+          >
+            {problem.line ?? '?'}
+          </button>{' '}
+          {problem.field} {problem.message}; {problem.effect}
+        </li>
+      ))}
+      {own.length > MOST_PROBLEMS && <li>and {own.length - MOST_PROBLEMS} more</li>}
+    </ul>
+  );
+}

@@ -1,0 +1,185 @@
+/** At a glance: what a person would look for first, each as a button that shows it. */
+import { computed } from '@preact/signals';
+import { typeAt } from '../state/grid.ts';
+import { model, overview, problems } from '../state/manifests.ts';
+import { focused, keyOf, nameOf, view } from '../state/view.ts';
+
+interface Fact {
+  readonly title: string;
+  readonly hint: string;
+  /** Indexes of rows. */
+  readonly rows: readonly number[];
+}
+
+const workloads = computed(() =>
+  (model.value?.rows ?? []).flatMap(({ kind }, i) => (kind === 'workload' ? [i] : [])),
+);
+
+const facts = computed<readonly Fact[]>(() => {
+  const of = model.value;
+  if (of === undefined) return [];
+  const internet = of.rows.findIndex(({ name, kind }) => kind === 'network' && name === 'internet');
+  const isOpen = (from: number, to: number) => ['some', 'all'].includes(typeAt(of, from, to).kind);
+  const all = workloads.value;
+  const outside = (test: (row: number) => boolean) => (internet === -1 ? [] : all.filter(test));
+  const alone = new Set(overview.value?.withoutPolicy);
+  return [
+    {
+      title: 'open to the internet',
+      hint: 'any address of the internet may connect, on some port',
+      rows: outside(row => isOpen(internet, row)),
+    },
+    {
+      title: 'may reach the internet',
+      hint: 'they may connect to any address of the internet, on some port',
+      rows: outside(row => isOpen(row, internet)),
+    },
+    {
+      title: 'open to everybody',
+      hint: 'every other workload may connect, on some port',
+      rows: all.filter(to => all.length > 1 && all.every(from => from === to || isOpen(from, to))),
+    },
+    {
+      title: 'without a policy',
+      hint: 'no policy selects them in either direction',
+      rows: all.filter(row => alone.has(of.rows[row]!.member)),
+    },
+  ];
+});
+
+const pairs = computed(() => {
+  const of = model.value;
+  const all = workloads.value;
+  if (of === undefined) return { open: 0, all: 0 };
+  let open = 0;
+  for (const from of all)
+    for (const to of all) if (from !== to && !['none', 'apart'].includes(typeAt(of, from, to).kind)) open++;
+  return { open, all: all.length * (all.length - 1) };
+});
+
+export function Glance() {
+  const { open, all } = pairs.value;
+  const of = model.value;
+  if (of === undefined) return null;
+  return (
+    <section class="glance" aria-labelledby="glance">
+      <h2 id="glance">At a glance</h2>
+      <p>
+        {open.toLocaleString('en')} of {all.toLocaleString('en')} pairs of workloads may connect
+        {all > 0 && ` (${percent(open / all)})`}.
+      </p>
+      <ul class="facts">
+        {facts.value.map(fact => (
+          <FactLine key={fact.title} fact={fact} />
+        ))}
+        <ProblemsLine />
+      </ul>
+      {of.exposures.length > 0 && <Exposures />}
+      <Notes notes={of.notes} />
+      <p class="hint">
+        Choose a cell to see why it is so: the walk through the tiers, with the lines that decide.
+      </p>
+    </section>
+  );
+}
+
+function percent(share: number): string {
+  return `${(share * 100).toLocaleString('en', { maximumFractionDigits: 1 })}\u00a0%`;
+}
+
+const MOST_NAMED = 200;
+
+function FactLine({ fact: { title, hint, rows } }: { readonly fact: Fact }) {
+  const of = model.value!;
+  if (rows.length === 0)
+    return (
+      <li class="fact" title={hint}>
+        <b>0</b> {title}
+      </li>
+    );
+  return (
+    <li>
+      <details>
+        <summary class="fact" title={hint}>
+          <b>{rows.length}</b> {title}
+        </summary>
+        <ul class="names">
+          {rows.slice(0, MOST_NAMED).map(row => (
+            <li key={row}>
+              <button
+                type="button"
+                class="quiet"
+                onClick={() => {
+                  focused.value = keyOf(of.rows[row]!);
+                  view.value = 'focus';
+                }}
+              >
+                {nameOf(of.rows[row]!)}
+              </button>
+            </li>
+          ))}
+          {rows.length > MOST_NAMED && <li>and {rows.length - MOST_NAMED} more</li>}
+        </ul>
+      </details>
+    </li>
+  );
+}
+
+function ProblemsLine() {
+  const found = problems.value;
+  const errors = found.filter(({ severity }) => severity === 'error').length;
+  return (
+    <li>
+      <details>
+        <summary class="fact" data-bad={errors > 0}>
+          <b>{found.length}</b> {found.length === 1 ? 'problem' : 'problems'}
+          {errors > 0 && ` (${errors} ${errors === 1 ? 'error' : 'errors'})`}
+        </summary>
+        <ul class="problems">
+          {found.slice(0, MOST_NAMED).map(({ severity, file, line, object, field, message, effect }, i) => (
+            <li key={i} data-severity={severity}>
+              <span class="where">
+                {file}
+                {line !== undefined && `:${line}`}
+              </span>{' '}
+              <b>{object}</b> {field} {message}; {effect}
+            </li>
+          ))}
+          {found.length > MOST_NAMED && <li>and {found.length - MOST_NAMED} more</li>}
+        </ul>
+      </details>
+    </li>
+  );
+}
+
+function Exposures() {
+  const { exposures } = model.value!;
+  return (
+    <details class="exposures">
+      <summary>Pods that are not there yet</summary>
+      <ul>
+        {exposures.slice(0, MOST_NAMED).map(({ direction, members, whom, connections }, i) => (
+          <li key={i}>
+            {members.map(short).join(', ')} {direction === 'ingress' ? '←' : '→'} {whom.join(', ')}:{' '}
+            <b>{connections}</b>
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}
+
+function short(member: string): string {
+  return member.replace(/^\S+ /, '');
+}
+
+function Notes({ notes }: { readonly notes: readonly string[] }) {
+  if (notes.length === 0) return null;
+  return (
+    <ul class="notes" aria-label="Notes">
+      {notes.map(note => (
+        <li key={note}>{note}</li>
+      ))}
+    </ul>
+  );
+}

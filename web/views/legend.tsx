@@ -1,0 +1,82 @@
+/** Around the matrix: what is folded and hidden, and what the signs mean. */
+import { foldAll, lines, MOST_OPEN_LINES } from '../state/grid.ts';
+import { model } from '../state/manifests.ts';
+import { hidesCommon } from '../state/view.ts';
+
+export function Tools() {
+  const isFoldable = lines.value.some(({ row }) => row === undefined);
+  return (
+    <div class="matrix-tools">
+      <button type="button" class="quiet" onClick={() => foldAll(isFoldable)}>
+        {isFoldable ? 'Open all namespaces' : 'Fold namespaces'}
+      </button>
+      <label>
+        <input
+          type="checkbox"
+          checked={hidesCommon.value}
+          onChange={({ currentTarget }) => {
+            hidesCommon.value = currentTarget.checked;
+          }}
+        />{' '}
+        Hide what everybody has
+      </label>
+      {lines.value.length > MOST_OPEN_LINES && <span class="hint">{lines.value.length} lines</span>}
+    </div>
+  );
+}
+
+export function Legend() {
+  const of = model.value;
+  const has = (what: 'byFamily' | 'undecided') => of?.types.some(type => type[what]) ?? false;
+  return (
+    <ul class="legend" aria-label="Signs of the matrix">
+      <li>
+        <i data-kind="all" />
+        all ports
+      </li>
+      <li>
+        <i data-kind="some" />
+        some ports
+      </li>
+      <li>
+        <i data-kind="part" />
+        some pairs: the larger, the more
+      </li>
+      <li>
+        <i data-kind="none" />
+        none
+      </li>
+      <li>
+        <i data-kind="opens">+</i>opens
+      </li>
+      <li>
+        <i data-kind="closes">−</i>closes
+      </li>
+      {has('byFamily') && (
+        <li>
+          <i>6</i>IPv4 and IPv6 differ
+        </li>
+      )}
+      {has('undecided') && (
+        <li>
+          <i>?</i>not known
+        </li>
+      )}
+      {of !== undefined && of.audited.length > 0 && (
+        <li>
+          <i>◦</i>audited
+        </li>
+      )}
+      {of?.rows.some(({ part }) => part !== undefined) && (
+        <li>
+          <i>½</i>some of its pods
+        </li>
+      )}
+      {hidesCommon.value && (
+        <li>
+          <i>·</i>what everybody has
+        </li>
+      )}
+    </ul>
+  );
+}

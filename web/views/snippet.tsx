@@ -1,0 +1,48 @@
+/** Lines of a manifest around a place of it, with those marked that decide. */
+import { printable } from '../../src/terminal/printable.ts';
+import type { Place } from '../core/protocol.ts';
+import { blockOf } from '../state/lines.ts';
+import { files } from '../state/manifests.ts';
+import { goToLine } from '../state/place.ts';
+import { isEditing, pane, file as shownFile } from '../state/view.ts';
+
+interface Props {
+  readonly place: Place;
+  readonly verdict: 'allow' | 'deny';
+  readonly isDeciding: boolean;
+}
+
+const AROUND = 2;
+const MOST_LINES = 40;
+
+export function Snippet({ place, verdict, isDeciding }: Props) {
+  const { file, line } = place;
+  const text = files.value.find(([name]) => printable(name) === file)?.[1];
+  if (text === undefined || line === undefined || file === undefined) return null;
+  const { lines, first, last } = blockOf(text, line, AROUND, MOST_LINES);
+  return (
+    <figure class="snippet" data-verdict={isDeciding ? verdict : undefined}>
+      <button
+        type="button"
+        class="quiet where"
+        onClick={() => {
+          shownFile.value = file;
+          isEditing.value = true;
+          pane.value = 'edit';
+          goToLine(place);
+        }}
+      >
+        {file}:{line}
+      </button>
+      <pre tabIndex={0}>
+        {lines.map(({ number, text: each }) => (
+          <span key={number} class="code-line" data-marked={number >= first && number <= last}>
+            <i>{number}</i>
+            {printable(each)}
+            {'\n'}
+          </span>
+        ))}
+      </pre>
+    </figure>
+  );
+}
