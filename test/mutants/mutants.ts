@@ -4403,6 +4403,31 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'return { items, refused: [] };',
     test: 'listonce.test.ts',
   },
+  // Guessed policies
+  {
+    name: 'a guessed rule has another port than the pods behind the Service',
+    find: "return typeof target === 'number' ? target : namedPort(to, target, protocol);",
+    replace: "return typeof target === 'number' ? target + 1 : namedPort(to, target, protocol);",
+    test: 'property/guess.test.ts',
+  },
+  {
+    name: 'what is open to anyone is a rule for those that name it, too',
+    find: 'const open = new Set(all.flatMap(({ isAnyone, ports }) => (isAnyone ? [...ports.keys()] : [])));',
+    replace: 'const open = new Set<string>();',
+    test: 'property/guess.test.ts',
+  },
+  {
+    name: 'a word is the name of a Service whatever its variable is called',
+    find: 'if (!isCertain && !(text.trim() === host && saysHost(name))) return;',
+    replace: 'if (!isCertain && text.trim() !== host) return;',
+    test: 'guess/guess.test.ts',
+  },
+  {
+    name: 'policies that are there already are forgotten when guesses are judged',
+    find: 'const policies = new Map<PolicyId, Policy>(view.cluster.policies);',
+    replace: 'const policies = new Map<PolicyId, Policy>();',
+    test: 'cli/guess.test.ts',
+  },
   // The API server by name
   {
     name: 'an API server whose address is not known is judged by one of those that it may have',

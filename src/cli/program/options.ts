@@ -138,7 +138,7 @@ function withClusters(command: Command): Command {
 }
 
 /** For everything that is judged by policies. */
-const withoutOption = () =>
+export const withoutOption = () =>
   new Option(
     '--without <policy>',
     'answer as if this policy did not exist: shop/db, cnp:platform; may be given more than once',

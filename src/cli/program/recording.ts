@@ -1,12 +1,14 @@
 import { type Command, Option } from 'commander';
 import type { NodeActions } from './nodeactions.ts';
 import {
+  apiServerAsked,
   collect,
   duration,
   ofAgents,
   output,
   unknownPodsOption,
   withAgents,
+  withoutOption,
   withSources,
 } from './options.ts';
 
@@ -108,21 +110,39 @@ Exit code 0: nothing would have been denied; 1: something would; 2: error or und
 function addSuggest(sluice: Command): void {
   sluice
     .command('suggest')
-    .description('write the least NetworkPolicies that allow what was recorded of a namespace')
-    .requiredOption('-n, --namespace <name>', 'whose pods to isolate')
+    .description('write the least NetworkPolicies that allow what was recorded, or what manifests name')
+    .option('-n, --namespace <name>', 'whose pods to isolate (default, of manifests: of all namespaces)')
     .addOption(
-      new Option('--recorded <file>', 'what sluice record wrote; may be given more than once')
-        .argParser(collect)
-        .makeOptionMandatory(),
+      new Option('--recorded <file>', 'what sluice record wrote; may be given more than once').argParser(
+        collect,
+      ),
     )
+    .addOption(
+      new Option(
+        '--manifests <path>',
+        'without traffic: what a folder or file of manifests, or - for standard input, names',
+      )
+        .argParser(collect)
+        .conflicts('recorded'),
+    )
+    .addOption(apiServerAsked().conflicts('recorded'))
+    .addOption(withoutOption().conflicts('recorded'))
     .addHelpText('after', SUGGEST_HELP)
     .action(async options => (await import('../recording/suggest.ts')).suggestCommand(options));
 }
 
 const SUGGEST_HELP = `
-One policy denies everything; one for the pods of each set of labels allows the peers and ports that they had. Each suggestion
-is judged again, and what it would still deny is a comment above it. Labels of one pod or revision, such as pod-template-hash, are
-never in it. Exit code 0: all that was allowed would be; 1: something would not; 2: error or undecided (a part is missing).
+One policy denies everything; one for the pods of each workload, or set of labels, allows the peers and ports that they
+had. Each suggestion is judged again, and what it would still deny is a comment above it. Labels of one pod or revision,
+such as pod-template-hash, are never in it.
+
+Of manifests it guesses: from variables, arguments and ConfigMaps that name Services, from Ingresses, routes, Services
+that are open to outside, ServiceMonitors, PodMonitors, webhooks, and bindings of service accounts. A comment at each
+rule says from which object and field it came. All pods may ask DNS.
+
+Exit code 0: all that was allowed, or guessed, would be; 1: something would not; 2: error or undecided (a part of the
+recording is missing).
 
   sluice suggest -n shop --recorded shop.rec > shop-policies.yaml
-  sluice replay shop.rec --manifests shop-policies.yaml`;
+  sluice replay shop.rec --manifests shop-policies.yaml
+  helm template . | sluice suggest -n shop --manifests - > policies.yaml`;

@@ -16,16 +16,23 @@ import { CommandError } from '../../terminal/commanderror.ts';
 import { HANG } from '../../terminal/hang.ts';
 import { writeDocument, writeUnwrapped } from '../../terminal/output.ts';
 import { yamlText } from '../../terminal/yamltext.ts';
+import { type GuessOptions, guessCommand } from '../guess.ts';
 import { lacksNothing, readRecordings, recordingLacks } from './read.ts';
 import { groupLines, windowText } from './text.ts';
 
-export interface SuggestOptions {
-  readonly namespace: string;
-  readonly recorded: readonly string[];
+export type SuggestOptions = GuessOptions & { readonly recorded?: readonly string[] };
+
+/** Of a recording, or of manifests. */
+export async function suggestCommand(options: SuggestOptions): Promise<void> {
+  const { recorded, manifests, namespace } = options;
+  if (manifests !== undefined) return guessCommand(options);
+  if (recorded === undefined) throw new CommandError('suggest needs --recorded FILE or --manifests PATH');
+  if (namespace === undefined) throw new CommandError('suggest of a recording needs -n NAMESPACE');
+  return suggestRecorded(namespace, recorded);
 }
 
 /** Exit code 0: all that was allowed would be; 1: something would be denied; 2: error or undecided (a part of the recording is missing). */
-export async function suggestCommand({ namespace, recorded }: SuggestOptions): Promise<void> {
+async function suggestRecorded(namespace: string, recorded: readonly string[]): Promise<void> {
   const recording = await readRecordings(recorded);
   const own = recording.flows.filter(flow => isAbout(flow, namespace));
   if (own.length === 0)

@@ -13,12 +13,16 @@ import { loadManifests } from './manifests.ts';
  * Folders, files, and `-` for standard input, as one cluster; `namespace` is that of objects that name none. Throws
  * CommandError where a path cannot be read.
  */
-export async function readFiles(paths: readonly string[], namespace?: string): Promise<LoadedCluster> {
+export async function readFiles(
+  paths: readonly string[],
+  namespace?: string,
+  onText?: (text: string) => void,
+): Promise<LoadedCluster> {
   for (const path of paths) await requireReadable(path);
   const progress = startProgress();
   try {
     const show = (files: number) => progress.show(`reading manifests: ${plural(files, 'file')}`);
-    return await loadManifests(paths, show, namespace);
+    return await loadManifests(paths, show, namespace, onText);
   } finally {
     progress.end();
   }

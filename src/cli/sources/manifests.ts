@@ -18,8 +18,9 @@ export async function loadManifests(
   paths: Paths,
   progress?: Progress,
   namespace?: string,
+  onText?: (text: string) => void,
 ): Promise<LoadedCluster> {
-  const collector = new ManifestCollector({ namespace });
+  const collector = new ManifestCollector({ namespace, onText });
   await readAll(paths, collector, progress);
   return collector.loaded();
 }

@@ -38,7 +38,8 @@ function withoutPolicies(state: State, names: readonly string[] | undefined) {
 
 async function readSource(options: SourceOptions, wanted: QuestionNeeds): Promise<State> {
   const { manifests, dump } = options;
-  if (manifests !== undefined && manifests.length > 0) return readManifests(options, manifests);
+  if (manifests !== undefined && manifests.length > 0)
+    return readManifests(options, manifests, wanted.onText);
   if (dump !== undefined) return fromAgent(options, await readDumped(dump), `the agent's cluster in ${dump}`);
   const asked = options.isCluster ? 'cluster' : await agentOrCluster(options);
   if (asked === 'cluster') return fromLive(options, wanted);
@@ -50,8 +51,12 @@ async function readSource(options: SourceOptions, wanted: QuestionNeeds): Promis
 }
 
 /** Reads manifests. Without paths it is an empty cluster, for `test` files that have their own objects. */
-export async function readManifests(options: SourceOptions, paths: readonly string[]): Promise<State> {
-  const read = await readFiles(paths, options.namespace);
+export async function readManifests(
+  options: SourceOptions,
+  paths: readonly string[],
+  onText?: QuestionNeeds['onText'],
+): Promise<State> {
+  const read = await readFiles(paths, options.namespace, onText);
   const isEmpty = paths.length > 0 && holdsNothing(read);
   const notes = isEmpty ? [nothingIn(paths, read)] : readingNotes(read.reading);
   return { ...read, notes, knowsInventory: true, source: 'the manifests', scope: scopeOf(options) };

@@ -144,6 +144,8 @@ export interface QuestionNeeds {
   readonly namespaces?: readonly string[];
   /** Addresses of which an agent is asked by which names they were allowed. */
   readonly addresses?: readonly Address[];
+  /** Is given each text of manifests. */
+  readonly onText?: (text: string) => void;
 }
 
 export const DEFAULT_SOCKET = '/run/sluice/sluice.sock';

@@ -36,6 +36,8 @@ export type Lint = (
 export interface ManifestOptions {
   /** The namespace of objects that name none. */
   readonly namespace?: string | undefined;
+  /** Is given each text that is read. */
+  readonly onText?: ((text: string) => void) | undefined;
   /** Reads the documents of a file also if one of them cannot be parsed, for their problems. */
   readonly allDocuments?: boolean;
 }
@@ -44,6 +46,7 @@ export interface ManifestOptions {
 export class ManifestCollector {
   readonly #read: (text: string, file: string, namespace?: string) => Manifest;
   readonly #namespace: string | undefined;
+  readonly #onText: ManifestOptions['onText'];
   readonly #store = new ManifestStore(({ file, owner }) => folderOf(file) === folderOf(owner));
   readonly #cluster = new ClusterState();
   readonly #objects: FiledObject[] = [];
@@ -51,13 +54,17 @@ export class ManifestCollector {
   readonly #reading = new ReadingCounter();
   #hidesPolicies = false;
 
-  constructor({ namespace, allDocuments = false }: ManifestOptions = {}) {
+  constructor({ namespace, allDocuments = false, onText }: ManifestOptions = {}) {
     this.#read = allDocuments ? readAllDocuments : readNeeded;
     this.#namespace = namespace;
+    this.#onText = onText;
   }
 
   /** Reads the text of a file, without adding it. */
-  readonly read = (text: string, file: string): Manifest => this.#read(text, file, this.#namespace);
+  readonly read = (text: string, file: string): Manifest => {
+    this.#onText?.(text);
+    return this.#read(text, file, this.#namespace);
+  };
 
   /** Adds the contents of a file, or the reason why it could not be read. */
   put(file: string, manifest: Manifest): void {

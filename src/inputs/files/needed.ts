@@ -17,10 +17,11 @@ export interface Documents {
   readonly tally: FileTally;
 }
 
-export function neededDocuments(text: string): Documents {
+/** `alsoNeeded` are kinds that are read although no other answer needs them. */
+export function neededDocuments(text: string, alsoNeeded: ReadonlySet<string> = NO_KINDS): Documents {
   if (!MAY_BE_OBJECT.test(text)) return FOREIGN;
   const outlines = JSON_LIKE.test(text) ? undefined : outlinesOf(text);
-  const [rest, kinds] = outlines === undefined ? [text, NONE] : withoutUnneeded(text, outlines);
+  const [rest, kinds] = outlines === undefined ? [text, NONE] : withoutUnneeded(text, outlines, alsoNeeded);
   const parsed = rest === '' ? [] : parseDocuments(rest);
   if (rest.includes('{{') && parsed.some(isOfTemplate) && !SAYS_POLICY.test(rest))
     return { documents: [], tally: { ...NOTHING, kinds, isTemplate: true } };
@@ -31,6 +32,7 @@ export function neededDocuments(text: string): Documents {
 }
 
 const NONE: readonly string[] = [];
+const NO_KINDS: ReadonlySet<string> = new Set();
 const NOTHING: FileTally = { documents: 0, kinds: NONE, isForeign: false, isTemplate: false };
 const FOREIGN: Documents = { documents: [], tally: { ...NOTHING, isForeign: true } };
 
@@ -54,13 +56,18 @@ function isOfTemplate(document: ParsedDocument | ParseError): boolean {
 }
 
 /** The text that has to be parsed, on its lines, and the kinds of objects that no answer needs. */
-function withoutUnneeded(text: string, outlines: readonly Outline[]): [string, readonly string[]] {
+function withoutUnneeded(
+  text: string,
+  outlines: readonly Outline[],
+  alsoNeeded: ReadonlySet<string>,
+): [string, readonly string[]] {
   const kinds: string[] = [];
   let rest = '';
   let done = 0;
   for (const { start, end, keys } of outlines) {
     const [apiVersion, kind] = [keys?.get('apiVersion'), keys?.get('kind')];
-    if (apiVersion === undefined || kind === undefined || !isUnneeded({ apiVersion, kind })) continue;
+    if (apiVersion === undefined || kind === undefined || alsoNeeded.has(kind)) continue;
+    if (!isUnneeded({ apiVersion, kind })) continue;
     kinds.push(kind);
     rest += text.slice(done, start) + lineEnds(text, start, end);
     done = end;

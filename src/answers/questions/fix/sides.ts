@@ -80,7 +80,8 @@ function peerSide(meaning: Meaning, { peerPod, peer, direction }: Packet, group?
   return { kind: 'networks', name: 'internet', blocks };
 }
 
-function podsSide(meaning: Meaning, pod: Pod, group?: PodGroup): PodsSide | string {
+/** A sentence where no selector means the pods. */
+export function podsSide(meaning: Meaning, pod: Pod, group?: PodGroup): PodsSide | string {
   const name = nameOf(meaning.inventory, pod, group);
   const selector = group?.kind === 'service' ? serviceSelector(group.service) : undefined;
   const found = selector ?? selectorOf(meaning, pod, group?.kind === 'workload' ? group.id : undefined);

@@ -1,0 +1,381 @@
+/**
+ * Connections that manifests name, for policies to begin with: what variables, arguments and ConfigMaps say of Services,
+ * what leads clients in from outside, monitors, webhooks, and rights of the API. They are guesses: nobody has seen them.
+ */
+
+import type { Monitor, Reference, SaidText, Speaker } from '../../inputs/kube/decode/references.ts';
+import { getOrMake } from '../../lib/collections/getormake.ts';
+import type { Cluster, Pod } from '../../model/cluster.ts';
+import type { Inventory } from '../../model/inventory.ts';
+import type { Labels } from '../../model/labels.ts';
+import type { Protocol } from '../../model/policy.ts';
+import { matchesLabels } from '../../model/selector.ts';
+import type { Service, ServicePort } from '../../model/service.ts';
+import type { WorkloadId } from '../../model/workload.ts';
+import { podsByWorkload, topWorkloads } from '../../model/workloadof.ts';
+import { API_SERVER, apiServerEndpoints, apiServerService } from '../questions/apiserver.ts';
+import { workloadText } from '../questions/endpoint.ts';
+import {
+  hostsIn,
+  isAddress,
+  isExternal,
+  isLoopback,
+  type SaidHost,
+  saysHost,
+  servicesNamed,
+  USUAL_PORTS,
+} from './hosts.ts';
+
+/** A workload, a pod by itself, or the pods that an operator makes for a Prometheus. */
+export interface Member {
+  /** `Deployment shop/web`. */
+  readonly id: string;
+  readonly name: string;
+  /** As questions name it. */
+  readonly text: string;
+  /** One of its pods, or as its template would make it. */
+  readonly pod: Pod;
+  readonly workload?: WorkloadId;
+  /** By which its pods are selected, where no object of theirs is known. */
+  readonly selector?: Labels;
+}
+
+/** `anyone` may be outside of the cluster. */
+export type GuessEnd = Member | 'anyone' | 'api server' | 'dns';
+
+export interface Guess {
+  readonly from: GuessEnd;
+  readonly to: GuessEnd;
+  readonly protocol: Protocol;
+  readonly port: number;
+  /** Objects and fields that say so: `Deployment shop/web spec.template.spec.containers[0].env[0] (DB_HOST)`. */
+  readonly why: readonly string[];
+}
+
+export interface Guesses {
+  readonly members: readonly Member[];
+  readonly guesses: readonly Guess[];
+  /** Sentences on what is named and no guess. */
+  readonly notGuessed: readonly string[];
+}
+
+export function guessConnections(
+  { cluster, inventory }: { readonly cluster: Cluster; readonly inventory: Inventory },
+  references: readonly Reference[],
+): Guesses {
+  const found = new Guesser(cluster, inventory, references);
+  found.guess();
+  return {
+    members: [...found.members.values()],
+    guesses: found.guesses(),
+    notGuessed: [...found.notGuessed],
+  };
+}
+
+/** By the label that their charts give them. */
+const CONTROLLERS = new Set([
+  'ingress-nginx',
+  'nginx-ingress',
+  'traefik',
+  'contour',
+  'haproxy-ingress',
+  'kong',
+  'envoy',
+]);
+const NAME = 'app.kubernetes.io/name';
+
+class Guesser {
+  readonly members: ReadonlyMap<string, Member>;
+  readonly notGuessed = new Set<string>();
+  readonly #inventory: Inventory;
+  readonly #references: readonly Reference[];
+  readonly #found = new Map<string, Guess & { readonly why: string[] }>();
+  readonly #behind = new Map<Service, readonly Member[]>();
+
+  constructor(cluster: Cluster, inventory: Inventory, references: readonly Reference[]) {
+    this.members = membersOf(cluster, inventory);
+    this.#inventory = inventory;
+    this.#references = references;
+  }
+
+  guesses(): Guess[] {
+    return [...this.#found.values()];
+  }
+
+  guess(): void {
+    const texts = new Map(this.#of('texts').map(({ key, texts }) => [key, texts]));
+    for (const speaker of this.#of('speaker')) this.#ofSpeaker(speaker, texts);
+    this.#entrances();
+    for (const monitor of this.#of('monitor')) this.#monitor(monitor);
+    for (const { object, field, service, port } of this.#of('webhook')) {
+      const called = this.#inventory.services.get(service);
+      if (called === undefined) this.notGuessed.add(`${object} ${field}: ${noService(service)}`);
+      else this.#toService('api server', called, port, `${object} ${field}`);
+    }
+    this.#callersOfApi();
+    for (const member of this.members.values())
+      for (const protocol of ['UDP', 'TCP'] as const)
+        if (!member.pod.hostNetwork) this.#add(member, 'dns', protocol, 53, 'every pod looks up names');
+  }
+
+  #of<K extends Reference['kind']>(kind: K): Extract<Reference, { kind: K }>[] {
+    return this.#references.filter((each): each is Extract<Reference, { kind: K }> => each.kind === kind);
+  }
+
+  #ofSpeaker(speaker: Speaker, byKey: ReadonlyMap<string, readonly SaidText[]>): void {
+    const from = this.members.get(speaker.object);
+    if (from === undefined) return;
+    const { object } = speaker;
+    const taken = speaker.configMaps.flatMap(({ field, key, only, name }) =>
+      (byKey.get(key) ?? [])
+        .filter(text => only === undefined || text.name === only)
+        .map(text => ({
+          ...text,
+          name: name ?? text.name,
+          why: `ConfigMap ${key} ${text.field}, by ${object} ${field}`,
+        })),
+    );
+    const own = speaker.texts.map(text => ({
+      ...text,
+      why: `${object} ${text.field}${text.name === '' ? '' : ` (${text.name})`}`,
+    }));
+    const all = [...own, ...taken];
+    const said = new Map(all.map(({ name, text }) => [plainName(name), text]));
+    for (const { text, name, why } of all)
+      for (const host of hostsIn(text)) this.#ofHost(from, host, { text, name, said, why });
+  }
+
+  #ofHost(from: Member, said: SaidHost, { text, name, said: others, why }: Said): void {
+    const { host, port, scheme, isCertain } = said;
+    if (isLoopback(host)) return;
+    if (isAddress(host)) {
+      if (isCertain) this.notGuessed.add(`${why}: ${host} is an address, of which the manifests say nothing`);
+      return;
+    }
+    const keys = servicesNamed(host, from.pod.namespace);
+    const service = keys.map(key => this.#service(key)).find(each => each !== undefined);
+    if (service === undefined) {
+      if (isExternal(said)) this.notGuessed.add(`${why}: ${host} is outside of the cluster`);
+      else if (scheme !== undefined || host.includes('.svc'))
+        this.notGuessed.add(`${why}: ${noService(keys[0] ?? host)}`);
+      return;
+    }
+    if (!isCertain && !(text.trim() === host && saysHost(name))) return;
+    const usual = scheme === undefined ? undefined : USUAL_PORTS[scheme];
+    this.#toService(from, service, port ?? usual ?? portBeside(name, others), why);
+  }
+
+  #service(key: Service['key']): Service | undefined {
+    const found = this.#inventory.services.get(key);
+    return found ?? (key === API_SERVER ? apiServerService(this.#inventory) : undefined);
+  }
+
+  #toService(from: GuessEnd, service: Service, asked: number | string | undefined, why: string): void {
+    if (service.key === API_SERVER) {
+      this.#toApi(from, why);
+      return;
+    }
+    const led = this.#ledTo(service, asked);
+    if (typeof led === 'string') this.notGuessed.add(`${why}: Service ${service.key} ${led}`);
+    else for (const { to, protocol, port } of led) this.#add(from, to, protocol, port, why);
+  }
+
+  /** What is behind the Service; or, as the rest of a sentence, why that is not known. */
+  #ledTo(service: Service, asked: number | string | undefined): readonly LedTo[] | string {
+    if (service.type === 'ExternalName')
+      return `is another name of ${service.externalName ?? 'a host'}, outside of the cluster`;
+    if (service.selector === undefined) return 'has no selector';
+    const behind = this.#membersBehind(service);
+    if (behind.length === 0) return 'selects nobody of the manifests';
+    const ports = portsOf(service, asked);
+    if (ports.length === 0) return `has no port ${asked}`;
+    const led = behind.flatMap(to =>
+      ports.flatMap(each => {
+        const port = targetOf(to, each);
+        return port === undefined ? [] : [{ to, protocol: each.protocol, port }];
+      }),
+    );
+    return led.length > 0 ? led : `leads to port "${ports[0]!.target}", which ${behind[0]!.id} does not have`;
+  }
+
+  #membersBehind(service: Service): readonly Member[] {
+    return getOrMake(this.#behind, service, () => {
+      const requirements = Object.entries(service.selector ?? {}).map(
+        ([key, value]) => ({ key, operator: 'In', values: [value] }) as const,
+      );
+      return [...this.members.values()].filter(
+        ({ pod }) => pod.namespace === service.namespace && matchesLabels({ requirements }, pod.labels),
+      );
+    });
+  }
+
+  /** What is open to clients outside is so by design; whom a controller has, only its labels say. */
+  #entrances(): void {
+    const { services, entrances } = this.#inventory;
+    for (const service of services.values())
+      if (service.type === 'LoadBalancer' || service.type === 'NodePort')
+        this.#toService('anyone', service, undefined, `Service ${service.key} spec.type (${service.type})`);
+    const controllers = [...this.members.values()].filter(
+      ({ pod }) => CONTROLLERS.has(pod.labels[NAME] ?? '') && !pod.hostNetwork,
+    );
+    const clients: readonly GuessEnd[] = controllers.length > 0 ? controllers : ['anyone'];
+    for (const { object, backends } of entrances)
+      for (const { field, service: key, port } of backends) {
+        const service = services.get(key);
+        if (service === undefined) this.notGuessed.add(`${object} ${field}: ${noService(key)}`);
+        else for (const from of clients) this.#toService(from, service, port, `${object} ${field}`);
+      }
+  }
+
+  #monitor({ object, of, namespaces, selector, ports }: Monitor): void {
+    const scrapers = [...this.members.values()].filter(({ pod }) => isPrometheus(pod.labels));
+    if (scrapers.length === 0)
+      return void this.notGuessed.add(`${object}: there is no Prometheus among the manifests`);
+    const isMeant = (namespace: string, labels: Labels) =>
+      (namespaces?.includes(namespace) ?? true) && matchesLabels(selector, labels);
+    const services = this.#of('service').flatMap(({ key, labels }) => {
+      const service = this.#inventory.services.get(key);
+      return service !== undefined && isMeant(service.namespace, labels) ? [service] : [];
+    });
+    const pods = [...this.members.values()].filter(({ pod }) => isMeant(pod.namespace, pod.labels));
+    for (const from of scrapers)
+      for (const { field, port } of ports) {
+        const why = `${object} ${field}`;
+        if (of === 'services') for (const service of services) this.#toService(from, service, port, why);
+        else
+          for (const to of pods) {
+            const number = typeof port === 'number' ? port : namedPort(to, port);
+            if (number !== undefined) this.#add(from, to, 'TCP', number, why);
+          }
+      }
+  }
+
+  #callersOfApi(): void {
+    const speakers = this.#of('speaker');
+    for (const { object, accounts } of this.#of('binding'))
+      for (const speaker of speakers) {
+        const from = this.members.get(speaker.object);
+        if (from !== undefined && accounts.includes(speaker.account))
+          this.#toApi(from, `${object} subjects (${speaker.account}, of ${speaker.object})`);
+      }
+  }
+
+  #toApi(from: GuessEnd, why: string): void {
+    const ports = new Set([...apiServerEndpoints(this.#inventory).values()].flat());
+    if (ports.size === 0) this.notGuessed.add(`${why}: ${API_UNKNOWN}`);
+    for (const port of ports) this.#add(from, 'api server', 'TCP', port, why);
+  }
+
+  #add(from: GuessEnd, to: GuessEnd, protocol: Protocol, port: number, why: string): void {
+    if (from === 'api server' && apiServerEndpoints(this.#inventory).size === 0)
+      return void this.notGuessed.add(`${why}: ${API_UNKNOWN}`);
+    for (const end of [from, to])
+      if (typeof end !== 'string' && end.pod.hostNetwork)
+        return void this.notGuessed.add(
+          `${why}: ${end.id} is on the network of its node, where policy does not select it`,
+        );
+    const key = `${endText(from)} ${endText(to)} ${protocol} ${port}`;
+    const guess = getOrMake(this.#found, key, () => ({ from, to, protocol, port, why: [] }));
+    if (!guess.why.includes(why)) guess.why.push(why);
+  }
+}
+
+const API_UNKNOWN = 'the endpoints of the API server are not known (--api-server 172.18.0.2:6443 names them)';
+
+interface LedTo {
+  readonly to: Member;
+  readonly protocol: Protocol;
+  readonly port: number;
+}
+
+interface Said extends Pick<SaidText, 'text' | 'name'> {
+  /** All values of the pod by their plain names. */
+  readonly said: ReadonlyMap<string, string>;
+  readonly why: string;
+}
+
+export function endText(end: GuessEnd): string {
+  return typeof end === 'string' ? end : end.id;
+}
+
+function noService(key: string): string {
+  return `there is no Service ${key} among the manifests`;
+}
+
+function plainName(name: string): string {
+  return name.toLowerCase().replace(/[^a-z0-9]+/g, '');
+}
+
+/** `DB_PORT` beside `DB_HOST`. */
+function portBeside(name: string, said: ReadonlyMap<string, string>): number | undefined {
+  const base = plainName(name).replace(/(?:hostname|host|address|addr|server|service|svc|endpoint)$/, '');
+  const text = said.get(`${base}port`) ?? '';
+  return /^[1-9]\d{0,4}$/.test(text) ? Number(text) : undefined;
+}
+
+/** A client of a headless Service chooses the port by itself. */
+function portsOf({ ports, headless }: Service, asked: number | string | undefined): readonly ServicePort[] {
+  if (asked === undefined) return ports;
+  const found = ports.filter(
+    ({ port, name, target }) =>
+      port === asked || name === asked || (typeof asked === 'string' && target === asked),
+  );
+  if (!headless || typeof asked !== 'number') return found;
+  return [{ name: '', protocol: found[0]?.protocol ?? 'TCP', port: asked, target: asked }];
+}
+
+function targetOf(to: Member, { target, protocol }: ServicePort): number | undefined {
+  return typeof target === 'number' ? target : namedPort(to, target, protocol);
+}
+
+function namedPort({ pod }: Member, name: string, protocol: Protocol = 'TCP'): number | undefined {
+  return pod.ports.find(port => port.name === name && port.protocol === protocol)?.port;
+}
+
+function isPrometheus(labels: Labels): boolean {
+  return labels[NAME] === 'prometheus' || labels.app === 'prometheus';
+}
+
+// Who there is: workloads by their templates, other pods by themselves, and what the operator of Prometheus makes.
+
+function membersOf(cluster: Cluster, inventory: Inventory): ReadonlyMap<string, Member> {
+  const found = new Map<string, Member>();
+  for (const { id, kind, namespace, name, labels, partial, ports, hostNetwork } of topWorkloads(inventory)) {
+    const text = workloadText(kind, namespace, name);
+    const pod = {
+      ...NOWHERE,
+      key: text,
+      namespace,
+      name,
+      labels,
+      ports,
+      hostNetwork,
+      ...(partial && { partial }),
+    };
+    found.set(id, { id, name, text, pod, workload: id });
+  }
+  for (const [id, [pod]] of podsByWorkload(cluster, inventory)) {
+    if (found.has(id)) continue;
+    const name = id.slice(id.indexOf('/') + 1);
+    const workload = id.startsWith('Pod ') ? {} : { workload: id as WorkloadId };
+    found.set(id, { id, name, text: pod!.key, pod: pod!, ...workload });
+  }
+  for (const { kind, namespace, name } of inventory.podMakers) {
+    if (kind !== 'Prometheus' && kind !== 'PrometheusAgent') continue;
+    const labels = { [NAME]: 'prometheus', 'operator.prometheus.io/name': name };
+    const text = `${namespace}/${Object.entries(labels)
+      .map(label => label.join('='))
+      .join(',')}` as const;
+    const pod = { ...NOWHERE, key: text, namespace, name, labels, ports: [], hostNetwork: false };
+    found.set(`${kind} ${namespace}/${name}`, {
+      id: `${kind} ${namespace}/${name}`,
+      name,
+      text,
+      pod,
+      selector: labels,
+    });
+  }
+  return found;
+}
+
+const NOWHERE = { node: '', addresses: [], finished: false, createdAt: '' } as const;

@@ -1,0 +1,137 @@
+/** `sluice suggest --manifests PATH`: the policies for the connections that manifests name, without any traffic. */
+
+import { type Guess, type GuessEnd, guessConnections } from '../answers/guess/guess.ts';
+import { type GuessedPolicies, policiesFor } from '../answers/guess/policies.ts';
+import { answer } from '../answers/questions/answer.ts';
+import type { ClusterView } from '../answers/questions/place.ts';
+import { referencesIn } from '../inputs/files/references.ts';
+import { decodeObject } from '../inputs/kube/decode/decode.ts';
+import type { Reference } from '../inputs/kube/decode/references.ts';
+import { plural } from '../lib/text/plural.ts';
+import type { Policy, PolicyId } from '../model/policy.ts';
+import { FlowTextError } from '../semantics/flowtext.ts';
+import { CommandError } from '../terminal/commanderror.ts';
+import { writeDocument, writeUnwrapped } from '../terminal/output.ts';
+import { yamlText } from '../terminal/yamltext.ts';
+import { noteState, readState } from './sources/readstate.ts';
+import {
+  type Assumptions,
+  clusterViewOf,
+  namespacesOf,
+  refuseUnknownNamespace,
+  type SourceOptions,
+} from './sources/state.ts';
+
+export type GuessOptions = Pick<SourceOptions, 'manifests' | 'namespace' | 'without'> &
+  Pick<Assumptions, 'apiServer'>;
+
+/** Exit code 0: all that was guessed is allowed; 1: other policies of the manifests deny some; 2: error or undecided. */
+export async function guessCommand(options: GuessOptions): Promise<void> {
+  const references: Reference[] = [];
+  const onText = (text: string) => void references.push(...referencesIn(text, options.namespace));
+  const state = await readState(options, { onText });
+  noteState(state);
+  refuseUnknownNamespace(state.scope, namespacesOf(state), `in ${state.source}`);
+  const view = clusterViewOf(state, options);
+  const guessed = guessConnections(view, references);
+  const suggested = policiesFor(view, guessed, options.namespace);
+  if (suggested.objects.length === 0)
+    throw new CommandError('there is no pod and no workload in the manifests that policy could select');
+  const isAbout = ({ from, to }: Guess) =>
+    [from, to].some(end => typeof end !== 'string' && isIn(end, options.namespace));
+  const own = guessed.guesses.filter(isAbout);
+  const denied = stillDenied(view, own, suggested);
+  writeDocument(headLines(own, guessed.notGuessed, suggested, denied));
+  for (const { object, comments } of suggested.objects)
+    writeUnwrapped(`---\n${yamlText(object, suggested.remarks, guessComments(comments))}`);
+  process.exitCode = denied.some(({ verdict }) => verdict === 'deny') ? 1 : denied.length > 0 ? 2 : 0;
+}
+
+function isIn(end: Exclude<GuessEnd, string>, namespace: string | undefined): boolean {
+  return (namespace ?? end.pod.namespace) === end.pod.namespace;
+}
+
+const MOST_REASONS = 5;
+
+function guessComments(comments: ReadonlyMap<string, readonly string[]>) {
+  const lines = (reasons: readonly string[]) => {
+    const more = reasons.length - MOST_REASONS;
+    const shown = reasons.slice(0, MOST_REASONS).map(reason => `guessed: ${reason}`);
+    return more > 0 ? [...shown, `guessed: and ${more} more`] : shown;
+  };
+  return new Map([...comments].map(([path, reasons]) => [path, lines(reasons)]));
+}
+
+interface Denied {
+  readonly verdict: 'deny' | 'undecided';
+  readonly text: string;
+}
+
+/** More would take minutes, and the first ones show what is wrong. */
+const MOST_JUDGED = 2_000;
+
+/** What policies that are there already deny, or a policy that is too large. */
+function stillDenied(
+  view: ClusterView,
+  guesses: readonly Guess[],
+  { objects }: GuessedPolicies,
+): readonly Denied[] {
+  const policies = new Map<PolicyId, Policy>(view.cluster.policies);
+  for (const { object } of objects) {
+    const { event, problems } = decodeObject(object);
+    if (event?.type !== 'policy' || problems.length > 0)
+      throw new Error(`no policy: ${problems[0]?.message}`);
+    policies.set(event.key, event.value!);
+  }
+  const after = { ...view, cluster: { ...view.cluster, policies } };
+  return guesses.slice(0, MOST_JUDGED).flatMap(({ from, to, protocol, port }): Denied[] => {
+    if (to === 'dns') return [];
+    const target =
+      to === 'api server' ? `${questionText(to)}:443` : `${questionText(to)}:${port}/${protocol}`;
+    try {
+      const { verdict, reason } = answer(after, { from: questionText(from), to: target });
+      const text = `${questionText(from)} -> ${target}: ${reason}`;
+      return verdict === 'allow' ? [] : [{ verdict, text }];
+    } catch (error) {
+      if (!(error instanceof FlowTextError)) throw error;
+      return [{ verdict: 'undecided', text: error.message }];
+    }
+  });
+}
+
+function questionText(end: GuessEnd): string {
+  if (end === 'api server') return 'svc/kubernetes.default';
+  return typeof end === 'string' ? 'internet' : end.text;
+}
+
+const MOST_LINES = 40;
+
+function headLines(
+  guesses: readonly Guess[],
+  notGuessed: readonly string[],
+  { unselectable }: GuessedPolicies,
+  denied: readonly Denied[],
+): string[] {
+  const named = guesses.filter(({ to }) => to !== 'dns').length;
+  return [
+    `Policies to begin with, for ${plural(named, 'connection')} that the manifests name: guessed, not seen. Read each before it is applied.`,
+    'All else of these pods is denied, but that they look up names. A node always reaches its own pods, so probes need no rule.',
+    ...listed('No selector', unselectable),
+    ...listed('Not guessed', notGuessed),
+    ...listed(
+      'Still not allowed',
+      denied.map(({ text }) => text),
+    ),
+    '`kubectl apply` replaces policies that have the same names.',
+  ].map(line => `# ${line}`);
+}
+
+function listed(title: string, texts: readonly string[]): string[] {
+  if (texts.length === 0) return [];
+  const more = texts.length - MOST_LINES;
+  return [
+    `${title}:`,
+    ...texts.slice(0, MOST_LINES).map(text => `  ${text}`),
+    ...(more > 0 ? [`  and ${more} more`] : []),
+  ];
+}
