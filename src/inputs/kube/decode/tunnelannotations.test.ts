@@ -54,6 +54,30 @@ test('the interfaces have the names that the tool gives them', () => {
 });
 
 test.each([
+  ['wireguard', ['10.1.0.0', 'fd01::'], ['flannel-wg', 'flannel-wg-v6']],
+  ['ipip', ['10.1.0.0'], ['flannel.ipip']],
+  ['udp', ['10.1.0.0'], ['flannel0']],
+])('so does the back end %s', (backEnd, tunnelAddresses, tunnelDevices) => {
+  const annotations = {
+    [`${FLANNEL}/backend-type`]: backEnd,
+    [`${FLANNEL}/public-ip`]: '192.0.2.1',
+    [`${FLANNEL}/public-ipv6`]: '2001:db8::1',
+  };
+  const { event } = decodeObject({
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name: 'n1', annotations },
+    spec: { podCIDRs: ['10.1.0.0/24', 'fd01::/64'] },
+  });
+  expect(event!.value).toMatchObject({ tunnelAddresses, tunnelDevices });
+});
+
+test.each([
+  [
+    'a name of JavaScript',
+    { [`${FLANNEL}/backend-type`]: 'constructor', [`${FLANNEL}/public-ip`]: '192.0.2.1' },
+  ],
+  ['no text', { [`${FLANNEL}/backend-type`]: ['vxlan'], [`${FLANNEL}/public-ip`]: '192.0.2.1' }],
   ['host-gw', { [`${FLANNEL}/backend-type`]: 'host-gw', [`${FLANNEL}/public-ip`]: '192.0.2.1' }],
   ['no back end', { [`${FLANNEL}/public-ip`]: '192.0.2.1' }],
   ['an address of neither family', { [`${FLANNEL}/backend-type`]: 'vxlan', [`${FLANNEL}/public-ip`]: 'n1' }],

@@ -2,7 +2,7 @@
  * The annotations of a Node by which network plugins say from which addresses it sends into tunnels (N75). Nothing else
  * on a Node says so, and a node without them has no such addresses.
  */
-import { type Address, familyOf, parseAddress, parseCidr } from '../../../model/address.ts';
+import { type Address, type Family, familyOf, parseAddress, parseCidr } from '../../../model/address.ts';
 import type { Field } from './fields.ts';
 
 /** Annotations whose value is the address itself, with the name of the interface that has it. */
@@ -19,23 +19,23 @@ const OF_ADDRESSES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Flannel does not write the address: with the back end VXLAN it is the first of the node's pod network. The number of
- * the VXLAN, which the data contains, is in the name of the interface.
+ * Flannel does not write the address: with back ends that have an interface for their tunnel it is the first of the
+ * node's pod network. Back ends without one (`host-gw`) send from the node's own address.
  */
 const BACK_END = 'flannel.alpha.coreos.com/backend-type';
+/** `ip` is set for each family in which it has a tunnel. */
 const FLANNEL = {
-  /** `ip` is set for each family in which it has a tunnel. */
-  ip: {
-    ip: 'flannel.alpha.coreos.com/public-ip',
-    data: 'flannel.alpha.coreos.com/backend-data',
-    device: 'flannel',
-  },
-  ip6: {
-    ip: 'flannel.alpha.coreos.com/public-ipv6',
-    data: 'flannel.alpha.coreos.com/backend-v6-data',
-    device: 'flannel-v6',
-  },
+  ip: { ip: 'flannel.alpha.coreos.com/public-ip', data: 'flannel.alpha.coreos.com/backend-data' },
+  ip6: { ip: 'flannel.alpha.coreos.com/public-ipv6', data: 'flannel.alpha.coreos.com/backend-v6-data' },
 } as const;
+
+/** The names that flanneld gives to the interfaces, by back end. The data of VXLAN contain the number of its network. */
+const DEVICES: Readonly<Record<string, Partial<Record<Family, (data: unknown) => string>>>> = {
+  vxlan: { ip: data => `flannel.${networkId(data)}`, ip6: data => `flannel-v6.${networkId(data)}` },
+  wireguard: { ip: () => 'flannel-wg', ip6: () => 'flannel-wg-v6' },
+  ipip: { ip: () => 'flannel.ipip' },
+  udp: { ip: () => 'flannel0' },
+};
 
 export const TUNNEL_ANNOTATIONS: readonly string[] = [
   ...Object.keys(OF_ADDRESSES),
@@ -65,15 +65,20 @@ export function hasFlannel(object: Field): boolean {
 }
 
 function ofFlannel(annotations: Field, podCidrs: readonly string[]): (readonly [Address, string])[] {
-  if (annotations.get(BACK_END).value !== 'vxlan') return [];
+  const backEnd = annotations.get(BACK_END).value;
+  const devices = typeof backEnd === 'string' && Object.hasOwn(DEVICES, backEnd) ? DEVICES[backEnd]! : {};
   const networks = podCidrs.map(parseCidr).filter(cidr => cidr !== undefined);
   return networks.flatMap(({ family, base }) => {
-    const { ip, data, device } = FLANNEL[family];
+    const { ip, data } = FLANNEL[family];
     const publicIp = addressIn(annotations.get(ip));
-    if (publicIp === undefined || familyOf(publicIp) !== family) return [];
-    const [, number = '1'] = /"VNI":\s*(\d{1,8})\b/.exec(String(annotations.get(data).value)) ?? [];
-    return [[base, `${device}.${number}`] as const];
+    const device = devices[family]?.(annotations.get(data).value);
+    if (device === undefined || publicIp === undefined || familyOf(publicIp) !== family) return [];
+    return [[base, device] as const];
   });
+}
+
+function networkId(data: unknown): string {
+  return /"VNI":\s*(\d{1,8})\b/.exec(String(data))?.[1] ?? '1';
 }
 
 function addressIn({ value }: Field): Address | undefined {
