@@ -4316,6 +4316,12 @@ export const MUTANTS: readonly Mutant[] = [
     replace: ') return EVERYTHING;',
     test: 'foreignpolicies.test.ts',
   },
+  {
+    name: 'no-dns: a port by name is one of hosts outside',
+    find: "return names === undefined ? 'hosts outside' : serviceOfPort(names, facts);",
+    replace: "return 'hosts outside';",
+    test: 'lint/warnings.test.ts',
+  },
   // Ingress controllers
   {
     name: 'entryway: the connection to the controller counts for nothing',

@@ -119,11 +119,28 @@ function needOf(policy: Policy, facts: Facts): Need | undefined {
   return undefined;
 }
 
-function reachedByName(rule: Rule, { candidates, services }: Facts): string | undefined {
-  if (rule.peers === 'any' || rule.peers.some(isEverywhere)) return 'hosts outside';
+/** Ports by name are those of pods, so a rule that has no others reaches no host outside (N30). */
+function reachedByName(rule: Rule, facts: Facts): string | undefined {
+  const names = portNames(rule);
+  if (rule.peers === 'any' || rule.peers.some(isEverywhere))
+    return names === undefined ? 'hosts outside' : serviceOfPort(names, facts);
   for (const selector of podSelectorsOf(rule))
-    for (const pod of candidates.selected(selector))
-      for (const { key } of services.get(pod)) return `Service ${key}`;
+    for (const pod of facts.candidates.selected(selector))
+      for (const { key } of facts.services.get(pod)) return `Service ${key}`;
+  return undefined;
+}
+
+/** Undefined where the rule has other ports too. */
+function portNames({ ports }: Rule): ReadonlySet<number | string> | undefined {
+  if (ports === 'any') return undefined;
+  const names = ports.flatMap(port => (port.kind === 'named' ? [port.name] : []));
+  return names.length === ports.length ? new Set(names) : undefined;
+}
+
+/** A Service that leads to the ports that pods call so. */
+function serviceOfPort(names: ReadonlySet<number | string>, { inventory }: Facts): string | undefined {
+  for (const { key, ports } of inventory.services.values())
+    if (ports.some(({ target }) => names.has(target))) return `Service ${key}`;
   return undefined;
 }
 

@@ -220,6 +220,9 @@ describe('no-dns without domain names', () => {
       `NetworkPolicy shop/p: spec.egress lets shop/deploy/web reach ${what}, and no rule lets it ask the cluster's DNS (UDP and TCP 53); no name of a Service or host resolves: allow port 53 to the pods of DNS`;
     expect(texts(TO_API)).toEqual([note('Service shop/api')]);
     expect(texts('{ ports: [{ port: 443 }] }')).toEqual([note('hosts outside')]);
+    expect(texts('{ ports: [{ port: http }, { port: 443 }] }')).toEqual([note('hosts outside')]);
+    const named = service('other', '{ port: 80, targetPort: http }');
+    expect(texts('{ ports: [{ port: http }] }', named)).toEqual([note('Service shop/other')]);
   });
 
   test.each([
@@ -244,6 +247,7 @@ describe('no-dns without domain names', () => {
     ['everything is allowed', '{}', []],
     ['nothing is allowed', '', []],
     ['what is allowed has no Service', `{ to: [{ ${of('web')} }] }`, []],
+    ['ports by name are allowed, which no host outside has', '{ ports: [{ port: http }] }', []],
     ['what is allowed are addresses', '{ to: [{ ipBlock: { cidr: 192.0.2.7/32 } }] }', []],
   ])('silent where %s', (_, rules, more) => expect(texts(rules, ...more)).toEqual([]));
 
