@@ -6,7 +6,8 @@ import {
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
 import { kniService } from './kni.ts';
-import { loadSchema } from './schema.ts';
+import { reflectionService } from './reflection.ts';
+import { loadReflection, loadSchema } from './schema.ts';
 import { sluiceService } from './sluice.ts';
 import { placeSocket } from './socketfile.ts';
 import { CallRefusal, unary } from './unary.ts';
@@ -32,10 +33,15 @@ export async function serveRpc({ socket, view, watchMs = 1000 }: RpcOptions): Pr
     'grpc.max_receive_message_length': LARGEST_MESSAGE,
     'grpc.max_concurrent_streams': 100,
   });
-  const { kni, health, sluice } = loadSchema();
+  const { kni, health, sluice, descriptors } = loadSchema();
+  const reflection = loadReflection();
   server.addService(kni, kniService(view));
   server.addService(health, healthService(view, watchMs));
   server.addService(sluice, sluiceService(view));
+  server.addService(
+    reflection.service,
+    reflectionService([...SERVICE_NAMES, REFLECTION], [...descriptors, ...reflection.descriptors]),
+  );
   const placed = await placeSocket(socket, {
     listen: path => listen(server, path),
     stop: () => server.forceShutdown(),
@@ -63,7 +69,9 @@ interface Request {
 
 type Serving = 'SERVING' | 'NOT_SERVING' | 'SERVICE_UNKNOWN';
 
-/** The whole server, and each of its services. */
+const SERVICE_NAMES = ['kni.KNI', 'grpc.health.v1.Health', 'sluice.v1.Sluice'];
+const REFLECTION = 'grpc.reflection.v1.ServerReflection';
+/** Whose health can be asked for: the whole server, and each of its services. */
 const SERVICES = new Set(['', 'kni.KNI', 'sluice.v1.Sluice']);
 
 function healthService(view: AgentView, pollMs: number): UntypedServiceImplementation {
