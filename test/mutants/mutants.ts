@@ -3156,6 +3156,12 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'drops.test.ts',
   },
   {
+    name: 'versions: the tenth minor version is older than the second',
+    find: 'return [...parts.slice(0, 3).map(Number), parts[3] === undefined ? 1 : 0];',
+    replace: 'return parts.map(part => Number(String(part)[0]));',
+    test: 'versions.test.ts',
+  },
+  {
     name: 'drops: the other node of a connection is a line of its own',
     find: 'Math.abs(said.atMs - group.lastMs) <= TOGETHER_MS',
     replace: 'said.node === group.said[0]!.node',

@@ -86,7 +86,7 @@ test.each([
   [{ rule: 'ingress[0]' }, 'ingress: denied by shop/db ingress[0]'],
   [
     { policies: ['NetworkPolicy shop/db', 'NetworkPolicy shop/no'] as const },
-    'ingress: isolated by shop/db and 1 more',
+    'ingress: isolated by shop/db +1',
   ],
   [{ kind: 'mid-stream' as const, reason: 'not a first packet' }, 'ingress: not a first packet'],
 ])('a line names the ends once: %j', (cause, words) => {

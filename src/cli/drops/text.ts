@@ -31,7 +31,7 @@ function causeWords(cause: Cause): string {
   if (kind !== 'policy' || policy === undefined) return reason;
   if (rule !== undefined) return `denied by ${labelOf(policy)} ${rule}`;
   const others = deniersOf(cause).length - 1;
-  return `isolated by ${labelOf(policy)}${others > 0 ? ` and ${others} more` : ''}`;
+  return `isolated by ${labelOf(policy)}${others > 0 ? ` +${others}` : ''}`;
 }
 
 /** A new connection as a part of a line. Throws TypeError where an agent sent what is none. */

@@ -7,6 +7,8 @@ export interface AgentPod {
   readonly container: string;
   /** `Running`, or why it is not. */
   readonly phase: string;
+  /** Equal for pods that run the same program. */
+  readonly image?: string;
 }
 
 export interface AgentOutput {
@@ -35,6 +37,8 @@ export interface Agents {
    * Throws MissingRight, and Error where it could not be run.
    */
   run(pod: AgentPod, words: readonly string[], sink: AgentOutput, until: Until): Promise<string | undefined>;
+  /** One sentence where some of them are of another version than this command line. Never throws. */
+  versionNote?(pods: readonly AgentPod[]): Promise<string | undefined>;
 }
 
 /** The right that the caller lacks, as a sentence. */

@@ -2,7 +2,7 @@
 import { type Api, ApiError } from '../../inputs/kube/client/api.ts';
 import { ApiServer } from '../../inputs/kube/client/apiserver.ts';
 import { MeasuredApi } from '../../inputs/kube/once/measure.ts';
-import { asMap } from '../../inputs/kube/report/identity.ts';
+import { asMap, asMaps } from '../../inputs/kube/report/identity.ts';
 import { listPages } from '../../inputs/kube/watch/listpage.ts';
 import { NODES, PODS, type Resource } from '../../inputs/kube/watch/resource.ts';
 import { isText } from '../../lib/text/istext.ts';
@@ -10,6 +10,7 @@ import { CommandError } from '../../terminal/commanderror.ts';
 import { accessTo } from '../sources/live.ts';
 import { type AgentPod, type Agents, MissingRight } from './agents.ts';
 import { Refusal, runIn } from './exec.ts';
+import { versionNote } from './versions.ts';
 
 export interface AgentsOptions {
   readonly kubeconfig?: string;
@@ -25,7 +26,7 @@ export async function clusterAgents(options: AgentsOptions): Promise<Agents> {
   let access = await load().catch((error: Error) => {
     throw new CommandError(error.message);
   });
-  return {
+  const agents: Agents = {
     list: () => listOf(options, namespace, 'pods', (server, signal) => listAgents(server, namespace, signal)),
     nodes: () => listOf(options, undefined, 'nodes', listNodes),
     run: async (pod, words, sink, until) => {
@@ -42,7 +43,9 @@ export async function clusterAgents(options: AgentsOptions): Promise<Agents> {
         throw new MissingRight(mayNot(EXEC_VERBS, 'pods/exec', namespace, (error as Error).message));
       }
     },
+    versionNote: pods => versionNote(agents, pods),
   };
+  return agents;
 }
 
 /** Older servers require `get` to open a WebSocket, newer ones `create`. */
@@ -132,7 +135,7 @@ function resourceOf(namespace: string): Resource {
       kind: 'all',
       metadata: { name: 'all', namespace: 'all', deletionTimestamp: 'all' },
       spec: { nodeName: 'all', containers: { name: 'all' } },
-      status: { phase: 'all' },
+      status: { phase: 'all', containerStatuses: { name: 'all', imageID: 'all' } },
     },
   };
 }
@@ -143,6 +146,15 @@ function agentPod(object: unknown): AgentPod[] {
   const { name, deletionTimestamp } = asMap(metadata);
   const container = Array.isArray(containers) ? asMap(containers[0]).name : undefined;
   if (!isText(name) || !isText(node) || !isText(container) || deletionTimestamp !== undefined) return [];
-  const { phase } = asMap(status);
-  return [{ name, node, container, phase: isText(phase) ? phase : 'unknown' }];
+  const { phase, containerStatuses } = asMap(status);
+  const { imageID } = asMap(asMaps(containerStatuses).find(each => each.name === container));
+  return [
+    {
+      name,
+      node,
+      container,
+      phase: isText(phase) ? phase : 'unknown',
+      ...(isText(imageID) && { image: imageID }),
+    },
+  ];
 }

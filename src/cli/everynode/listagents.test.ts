@@ -5,7 +5,10 @@ import { listAgents } from './clusteragents.ts';
 const pod = (name: string, more: object = {}) => ({
   metadata: { name, namespace: 'sluice', labels: { big: 'x'.repeat(1_000) }, ...more },
   spec: { nodeName: `node-${name}`, containers: [{ name: 'sluice' }, { name: 'other' }] },
-  status: { phase: 'Running' },
+  status: {
+    phase: 'Running',
+    containerStatuses: [{ name: 'other' }, { name: 'sluice', imageID: 'sha256:1' }],
+  },
 });
 
 /** One page for each list of pods; behind the last comes the first again where they have no end. */
@@ -36,7 +39,10 @@ test('listAgents() reads pods by their label, page by page, and leaves out those
     [{ ...pod('d'), spec: {} }, pod('b')],
   ]);
   expect(await listAgents(api, 'sluice', signal)).toEqual(
-    ['a', 'b'].map(name => ({ name, node: `node-${name}`, container: 'sluice', phase: 'Running' })),
+    ['a', 'b'].map(name => ({
+      ...{ name, node: `node-${name}`, container: 'sluice', phase: 'Running' },
+      image: 'sha256:1',
+    })),
   );
   expect(api.asked).toMatchObject([
     { labelSelector: 'app.kubernetes.io/name=sluice', limit: '500' },

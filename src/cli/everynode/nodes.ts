@@ -69,18 +69,25 @@ class Nodes {
   }
 
   async run(): Promise<boolean> {
-    await this.#begin();
+    const versions = this.#noteVersions(await this.#begin());
     if (this.#options.forever) await Promise.race([this.#listOn(), this.#right.promise]);
     const all = await Promise.race([Promise.all(this.#asked.values()), this.#right.promise]);
+    if (!this.#options.forever) await versions;
     return this.#hasAllAgents && all.every(isWhole => isWhole);
   }
 
-  async #begin(): Promise<void> {
+  async #begin(): Promise<readonly AgentPod[]> {
     const { agents, only } = this.#options;
     const named = only === undefined ? agents.nodes().catch((error: Error) => error) : [only];
     const pods = await listedAgents(agents);
     this.#sayWithout(await named, new Set(pods.map(({ node }) => node)));
     this.#take(pods);
+    return only === undefined ? pods : pods.filter(({ node }) => node === only);
+  }
+
+  async #noteVersions(pods: readonly AgentPod[]): Promise<void> {
+    const text = await this.#options.agents.versionNote?.(pods);
+    if (text !== undefined) this.#options.note(text);
   }
 
   /** A node without an agent is as much away as one that does not answer. */

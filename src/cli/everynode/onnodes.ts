@@ -43,7 +43,8 @@ export async function runOnNodes(
   words: readonly string[],
   { only, note }: { readonly only?: readonly string[]; readonly note: (text: string) => void },
 ): Promise<readonly NodeAnswer[]> {
-  const pods = podsByNode(await listedAgents(agents));
+  const listed = await listedAgents(agents);
+  const pods = podsByNode(listed);
   const nodes = [...new Set(only ?? [...pods.keys(), ...(await nodesOf(agents, note))])].sort();
   const refusals: MissingRight[] = [];
   const waiting = [...nodes.keys()];
@@ -52,7 +53,11 @@ export async function runOnNodes(
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift())
       answers[next] = await answerOf(agents, nodes[next]!, pods.get(nodes[next]!), words, refusals);
   };
+  const asked = only === undefined ? listed : listed.filter(({ node }) => only.includes(node));
+  const versions = agents.versionNote?.(asked);
   await Promise.all(Array.from({ length: MOST_AT_ONCE }, askNext));
+  const text = await versions;
+  if (text !== undefined) note(text);
   const [refusal] = refusals;
   if (refusal !== undefined && answers.every(({ away }) => away !== undefined))
     throw new CommandError(refusal.message);
