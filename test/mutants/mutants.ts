@@ -3696,6 +3696,12 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'suggest/suggest.test.ts',
   },
   {
+    name: 'suggest: a policy whose name was audited stays audited',
+    find: "metadata: { name, namespace, annotations: { 'sluice.dev/enforcement': 'enforce' } },",
+    replace: 'metadata: { name, namespace },',
+    test: 'audittoforce.test.ts',
+  },
+  {
     name: 'suggest: DNS over UDP alone',
     find: "for (const protocol of ['UDP', 'TCP'] as const) this.add(peer, protocol, 53);",
     replace: "this.add(peer, 'UDP', 53);",

@@ -80,7 +80,7 @@ function comments(recording: Recording, own: readonly RecordedFlow[], wrong: rea
     ...recordingLacks(recording).map(lack => `What is missing of it, they may deny: ${lack}`),
     ...wrong,
     ...withoutDns(own),
-    '`kubectl apply` replaces policies that have the same names.',
+    '`kubectl apply` replaces policies that have the same names, and puts them in force. Others that are audited stay so: `sluice audit` names them.',
   ];
   // A comment has no second line to hang over.
   return lines.map(line => `# ${line.replaceAll(HANG, '')}`);
