@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, type TestContext, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -13,11 +13,42 @@ const URL = 'https://github.com/OWNER/sluice/releases/download/v0.1.0';
 const IMAGE = 'ghcr.io/owner/sluice@sha256:0123';
 const QUESTION = ['explain', 'guest/visitor', 'shop/db:5432', '--manifests', SHOP];
 const ANSWER = 'deny   guest/visitor (10.244.1.66) -> shop/db (10.244.1.30):5432/TCP';
-/** This Node, and the one that the machine came with: that is the older one. */
-const NODES = [process.execPath, '/usr/bin/node'].filter(existsSync);
+/** The oldest that is promised, one between, and the one of this checkout. */
+const NODES = ['20.20.2', '22.23.3', process.version.slice(1)];
 
 let folder: string;
 let release: string;
+
+/** A Node of that version: its npm package is fetched, as that of this checkout was. Throws Unreachable. */
+function nodeOf(wanted: string): string {
+  if (wanted === process.version.slice(1)) return process.execPath;
+  const made = join(folder, `node-${wanted}`);
+  if (existsSync(made)) return join(made, 'package/bin/node');
+  const name = `node-linux-${process.arch}`;
+  mkdirSync(made);
+  const packed = run('npm', ['pack', '--silent', '--pack-destination', made, `${name}@${wanted}`], ONLINE);
+  if (packed.status !== 0) {
+    rmSync(made, { recursive: true });
+    throw new Unreachable(`npm cannot fetch ${name}@${wanted}: ${packed.stderr}`);
+  }
+  expect(run('tar', ['xzf', join(made, `${name}-${wanted}.tgz`), '-C', made]).status).toBe(0);
+  return join(made, 'package/bin/node');
+}
+
+/** npm's own settings: whom it trusts, and where it keeps what it has fetched. */
+const ONLINE = process.env as Record<string, string>;
+
+class Unreachable extends Error {}
+
+/** Where no registry answers, the test is skipped, and says so. */
+function nodeFor(context: TestContext, wanted: string): string {
+  try {
+    return nodeOf(wanted);
+  } catch (error) {
+    if (error instanceof Unreachable) context.skip(error.message);
+    throw error;
+  }
+}
 
 function run(command: string, words: readonly string[], env: Record<string, string> = {}) {
   const all = { PATH: '/usr/bin:/bin', HOME: join(folder, 'home'), ...env };
@@ -44,7 +75,8 @@ function pathWith(node: string): string {
 
 const version = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).version as string;
 
-test.each(NODES)('the npm package needs no other package, and answers with %s', node => {
+test.for(NODES)('the npm package needs no other package, and answers with Node %s', (wanted, context) => {
+  const node = nodeFor(context, wanted);
   const home = mkdtempSync(join(folder, 'npm-'));
   const packed = join(release, `kubectl-sluice-${version}.tgz`);
   const words = ['install', '--global', '--offline', '--no-audit', '--no-fund', '--prefix', home, packed];
@@ -56,9 +88,10 @@ test.each(NODES)('the npm package needs no other package, and answers with %s', 
   }
 });
 
-test.each(NODES)(
-  'the archive of krew has what its manifest says, and answers with %s through a link',
-  node => {
+test.for(NODES)(
+  'the archive of krew has what its manifest says, and answers with Node %s through a link',
+  (wanted, context) => {
+    const node = nodeFor(context, wanted);
     const plugin = parse(readFileSync(join(release, 'sluice.yaml'), 'utf8'));
     const archive = join(release, 'kubectl-sluice.tar.gz');
     const [platform] = plugin.spec.platforms;
@@ -89,6 +122,39 @@ test('a machine without Node is told what is missing', () => {
     2,
     'sluice: node is not in PATH: Node.js 20 or newer is needed\n',
   ]);
+});
+
+test('one executable answers on a machine without Node, and says what it cannot ask', {
+  timeout: 300_000,
+}, context => {
+  const platform = { x64: 'amd64', arm64: 'arm64' }[process.arch as string];
+  if (platform === undefined) return context.skip(`no executable is made for ${process.arch}`);
+  const PATH = `${join(ROOT, 'node_modules/.bin')}:${process.env.PATH}`;
+  const whole = join(folder, 'whole');
+  const words = ['--executables', platform, whole, URL];
+  const made = run(join(ROOT, 'scripts/release-files'), words, { ...ONLINE, PATH });
+  if (made.stderr.includes('cannot be fetched')) context.skip(made.stderr);
+  expect([made.status, readdirSync(whole)]).toEqual([
+    0,
+    expect.arrayContaining([`sluice-linux-${platform}.tar.gz`]),
+  ]);
+  expect(run('tar', ['xzf', join(whole, `sluice-linux-${platform}.tar.gz`), '-C', whole]).status).toBe(0);
+  const without = { PATH: mkdtempSync(join(folder, 'bin-')) };
+  const answer = run(join(whole, 'sluice'), QUESTION, without);
+  expect([answer.stdout.split('\n', 1)[0], answer.stderr, answer.status]).toEqual([ANSWER, '', 1]);
+  const refused = run(join(whole, 'sluice'), ['drops', '--socket', '/nowhere'], without);
+  expect(refused.stderr).toBe(
+    'sluice: to ask an agent by its socket needs the whole build: npm ci && npm run build\n',
+  );
+  expect(readdirSync(whole)).toEqual(expect.arrayContaining(['LICENSE', 'LICENSE.node']));
+  expect(readFileSync(join(whole, 'checksums.txt'), 'utf8')).toContain(`  sluice-linux-${platform}.tar.gz\n`);
+});
+
+test.each(['amd64;id', 'riscv64', '../x'])('no executable is made for %s', platform => {
+  const PATH = `${join(ROOT, 'node_modules/.bin')}:${process.env.PATH}`;
+  const words = ['--executables', platform, join(folder, 'none'), URL];
+  const { status, stderr } = run(join(ROOT, 'scripts/release-files'), words, { PATH });
+  expect([status, stderr]).toEqual([2, expect.stringContaining(`no executable for "${platform}"`)]);
 });
 
 test('it says its commit and day, install.yaml names the image, and checksums are of all files', () => {

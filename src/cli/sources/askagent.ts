@@ -10,7 +10,7 @@ import { DEFAULT_SOCKET, type SourceOptions } from './state.ts';
 /** Asks the agent behind the socket. Throws CommandError if no agent answers. */
 export async function askAgent<T>(socket: string, ask: (agent: AgentClient) => Promise<T>): Promise<T> {
   const { connectAgent } = await import('../../api/rpc/client.ts').catch(error => {
-    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    if (!NOT_HERE.has((error as NodeJS.ErrnoException).code ?? '')) throw error;
     throw new CommandError('to ask an agent by its socket needs the whole build: npm ci && npm run build');
   });
   const client = connectAgent(socket);
@@ -22,6 +22,9 @@ export async function askAgent<T>(socket: string, ask: (agent: AgentClient) => P
     client.close();
   }
 }
+
+/** The one-file command line has no such module; within one executable nothing but Node's own modules is looked for. */
+const NOT_HERE = new Set(['ERR_MODULE_NOT_FOUND', 'ERR_UNKNOWN_BUILTIN_MODULE']);
 
 function whyNot(socket: string, message: string): string {
   const refusal = /ENOENT|ENOTDIR|ECONNREFUSED|EACCES/.exec(message)?.[0];
