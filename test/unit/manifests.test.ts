@@ -2,6 +2,15 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
+import { ENTRANCES, SERVICE_RESOURCES, WORKLOADS } from '../../src/inputs/kube/once/askedresources.ts';
+import { FOREIGN_KINDS } from '../../src/inputs/kube/once/foreignlists.ts';
+import {
+  CUSTOM_POLICIES,
+  NAMESPACES,
+  NETWORK_POLICIES,
+  NODES,
+  PODS,
+} from '../../src/inputs/kube/watch/resource.ts';
 import { NEW_SPACE_OPTION } from '../../src/kernel/host/memory.ts';
 
 const daemonset = join(import.meta.dirname, '../../daemonset');
@@ -24,7 +33,7 @@ describe('daemonset/', () => {
   test('install.yaml says what base/ says, object by object', () => {
     const installed = parseAllDocuments(read('install.yaml')).map(document => document.toJS() as Manifest);
     expect(byKind(installed)).toEqual(byKind(base));
-    expect(base).toHaveLength(7);
+    expect(base).toHaveLength(9);
   });
 
   test('the image is the version of package.json', () => {
@@ -68,6 +77,38 @@ describe('daemonset/', () => {
     const writes = rules.filter(({ verbs }) => verbs.some(verb => !['get', 'list', 'watch'].includes(verb)));
     expect(writes).toEqual([{ apiGroups: [''], resources: ['events'], verbs: ['create'] }]);
     expect(rules.flatMap(({ resources }) => resources)).not.toContain('secrets');
+  });
+});
+
+describe('the roles of people who ask', () => {
+  /** `apps/deployments`, of each resource that the role lists. */
+  const listed = (name: string) => {
+    const role = base.find(({ kind, metadata }) => kind === 'ClusterRole' && metadata.name === name);
+    const { rules } = role as Manifest & {
+      readonly rules: readonly { readonly [key in 'apiGroups' | 'resources' | 'verbs']: readonly string[] }[];
+    };
+    expect(new Set(rules.flatMap(({ verbs }) => verbs))).toEqual(new Set(['list']));
+    return rules
+      .flatMap(({ apiGroups, resources }) =>
+        apiGroups.flatMap(group => resources.map(resource => `${group}/${resource}`)),
+      )
+      .sort();
+  };
+  const nameOf = ({ path }: { readonly path: string }) =>
+    `${/^\/apis\/([^/]+)/.exec(path)?.[1] ?? ''}/${path.split('/').at(-1)}`;
+  const ofCluster = CUSTOM_POLICIES.map(({ plural }) => `policy.networking.k8s.io/${plural}`);
+
+  test('sluice-reader lists what questions read, and nothing else', () => {
+    const ofPolicy = [PODS, NAMESPACES, NODES, NETWORK_POLICIES];
+    const asked = [...ofPolicy, ...WORKLOADS, ...SERVICE_RESOURCES, ...ENTRANCES];
+    const foreign = FOREIGN_KINDS.flatMap(([groups, kinds]) =>
+      groups.flatMap(group => Object.values(kinds).map(plural => `${group}/${plural}`)),
+    );
+    expect(listed('sluice-reader')).toEqual([...asked.map(nameOf), ...ofCluster, ...foreign].sort());
+  });
+
+  test('sluice-tenant lists what the cluster has, and nothing of any namespace', () => {
+    expect(listed('sluice-tenant')).toEqual([nameOf(NAMESPACES), nameOf(NODES), ...ofCluster].sort());
   });
 });
 

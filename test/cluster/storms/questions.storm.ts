@@ -1,9 +1,10 @@
 /** Questions to a real API server by people who may not read all: each right missing, one at a time, and most of them. */
 import { execFile } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
 import { until } from '../../support/until.ts';
 import { SERVER } from './controlplane.ts';
 import {
@@ -171,6 +172,37 @@ test('who may list all is told no lack', async () => {
     [],
     '',
   ]);
+});
+
+/** The rules of a role that is shipped for people who ask. */
+function shipped(name: string): readonly object[] {
+  const file = join(import.meta.dirname, '../../../daemonset/base/readers.yaml');
+  const roles = parseAllDocuments(readFileSync(file, 'utf8')).map(document => document.toJS());
+  return roles.find(({ metadata }) => metadata.name === name).rules;
+}
+
+test('who has sluice-reader is told no lack', async () => {
+  await may(shipped('sluice-reader'));
+  const { stderr } = await lackingJust([]);
+  expect(stderr).toBe('');
+});
+
+test('who has sluice-tenant, and may view a namespace, is sure of what is within it and of nothing else', async () => {
+  const views = ['pods', 'networkpolicies', 'deployments', 'statefulsets', 'daemonsets', 'replicasets'];
+  const others = ['replicationcontrollers', 'jobs', 'cronjobs', 'services', 'endpointslices'];
+  const own = RIGHTS.filter(([, plural]) => [...views, ...others].includes(plural));
+  await may(
+    shipped('sluice-tenant'),
+    own.map(([group, plural]) => ruleOf(group, plural)),
+  );
+  await lackingJust([...views, ...others]);
+  const ask = (to: string) => sluice(['explain', 'deploy/web', to, '-o', 'json']);
+  const within = await ask('app=web:80');
+  expect([within.code, JSON.parse(within.stdout).verdict]).toEqual([0, 'allow']);
+  expect(within.stderr.match(/^note: you/gm)).toHaveLength(1);
+  expect((await ask('203.0.113.7:443')).code).toBe(0);
+  const beyond = await ask('other/app=db:80');
+  expect([beyond.code, JSON.parse(beyond.stdout).verdict]).toEqual([2, 'undecided']);
 });
 
 test.each(RIGHTS)('without the right to list %s %s', async (_, missing, hides, effect) => {

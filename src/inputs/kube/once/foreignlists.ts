@@ -9,7 +9,10 @@ import type { Resource } from '../watch/resource.ts';
 import { namespacedResource } from './askedresources.ts';
 
 /** The kinds of each group, with their plurals; of two groups of one engine the first that is served counts. */
-const KINDS: readonly (readonly [groups: readonly string[], kinds: Readonly<Record<string, string>>])[] = [
+export const FOREIGN_KINDS: readonly (readonly [
+  groups: readonly string[],
+  kinds: Readonly<Record<string, string>>,
+])[] = [
   [
     ['cilium.io'],
     {
@@ -68,7 +71,7 @@ export async function listForeign(
 
 async function servedKinds(api: Api, signal: AbortSignal): Promise<readonly Resource[]> {
   const versions = await servedGroups(api, signal);
-  return KINDS.flatMap(([groups, kinds]) => {
+  return FOREIGN_KINDS.flatMap(([groups, kinds]) => {
     const group = groups.find(each => versions.has(each));
     const apiVersion = `${group}/${versions.get(group ?? '')}`;
     return Object.entries(group === undefined ? {} : kinds).map(([kind, plural]) => ({
