@@ -26,3 +26,13 @@ async function ask(agent: AgentClient): Promise<AgentDump> {
 async function orMissing<T>(asked: Promise<T>): Promise<T | { readonly missing: string }> {
   return asked.catch((error: Error) => ({ missing: error.message }));
 }
+
+/** `sluice inspect names [POD…]`: for a prompt elsewhere, what DNS has answered to these pods, with the clock of this node. */
+export async function namesCommand(
+  pods: readonly string[],
+  { socket }: { readonly socket: string },
+): Promise<void> {
+  const names = await askAgent(socket, agent => agent.names());
+  const own = names.filter(({ pod }) => pods.includes(pod));
+  writeJson({ nowMs: Date.now(), names: own });
+}

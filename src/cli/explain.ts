@@ -9,8 +9,10 @@ import { type Answer, inDoubt, type Question } from '../answers/questions/answer
 import { ask, parseQuestions, type QuestionResult, type Unreadable } from '../answers/questions/ask.ts';
 import { type NamedEndpoint, parseEndpoint, shortServiceName } from '../answers/questions/endpoint.ts';
 import { answerObject, fixOf } from '../answers/questions/explanation.ts';
-import type { ClusterView } from '../answers/questions/place.ts';
+import type { JudgedFlow } from '../answers/questions/judge.ts';
+import { type ClusterView, podOf } from '../answers/questions/place.ts';
 import { isWithin } from '../answers/questions/within.ts';
+import { hasDomainPeers } from '../model/domainpeers.ts';
 import { FlowTextError } from '../semantics/flowtext.ts';
 import pc from '../terminal/colours.ts';
 import { CommandError } from '../terminal/commanderror.ts';
@@ -35,6 +37,8 @@ export type ExplainOptions = OutputOptions &
     readonly fix?: boolean;
     readonly fixDeny?: boolean;
     readonly ingressController?: readonly string[];
+    /** The namespace of the agents. */
+    readonly agents?: string;
   } & Assumptions;
 
 /** `sluice explain FROM TO[:PORT[/PROTOCOL]]`, or many with `--flows FILE`. Exit code 0 allowed, 1 denied, 2 error or undecided. */
@@ -53,7 +57,7 @@ export async function explain(
   options: ExplainOptions,
 ): Promise<number> {
   const questions = await readQuestions(from, to, options.flows);
-  const state = await readState(options, wantedBy(questions));
+  const state = await withNames(await readState(options, wantedBy(questions)), questions, options);
   noteState(state);
   const world = clusterViewOf(state, options);
   const asked = ask(world, questions).map(each =>
@@ -101,6 +105,32 @@ function wayLines(ways: Entryways | undefined): string[] {
     ...doubtNotes(ways).map(note => `  ${HANG}${pc.dim(note)}`),
   ];
   return lines.length === 0 ? [] : ['', ...lines];
+}
+
+/** Pods whose agents are asked: a file of questions may have many more. */
+const MOST_PODS = 20;
+
+/** A live cluster with the answers of DNS that may let pods out by a rule by name: their agents know them. */
+async function withNames(
+  state: State,
+  questions: readonly (Question | Unreadable)[],
+  options: ExplainOptions,
+): Promise<State> {
+  if (!state.isLive || ![...state.cluster.policies.values()].some(hasDomainPeers)) return state;
+  const cases = answered(ask(clusterViewOf(state, options), questions)).flatMap(({ answer }) => answer.cases);
+  const pods = new Set(cases.filter(isByName).flatMap(({ from }) => (from.pod?.node ? [from.pod] : [])));
+  if (pods.size === 0) return state;
+  const { namesOfPods } = await import('./everynode/namesofpods.ts');
+  const { agents = 'sluice', ...where } = options;
+  const { known, notes } = await namesOfPods([...pods].slice(0, MOST_PODS), { ...where, agents });
+  const cluster = { ...state.cluster, resolved: known.cache.asOf(known.nowMs) };
+  return { ...state, cluster, known, notes: [...state.notes, ...notes] };
+}
+
+/** Whether an answer of DNS may change it: what no rule by name allows is denied, and neither end is a pod. */
+function isByName({ to, verdict, unresolved }: JudgedFlow): boolean {
+  if (to.endpoint.domain !== undefined) return unresolved === 'deny';
+  return verdict.verdict === 'deny' && podOf(to.endpoint) === undefined;
 }
 
 function answered(asked: readonly QuestionResult[]) {

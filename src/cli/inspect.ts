@@ -3,11 +3,13 @@ import {
   type DirectionInspection,
   type Inspection,
   inspectRuleset,
+  type NamedAddress,
   type NamesInspection,
   type PodInspection,
   type RuleInspection,
   withCounts,
 } from '../answers/readback/inspect.ts';
+import { withLeaseTimes } from '../answers/readback/leasetimes.ts';
 import { versioned } from '../answers/schema.ts';
 import { ageText, waitingTexts } from '../api/health/agentchecks.ts';
 import type { PolicyStatusMessage } from '../api/rpc/messages.ts';
@@ -58,7 +60,7 @@ interface Look {
   readonly actual: Ruleset;
   readonly comparison: Comparison;
   /** The cluster that it is compared with, and which of its nodes this is. */
-  readonly known?: Pick<Expected, 'cluster' | 'node' | 'statuses'>;
+  readonly known?: Pick<Expected, 'cluster' | 'node' | 'statuses' | 'known'>;
   /** The agent has committed something since its cluster was read: the two may be of different moments. */
   readonly isMoving?: boolean;
 }
@@ -72,7 +74,8 @@ export async function inspectCommand(options: InspectOptions): Promise<void> {
   if (await isAskedElsewhere(options, hasRules)) return inspectCluster(options.what, options);
   const what = inspectedName(options.what, options);
   const { actual, comparison, known } = await settledLook(options);
-  const whole = await counted(actual);
+  const read = await counted(actual);
+  const whole = known?.known === undefined ? read : withLeaseTimes(read, known.known);
   if ('missing' in comparison && known === undefined && !whole.installed)
     throw new CommandError(nothingToInspect(comparison));
   const inspection = onlyAbout(whole, what, known);
@@ -287,13 +290,17 @@ function groupLines(pods: readonly PodInspection[], most: number): string[] {
 
 const MOST_ADDRESSES = 4;
 
-/** `  names    domain *.cloud.example: 192.0.2.7 (8 min 52 s), 192.0.2.8 (2 min), and 12 more`. */
+/** `  names    *.cloud.example: 192.0.2.7 (8 min 52 s more), 192.0.2.8 (2 min more), and 12 more`. */
 function namesText({ peers, addresses, total }: NamesInspection): string {
-  const shown = addresses
-    .slice(0, MOST_ADDRESSES)
-    .map(({ address, leftSeconds }) => `${address} (${spanText(leftSeconds * 1_000)})`);
+  const shown = addresses.slice(0, MOST_ADDRESSES).map(addressText);
   const more = total - shown.length;
   return `  names    ${HANG}${peers}: ${shown.join(', ')}${more > 0 ? `, and ${more} more` : ''}`;
+}
+
+/** As `sluice explain` says it, where the agent knows. */
+function addressText({ address, leftSeconds, byKernel }: NamedAddress): string {
+  const left = spanText(leftSeconds * 1_000);
+  return byKernel ? `${address} (at most ${left})` : `${address} (${left} more)`;
 }
 
 function directionLines(name: string, direction: DirectionInspection | undefined, most: number): string[] {

@@ -28,7 +28,10 @@ test.each([
 });
 
 test('names say how long they hold as `sluice explain` does', () => {
-  const addresses = [{ address: '192.0.2.7', leftSeconds: 532 }];
+  const addresses = [
+    { address: '192.0.2.7', leftSeconds: 532 },
+    { address: '192.0.2.8', leftSeconds: 532, byKernel: true as const },
+  ];
   const names = [{ set: 'names-x', peers: 'domain logs.example', addresses, total: 1 }];
   const inspection: Inspection = {
     installed: true,
@@ -37,5 +40,7 @@ test('names say how long they hold as `sluice explain` does', () => {
     totals: { chains: 1, sets: 0, elements: 0 },
   };
   const lines = inspectionLines(inspection, { missing: 'a test' });
-  expect(lines.find(line => line.includes('logs.example'))).toContain('192.0.2.7 (8 min 52 s)');
+  expect(lines.find(line => line.includes('logs.example'))).toContain(
+    '192.0.2.7 (8 min 52 s more), 192.0.2.8 (at most 8 min 52 s)',
+  );
 });

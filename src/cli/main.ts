@@ -18,6 +18,7 @@ const actions: NodeActions = {
   record: async (file, options) => (await import('./recording/record.ts')).recordCommand(file, options),
   flows: async options => (await import('./drops/flows.ts')).flowsCommand(options),
   dump: async options => (await import('./dump.ts')).dumpCommand(options),
+  names: async (pods, options) => (await import('./dump.ts')).namesCommand(pods, options),
   status: async options => (await import('./status.ts')).statusCommand(options),
   uninstall: async options => (await import('./uninstall/uninstall.ts')).uninstallCommand(options),
 };

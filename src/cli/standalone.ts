@@ -46,6 +46,7 @@ const actions: NodeActions = {
   drops: asked(async options => (await import('./drops/drops.ts')).dropsCommand(options)),
   flows: asked(async options => (await import('./drops/flows.ts')).flowsCommand(options)),
   dump: delegate,
+  names: delegate,
   status: asked(async options => (await import('./status.ts')).statusCommand(options)),
   uninstall: delegate,
 };

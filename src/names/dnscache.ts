@@ -29,6 +29,8 @@ export interface DnsSnapshot {
   readonly nowMs: number;
   /** The node whose pods the cache covers; absent if that is not known. */
   readonly node?: string;
+  /** The same of several nodes, whose agents were asked. */
+  readonly nodes?: readonly string[];
 }
 
 /**

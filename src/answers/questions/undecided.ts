@@ -115,7 +115,8 @@ export function resolvedElsewhere(
   known: DnsSnapshot | undefined,
 ): string | undefined {
   const pod = podOf(source);
-  if (known?.node === undefined || !pod?.node || pod.node === known.node) return undefined;
+  const covered = known?.nodes ?? (known?.node === undefined ? undefined : [known.node]);
+  if (covered === undefined || !pod?.node || covered.includes(pod.node)) return undefined;
   return onlyAgentOf(pod);
 }
 

@@ -188,17 +188,14 @@ function namesSets({ tables }: Ruleset): NftSet[] {
   );
 }
 
-type AddressesByPod = ReadonlyMap<
-  string,
-  readonly { readonly address: string; readonly leftSeconds: number }[]
->;
+type AddressesByPod = ReadonlyMap<string, readonly NamedAddress[]>;
 
 function byPod({ elements }: NftSet): AddressesByPod {
-  const found = new Map<string, { address: string; leftSeconds: number }[]>();
+  const found = new Map<string, NamedAddress[]>();
   for (const [key, { leftMs = 0 }] of elements) {
     const [pod = '', address = ''] = key.split(' . ');
     const leftSeconds = Math.round(leftMs / 1_000);
-    getOrMake(found, pod, () => []).push({ address, leftSeconds });
+    getOrMake(found, pod, () => []).push({ address, leftSeconds, byKernel: true });
   }
   return found;
 }
@@ -298,13 +295,21 @@ export interface PodInspection {
   readonly names?: readonly NamesInspection[];
 }
 
+export interface NamedAddress {
+  readonly address: string;
+  /** How long new connections are allowed to it. */
+  readonly leftSeconds: number;
+  /** No agent knows: the kernel keeps the address so long, at most, and an agent may take it back before. */
+  readonly byKernel?: true;
+}
+
 /** The names of a run of rules, and the addresses that are allowed by them now. */
 export interface NamesInspection {
   readonly set: string;
   /** `domains logs.example, *.cloud.example`; of very many the first. */
   readonly peers: string;
   /** Addresses that hold longest come first; at most MOST_ADDRESSES are listed. */
-  readonly addresses: readonly { readonly address: string; readonly leftSeconds: number }[];
+  readonly addresses: readonly NamedAddress[];
   readonly total: number;
 }
 

@@ -60,6 +60,13 @@ export function addReadback(sluice: Command, actions: NodeActions): void {
     .addOption(socketOption("the running agent's unix socket"))
     .addHelpText('after', DUMP_HELP)
     .action((_, command) => actions.dump(command.optsWithGlobals()));
+
+  // A prompt elsewhere asks so what DNS has answered to pods.
+  inspect
+    .command('names', { hidden: true })
+    .argument('<pods...>')
+    .addOption(socketOption("the running agent's unix socket"))
+    .action((pods, _, command) => actions.names(pods, command.optsWithGlobals()));
 }
 
 const DUMP_HELP = `

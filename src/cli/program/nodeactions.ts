@@ -10,6 +10,7 @@ export interface NodeActions {
   readonly drops: Action;
   readonly flows: Action;
   readonly dump: Action;
+  readonly names: Action;
   readonly status: Action;
   readonly uninstall: Action;
 }

@@ -223,6 +223,11 @@ export function addExplain(sluice: Command): void {
       'propose the smallest policies that would allow it, and say what else they open; -o yaml: for kubectl apply',
     )
     .addOption(new Option('--fix-deny', 'the same of policies that would deny it').conflicts('fix'))
+    .option(
+      '--agents <namespace>',
+      'the namespace of the agents of a cluster, which are asked where a rule by name counts',
+      'sluice',
+    )
     .addOption(output('wide'))
     .addHelpText('after', EXPLAIN_HELP)
     .action(async (from, to, options) => (await import('../explain.ts')).explainCommand(from, to, options));
