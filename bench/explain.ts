@@ -1,16 +1,15 @@
 /** How long a person waits for `sluice explain`: the program as it is installed, from its start to its end. */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { stringify } from 'yaml';
 import { apiCluster } from './apicluster.ts';
 import { builtFolder } from './build.ts';
 import type { KubeObject } from './fakeapiserver.ts';
 import { kubeconfigOf } from './kubeconfig.ts';
 import { absolute, type BenchRow, median } from './row.ts';
+import { serving } from './serving.ts';
 
 const ROUNDS = 7;
 const QUESTION = ['explain', 'ns-1/pod-1', 'ns-2/pod-2:80'];
@@ -22,7 +21,7 @@ export async function benchExplain(): Promise<BenchRow[]> {
     return [
       absolute('sluice --help', 's', costOf(program, ['--help']).cpu, 0.1),
       ...fromFolders(program, folder),
-      await fromServer(program, folder),
+      ...(await fromServers(program, folder)),
     ];
   } finally {
     rmSync(folder, { recursive: true });
@@ -56,27 +55,22 @@ function withoutManagedFields(object: KubeObject): KubeObject {
   return { ...object, metadata };
 }
 
-async function fromServer(program: string, folder: string): Promise<BenchRow> {
-  const server = startServer({ pods: 15_000, policies: 1000 });
-  try {
-    const kubeconfig = join(folder, 'kubeconfig');
-    writeFileSync(kubeconfig, kubeconfigOf(await firstLine(server)));
-    const { elapsed } = costOf(program, [...QUESTION, '--kubeconfig', kubeconfig]);
-    return absolute('explain from an API server with 15,000 pods, 1,000 policies', 's', elapsed, 3);
-  } finally {
-    server.kill();
-    await once(server, 'exit');
+const CLUSTERS = [
+  [{ pods: 15_000, policies: 1000 }, 'with 15,000 pods, 1,000 policies', 3],
+  [{ pods: 300, policies: 3000, policiesIn: 'ns-1' }, 'with 3,000 policies in the namespace', 0.9],
+] as const;
+
+async function fromServers(program: string, folder: string): Promise<BenchRow[]> {
+  const rows: BenchRow[] = [];
+  for (const [size, what, budget] of CLUSTERS) {
+    const elapsed = await serving('serveapi.js', size, server => {
+      const kubeconfig = join(folder, 'kubeconfig');
+      writeFileSync(kubeconfig, kubeconfigOf(server));
+      return costOf(program, [...QUESTION, '--kubeconfig', kubeconfig]).elapsed;
+    });
+    rows.push(absolute(`explain from an API server ${what}`, 's', elapsed, budget));
   }
-}
-
-function startServer(size: object): ChildProcess {
-  const serve = join(builtFolder(), 'bench/bench/serveapi.js');
-  return spawn(process.execPath, [serve, JSON.stringify(size)], { stdio: ['ignore', 'pipe', 'inherit'] });
-}
-
-async function firstLine({ stdout }: ChildProcess): Promise<string> {
-  const [line] = await once(createInterface(stdout!), 'line');
-  return line as string;
+  return rows;
 }
 
 interface Cost {

@@ -134,6 +134,14 @@ export const SUITES: readonly Suite[] = [
     },
   },
   {
+    name: 'workstation',
+    what: 'from a question about all nodes to its answer, by kubeconfig',
+    load: async () => {
+      const { benchWorkstation } = await import('./workstation.ts');
+      return () => benchWorkstation();
+    },
+  },
+  {
     name: 'repositories',
     what: 'reading the root of a repository',
     load: async () => {

@@ -3517,6 +3517,36 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'if (lost >= 0) return;',
     test: 'everynode.test.ts',
   },
+  {
+    name: 'all nodes are asked where one is named',
+    find: 'only === undefined ? pods : pods.filter(({ node }) => node === only)',
+    replace: 'pods',
+    test: 'everynode.test.ts',
+  },
+  {
+    name: 'people of a namespace are sure of pods that policies of other namespaces select',
+    find: 'return namespaces.includes(pod.namespace);',
+    replace: 'return true;',
+    test: 'within.test.ts',
+  },
+  {
+    name: 'a node tells what DNS answered to pods of another',
+    find: '.filter(({ pod }) => pods.has(pod));',
+    replace: ';',
+    test: 'namesofpods.test.ts',
+  },
+  {
+    name: 'what kubectl would apply as a fix has prose in it',
+    find: "...fix.objects.flatMap(object => ['---', ",
+    replace: '...fix.objects.flatMap(object => [',
+    test: 'fixdocument.test.ts',
+  },
+  {
+    name: 'inspect tells the first end of several leases of an address',
+    find: 'Math.max(...ends)',
+    replace: 'Math.min(...ends)',
+    test: 'leasetimes.test.ts',
+  },
 
   // Rules that count, and engines of other rules
   {

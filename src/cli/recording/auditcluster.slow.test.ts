@@ -12,11 +12,8 @@ beforeEach(async () => {
   const annotations = { 'sluice.dev/enforcement': 'audit' };
   const metadata = { name: 'db', namespace: 'shop', annotations };
   const items = [{ metadata, spec: { podSelector: {}, policyTypes: ['Ingress'] } }];
-  server.lists.set('/apis/networking.k8s.io/v1/networkpolicies', {
-    apiVersion: 'networking.k8s.io/v1',
-    kind: 'NetworkPolicyList',
-    items,
-  });
+  const path = '/apis/networking.k8s.io/v1/networkpolicies';
+  server.list(path, 'networking.k8s.io/v1', 'NetworkPolicy', items);
 });
 
 afterEach(() => server.close());
@@ -120,4 +117,12 @@ test('who may not run commands in the pods of the agents is told which right is 
   const { code, stdout, stderr } = await typed();
   expect([code, stdout]).toEqual([2, '']);
   expect(stderr).toContain('the right to create and get pods/exec in namespace sluice is missing');
+});
+
+test('who may not list policies is not told that none is audited', async () => {
+  server.forbidden.add('/apis/networking.k8s.io/v1/networkpolicies');
+  const { code, stdout, stderr } = await typed();
+  expect([code, stdout]).toEqual([2, '']);
+  expect(stderr).toContain('note: you may not list networkpolicies');
+  expect(stderr).toContain('sluice: it is not known which policies are audited');
 });

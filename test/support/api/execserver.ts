@@ -78,11 +78,10 @@ export class ExecServer {
   nodes: readonly string[] = ['n1', 'n2'];
   /** Nodes on which no agent runs. */
   withoutAgent: readonly string[] = [];
-  /** Other lists, by their paths: `/api/v1/pods`. */
-  readonly lists = new Map<
-    string,
-    { readonly apiVersion: string; readonly kind: string; readonly items: readonly object[] }
-  >();
+  /** Other answers, by their paths: `/api/v1/pods`. What is not there is not found. */
+  readonly answers = new Map<string, object>();
+  /** Paths of lists that the caller may not read. */
+  readonly forbidden = new Set<string>();
   readonly #server: Server = createServer((request, response) => {
     const [code, body] = this.#answer(request);
     response.writeHead(code, { 'content-type': 'application/json' }).end(JSON.stringify(body));
@@ -131,10 +130,15 @@ export class ExecServer {
         ),
       ];
     }
-    const list = this.lists.get(url.replace(/\?.*/, ''));
-    return list === undefined
-      ? [404, {}]
-      : [200, { ...listOf(list.kind, list.items), apiVersion: list.apiVersion }];
+    const path = url.replace(/\?.*/, '');
+    if (this.forbidden.has(path)) return FORBIDDEN;
+    const answer = this.answers.get(path);
+    return answer === undefined ? [404, {}] : [200, answer];
+  }
+
+  /** Objects of one kind of the API, as their list. */
+  list(path: string, apiVersion: string, kind: string, items: readonly object[]): void {
+    this.answers.set(path, { ...listOf(`${kind}List`, items), apiVersion });
   }
 
   #upgrade({ url = '', headers }: IncomingMessage, socket: Duplex): void {
