@@ -66,13 +66,20 @@ const UNLISTED = new WeakMap<Node, readonly Address[]>();
  * that no pod has the address.
  */
 export function tunnelNodes(nodes: Iterable<Node>): Map<Address, Node> {
-  const found = new Map<Address, Node>();
-  const contested = new Set<Address>();
+  const claims = tunnelClaims(nodes);
+  return new Map(
+    [...claims].flatMap(([address, [node, ...others]]) => (others.length > 0 ? [] : [[address, node!]])),
+  );
+}
+
+/** The tunnel addresses that several nodes claim: none of these has it. */
+export function contestedTunnels(nodes: Iterable<Node>): [Address, readonly Node[]][] {
+  return [...tunnelClaims(nodes)].filter(([, claimants]) => claimants.length > 1);
+}
+
+function tunnelClaims(nodes: Iterable<Node>): Map<Address, Node[]> {
+  const found = new Map<Address, Node[]>();
   for (const node of nodes)
-    for (const address of credibleTunnelAddresses(node)) {
-      if (found.has(address)) contested.add(address);
-      found.set(address, node);
-    }
-  for (const address of contested) found.delete(address);
+    for (const address of credibleTunnelAddresses(node)) getOrMake(found, address, () => []).push(node);
   return found;
 }

@@ -1,11 +1,12 @@
 /** The answer to a question about one connection: one verdict, or the cases in which it differs. */
+import { firstOf } from '../../lib/text/firstof.ts';
 import { type Address, type AddressRange, FAMILIES, FAMILY_NAME, type Family } from '../../model/address.ts';
 import { enforced } from '../../model/audited.ts';
-import type { Cluster } from '../../model/cluster.ts';
+import type { Cluster, Node } from '../../model/cluster.ts';
 import type { Inventory } from '../../model/inventory.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import { comparePolicies, type Policy } from '../../model/policy.ts';
-import { tunnelDeviceAt } from '../../model/tunneladdresses.ts';
+import { credibleTunnelAddresses, tunnelDeviceAt } from '../../model/tunneladdresses.ts';
 import type { DnsRecord } from '../../names/dnscache.ts';
 import { auditor, mayAffect } from '../../semantics/audit.ts';
 import type { DirectionVerdict, FlowVerdict } from '../../semantics/evaluate.ts';
@@ -223,10 +224,18 @@ function arrivalNotes(cases: readonly JudgedFlow[], { nodes }: Cluster): readonl
     const over = all.map(node => tunnelDeviceAt(node, viaNode)).find(device => device !== undefined);
     const by = over === undefined ? '' : ` over ${over}`;
     const sender = from.name === flow.from ? from.name : `${from.name} (${flow.from})`;
-    return [`${sender}, which arrives as ${viaNode}${by} at pods of other nodes`];
+    return [`${sender}, which arrives as ${viaNode}${by} at pods of other nodes${contestText(all, viaNode)}`];
   });
   return [...new Set(found)].slice(0, MOST);
 }
+
+function contestText(nodes: readonly Node[], address: Address): string {
+  const claimants = nodes.filter(node => credibleTunnelAddresses(node).includes(address));
+  if (claimants.length < 2) return '';
+  return `; policy takes ${address} to be no node's, because ${firstOf(claimants, MOST_CLAIMANTS, ({ name }) => name)} claim it`;
+}
+
+const MOST_CLAIMANTS = 3;
 
 /** The host part of an end, without port and protocol: `shop/web`, `10.0.0.1`, `svc/api`. */
 export function endHost(text: string): string {

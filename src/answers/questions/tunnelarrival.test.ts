@@ -36,6 +36,19 @@ test.each([
   ]);
 });
 
+test('a tunnel address that two nodes claim is nobody’s to policy, and what they send has it all the same', () => {
+  const twin = flannel(2).replace('name: node2', 'name: twin').replaceAll('172.18.0.2', '172.18.0.9');
+  const known = view(flannel(1), flannel(2), twin, lettingIn('172.18.0.0/24'));
+  const found = answer(known, { from: 'node/node2', to: 'shop/web@4:8443' });
+  expect([found.verdict, found.notes]).toEqual([
+    'deny',
+    [`${NOTE}; policy takes 10.244.2.0 to be no node's, because node2, twin claim it`],
+  ]);
+  expect(answer(known, { from: 'node/node2', to: 'shop/web@6:8443' }).verdict).toBe('deny');
+  const admitted = view(flannel(1), flannel(2), twin, lettingIn('10.244.2.0/32'));
+  expect(answer(admitted, { from: 'node/twin', to: 'shop/web@4:8443' }).verdict).toBe('allow');
+});
+
 test('a denial names the node, and the fix has its own address', () => {
   const known = view(flannel(1), flannel(2), lettingIn('172.18.0.3/32'));
   const found = answer(known, { from: 'node/node2', to: 'shop/web@4:8443' });

@@ -11,6 +11,7 @@
 import { type Address, type Family, familyOf } from '../../model/address.ts';
 import type { Node } from '../../model/cluster.ts';
 import type { Flow } from '../../model/flow.ts';
+import { credibleTunnelAddresses } from '../../model/tunneladdresses.ts';
 import type { View } from '../../semantics/view.ts';
 import { type ClusterView, podOf, type ResolvedEndpoint, type Target, type Translation } from './place.ts';
 
@@ -32,7 +33,10 @@ export interface Way {
 const STRAIGHT: Way = { clients: [undefined] };
 
 /** What is known of the cluster and of its network. */
-export type Surroundings = Pick<View, 'cluster' | 'nodeWith' | 'nodeOfUnknownPod' | 'tunnelNodeAt'> &
+export type Surroundings = Pick<
+  View,
+  'cluster' | 'owners' | 'nodeWith' | 'nodeOfUnknownPod' | 'tunnelNodeAt'
+> &
   Pick<ClusterView, 'masquerade'>;
 
 /** Where a connection starts: in a pod, whose node may not be known; on a node itself; or outside. */
@@ -180,15 +184,20 @@ function waysByLoadBalancer(
   return { dialled: { address, port }, clients: [undefined, address, ...nodes.slice(0, MOST_NODES)] };
 }
 
-/** The address from which a node sends to pods of other nodes, if that is none of its status. */
+/**
+ * The address from which a node sends to pods of other nodes, if that is none of its status. Where another node claims
+ * it as well, policy takes it to be nobody's (N75), and what the node sends has it all the same.
+ */
 function tunnelOf(
-  { tunnelNodeAt }: Surroundings,
+  { tunnelNodeAt, owners }: Surroundings,
   node: Node | undefined,
   family: Family,
 ): Address | undefined {
-  return node?.tunnelAddresses?.find(
-    address => familyOf(address) === family && tunnelNodeAt(address) === node,
+  if (node === undefined) return undefined;
+  const own = credibleTunnelAddresses(node).filter(
+    address => familyOf(address) === family && !owners.has(address),
   );
+  return own.find(address => tunnelNodeAt(address) === node) ?? own[0];
 }
 
 function addressOf(node: Node | undefined, family: Family): Address | undefined {

@@ -207,13 +207,23 @@ export function nodeRoutes({ attached }: Ours): Check {
   );
 }
 
-// Whether two pods of the cluster claim one address.
+// Whether two pods, or two nodes, of the cluster claim one address.
 
 /** A warning and not a failure: a kubelet of another node must not be able to keep pods off this one. */
-export function addressOwnersKnown({ contested = [] }: Pick<Ours, 'contested'>): Check {
+export function addressOwnersKnown({
+  contested = [],
+  contestedTunnels = [],
+}: Pick<Ours, 'contested' | 'contestedTunnels'>): Check {
   const name = 'address-owners';
   const [first] = contested;
-  if (first === undefined) return finding.ok(name, 'no address is reported by pods of two nodes');
+  if (first === undefined && contestedTunnels.length > 0)
+    return finding.warn(
+      name,
+      `several nodes claim one tunnel address; policies that admit these nodes do not let in what comes from it: ${firstOf(contestedTunnels, MOST_NAMED)}`,
+      'give each node a spec.podCIDR of its own, and see who writes the annotations of these nodes',
+    );
+  if (first === undefined)
+    return finding.ok(name, 'no address is reported by pods of two nodes, nor claimed by two nodes');
   const more = contested.length === 1 ? '' : `, and ${contested.length - 1} more addresses`;
   return finding.warn(
     name,

@@ -598,6 +598,11 @@ const CASES: readonly [string, () => { state: CheckState }, CheckState][] = [
     () => addressOwnersKnown(ours({ contested: ['10.0.0.1: a/b on n1, and not c/d on n2'] })),
     'warn',
   ],
+  [
+    'address-owners: a tunnel of two nodes',
+    () => addressOwnersKnown(ours({ contestedTunnels: ['10.244.2.0 of n2, n3'] })),
+    'warn',
+  ],
   ['unknown-pods: to be denied nobody knows where', () => unknownPods(GATED, ours({ podCidrs: [] })), 'warn'],
 ];
 

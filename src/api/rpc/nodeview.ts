@@ -3,10 +3,12 @@ import { openConnectionsOf } from '../../agent/connections/openconnections.ts';
 import type { StatusKeeper } from '../../agent/status.ts';
 import type { Host, Openers, Ours, Reading } from '../../kernel/host/facts.ts';
 import type { MemoryLimits } from '../../kernel/host/memory.ts';
+import { firstOf } from '../../lib/text/firstof.ts';
 import type { Address } from '../../model/address.ts';
 import { type ContestedAddress, contestedAddresses } from '../../model/addressowners.ts';
 import { type Cluster, isSelectable, knowsNode, type Pod } from '../../model/cluster.ts';
 import { podCidrsOf } from '../../model/podcidrs.ts';
+import { contestedTunnels } from '../../model/tunneladdresses.ts';
 import type { Conntrack } from '../../nft/conntrack.ts';
 import { flannelFacts } from '../health/flannelcheck.ts';
 import { health } from '../health/health.ts';
@@ -88,6 +90,9 @@ function ours(status: StatusKeeper): Ours {
     podAddresses: status.localAddresses(),
     podNames: [...pods.values()].filter(pod => pod.node === node).map(({ name }) => name),
     contested: contestedAddresses(status.cluster, node).map(contestedText),
+    contestedTunnels: contestedTunnels(nodes.values()).map(
+      ([address, claimants]) => `${address} of ${firstOf(claimants, MOST_NAMED, ({ name }) => name)}`,
+    ),
     ...withoutPort(status.cluster, node),
     ...flannelFacts(nodes, node),
   };

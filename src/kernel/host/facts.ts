@@ -45,6 +45,8 @@ export interface Ours {
   readonly podNames: readonly string[];
   /** Addresses that pods of several nodes report: `10.0.0.1: shop/db on n1, and not evil/liar on n2`. */
   readonly contested?: readonly string[];
+  /** Tunnel addresses that several nodes claim (N75): `10.244.2.0 of n2, evil`. */
+  readonly contestedTunnels?: readonly string[];
   /** Pods behind no known port of a bridge; absent if ports are not known. */
   readonly withoutPort?: readonly string[];
   /** Veths that are ports of pods' bridges, with an unknown pod behind them; absent if ports are not known. */
