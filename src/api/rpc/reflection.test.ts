@@ -65,6 +65,21 @@ test.each([
   expect(again.file_descriptor_response).toEqual(file_descriptor_response);
 });
 
+test('reflection names the entries of a map after its field, as protoc does', async () => {
+  const request = { message_request: 'file_containing_symbol', file_containing_symbol: 'kni.KNI' };
+  const { file_descriptor_response } = await answerTo(request);
+  const [bytes] = (file_descriptor_response as { file_descriptor_proto: Buffer[] }).file_descriptor_proto;
+  const { messageType } = decoded(bytes!) as { messageType: MessageType[] };
+  const [ipConfig] = messageType;
+  expect(ipConfig).toMatchObject({ name: 'IPConfig', nestedType: [{ name: 'ExtradataEntry' }] });
+  expect(ipConfig!.field.map(({ typeName }) => typeName).filter(Boolean)).toEqual(['ExtradataEntry']);
+});
+
+interface MessageType {
+  readonly name: string;
+  readonly field: readonly { readonly typeName: string }[];
+}
+
 const decoded = (bytes: Buffer): object =>
   (
     protobuf as unknown as { descriptor: { FileDescriptorProto: protobuf.Type } }

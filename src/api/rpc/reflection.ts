@@ -1,5 +1,6 @@
 /** grpc.reflection.v1: clients as grpcurl learn what may be asked here, and need no .proto file. */
 import { type ServerDuplexStream, status, type UntypedServiceImplementation } from '@grpc/grpc-js';
+import type protobuf from 'protobufjs';
 import descriptor from 'protobufjs/ext/descriptor/index.js';
 
 /** As decoded: `message_request` names the field that is set. */
@@ -36,9 +37,41 @@ export function reflectionService(
   };
 }
 
-function fileOf(bytes: Buffer): ProtoFile {
-  const { name = '', package: of = '' } = descriptor.FileDescriptorProto.decode(bytes) as Partial<ProtoFile>;
-  return { name, package: of, bytes };
+/** As far as it is looked at here. */
+interface MessageType {
+  name: string;
+  readonly field: readonly { readonly name: string; typeName?: string }[];
+  readonly nestedType: readonly (MessageType & { readonly options?: { readonly mapEntry?: boolean } })[];
+}
+
+function fileOf(encoded: Buffer): ProtoFile {
+  const { FileDescriptorProto } = descriptor;
+  const file = FileDescriptorProto.decode(encoded) as protobuf.Message & {
+    readonly name: string;
+    readonly package: string;
+    readonly messageType: readonly MessageType[];
+  };
+  for (const message of file.messageType) nameMapEntries(message);
+  return {
+    name: file.name,
+    package: file.package,
+    bytes: Buffer.from(FileDescriptorProto.encode(file).finish()),
+  };
+}
+
+/** A map is a list of messages whose name follows from the field's. protobufjs calls them otherwise, and grpcurl refuses that. */
+function nameMapEntries({ field: fields, nestedType }: MessageType): void {
+  for (const field of fields) {
+    const entry = nestedType.find(({ name, options }) => options?.mapEntry && name === field.typeName);
+    if (entry === undefined) continue;
+    entry.name = `${field.name.split('_').map(capitalized).join('')}Entry`;
+    field.typeName = entry.name;
+  }
+  for (const nested of nestedType) nameMapEntries(nested);
+}
+
+function capitalized(word: string): string {
+  return word.slice(0, 1).toUpperCase() + word.slice(1);
 }
 
 function answerTo(request: Request, services: readonly string[], files: readonly ProtoFile[]): object {
