@@ -1,6 +1,6 @@
 /** The frame of the page: its head, and the panes beside one another, or one at a time on a narrow screen. */
 import { printable } from '../src/terminal/printable.ts';
-import { failure, files, judged, model, opened, status, stopReading } from './state/manifests.ts';
+import { failure, files, isStale, judged, model, opened, status, stopReading } from './state/manifests.ts';
 import { chooseTheme } from './state/theme.ts';
 import { filter, isEditing, pane, selected, theme, VIEWS, type View, view } from './state/view.ts';
 import { ChangeCounts, ChangeList } from './views/changes.tsx';
@@ -41,6 +41,11 @@ export function App() {
         {isEditing.value && <EditPane />}
         <main id="main" tabIndex={-1}>
           <Failure />
+          {isStale.value && (
+            <p class="stale" role="status">
+              A document cannot be parsed now: this is how it was before.
+            </p>
+          )}
           {model.value === undefined ? <Waiting /> : <Look />}
         </main>
         <aside class="beside" aria-label="At a glance, and why">

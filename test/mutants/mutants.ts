@@ -4560,6 +4560,12 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'session.test.ts',
   },
   {
+    name: 'page: half a document is judged as an edit',
+    find: "return isUnreadable ? 'unreadable' : this.#judge();",
+    replace: 'return this.#judge();',
+    test: 'session.test.ts',
+  },
+  {
     name: 'page: what is edited is compared with itself',
     find: 'if (before.get(name) !== text) this.#edited.edit(name, text);',
     replace: 'if (before.get(name) !== text) this.#edited.open(after);',

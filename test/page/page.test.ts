@@ -94,6 +94,17 @@ test('an edit shows what it opens and closes while it is typed, is in the link, 
   });
 });
 
+test('while half a policy is written, the matrix stays as it was and says so', async () => {
+  await inPage({ at: `${SHOP}&edit` }, async page => {
+    await cell(page, /^shop\/web → shop\/api: TCP 8080/).waitFor();
+    await page.locator(EDITOR).press('Control+End');
+    await page.keyboard.insertText('---\nkind: NetworkPolicy\nmetadata: [');
+    await page.getByText('this is how it was before').waitFor();
+    expect(await cell(page, /an edit/).count()).toBe(0);
+    await page.locator('.edit .problems').waitFor();
+  });
+});
+
 test('the editor completes labels of the cluster, and has problems at their lines', async () => {
   await inPage({ at: `${SHOP}&edit` }, async page => {
     await page.getByRole('button', { name: 'policies.yaml' }).first().click();
@@ -140,6 +151,8 @@ async function violations(page: Page): Promise<string[]> {
 }
 
 const WHY = 'why=Pod+guest%2Fvisitor&why=Pod+shop%2Fdb';
+/** Panes whose content is wider than they are. */
+const WIDER = `[...document.querySelectorAll('.beside, main, .policies, .list, .focus')].filter(each => each.scrollWidth > each.clientWidth).map(each => each.className)`;
 const STATES = [
   '',
   `${SHOP}&${WHY}`,
@@ -164,6 +177,7 @@ test.each([
       if (at.includes('edit')) await page.locator(EDITOR).waitFor({ state: 'attached' });
       expect([at, await violations(page)]).toEqual([at, []]);
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(look.width);
+      expect([at, await page.evaluate(WIDER)]).toEqual([at, []]);
     });
 });
 

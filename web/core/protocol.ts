@@ -211,8 +211,11 @@ export type DocumentFormat = 'html' | 'json' | 'csv' | 'md';
 export interface Core {
   /** Reads manifests anew; what was read is what edits are compared with. */
   open(files: Files): Model;
-  /** Reads manifests that are edited; those of before stay what is compared with. */
-  edit(files: Files): Model;
+  /**
+   * Reads manifests that are edited; those that were opened stay what is compared with. Where a policy cannot be parsed
+   * now, all answers but `check` stay those of before.
+   */
+  edit(files: Files): Model | 'unreadable';
   changes(): Changes;
   overview(): Overview;
   check(): readonly Problem[];

@@ -85,6 +85,16 @@ test('an edit is compared with what was opened, and taking it back leaves nothin
   expect(session.changes().changes).toEqual([]);
 });
 
+test('half a document is no edit: the answers of before stay, and the problem has its line', () => {
+  const { session } = opened();
+  expect(
+    session.edit(shop.map(([name, text]) => [name, `${text}---\nkind: NetworkPolicy\nmetadata: [`])),
+  ).toBe('unreadable');
+  expect(session.explain({ from: 0, to: 1 }).answer).toMatchObject({ verdict: 'allow' });
+  expect(session.check().some(({ severity, line }) => severity === 'error' && line !== undefined)).toBe(true);
+  expect(session.edit(shop)).toMatchObject({ counts: { policies: 9 } });
+});
+
 test('a document that cannot be parsed leaves no verdict, because it may have been a policy', () => {
   const { session, model } = opened([
     ...shop,

@@ -11,7 +11,7 @@ export interface Line {
   readonly rows: readonly number[];
   /** Absent for a namespace that is folded. */
   readonly row?: Row;
-  /** The first line of its group. */
+  /** The first line of its group, with a border before it; namespaces that are folded have none between them. */
   readonly isFirst: boolean;
 }
 
@@ -37,11 +37,13 @@ export function isOpen(group: string): boolean {
 
 export const lines = computed<readonly Line[]>(() => {
   const { rows = [] } = model.value ?? {};
-  return [...groups.value].flatMap(([group, indexes]): Line[] =>
-    isOpen(group)
-      ? indexes.map((index, i) => ({ group, rows: [index], row: rows[index]!, isFirst: i === 0 }))
-      : [{ group, rows: indexes, isFirst: true }],
-  );
+  let wasOpen = false;
+  return [...groups.value].flatMap(([group, indexes]): Line[] => {
+    const [isFirst, opened] = [wasOpen || isOpen(group), isOpen(group)];
+    wasOpen = opened;
+    if (!opened) return [{ group, rows: indexes, isFirst }];
+    return indexes.map((index, i) => ({ group, rows: [index], row: rows[index]!, isFirst: i === 0 }));
+  });
 });
 
 export function toggleFold(group: string): void {

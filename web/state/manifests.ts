@@ -26,6 +26,8 @@ export const judged = computed(() =>
 
 /** `reading`: longer than a moment, so that the page offers to stop. */
 export const status = signal<'idle' | 'busy' | 'reading'>('idle');
+/** What is edited cannot be read now: what is shown is from before. */
+export const isStale = signal(false);
 /** Why there is no answer. */
 export const failure = signal<string | undefined>(undefined);
 
@@ -54,6 +56,7 @@ export async function openFiles(given: Files, of?: string, edited: Files = given
   if (status.value !== 'idle') core.stop('Other manifests were opened.');
   batch(() => {
     opened.value++;
+    isStale.value = false;
     base.value = given;
     files.value = edited;
     example.value = of;
@@ -106,9 +109,12 @@ async function refresh(): Promise<void> {
     const now = files.value;
     last = now;
     isDone = await answered(async isCurrent => {
-      const [edited, changed] = await Promise.all([core.call('edit', now), core.call('changes')]);
+      const edited = await core.call('edit', now);
+      const changed = edited === 'unreadable' ? undefined : await core.call('changes');
       if (!isCurrent()) return;
       batch(() => {
+        isStale.value = edited === 'unreadable';
+        if (edited === 'unreadable') return;
         model.value = edited;
         changes.value = changed;
       });
