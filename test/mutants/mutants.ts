@@ -3525,8 +3525,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'all nodes are asked where one is named',
-    find: 'only === undefined ? pods : pods.filter(({ node }) => node === only)',
-    replace: 'pods',
+    find: 'return only === undefined ? pods : pods.filter(({ node }) => node === only);',
+    replace: 'return pods;',
     test: 'everynode.test.ts',
   },
   {
