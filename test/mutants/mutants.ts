@@ -2589,6 +2589,19 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'property/editmodel.test.ts',
   },
   {
+    name: 'edit model: a document is taken for another one of the same length',
+    find: 'const known = now.get(part) ?? before.get(part) ?? parsedOnce(part);',
+    replace:
+      'const known = [...before.values()].find(({ text }) => text.length === part.length) ?? parsedOnce(part);',
+    test: 'editmodel.test.ts',
+  },
+  {
+    name: 'reading manifests: the lines of a document are counted from its own beginning',
+    find: 'return parse(text.slice(start, end)).map(each => below(each, before));',
+    replace: 'return parse(text.slice(start, end));',
+    test: 'editmodel.test.ts',
+  },
+  {
     name: 'reading manifests: a document that cannot be parsed between others hides no policy',
     find: 'this.#hidesPolicies ||= manifest.isCut ?? false;',
     replace: '',

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { loadedBy } from '../../../test/support/importgraph.ts';
+import type { PodKey } from '../../model/cluster.ts';
 import { cellText } from '../reach/connectionstext.ts';
 import { EditModel } from './editmodel.ts';
 
@@ -106,6 +107,28 @@ test('a document that cannot be parsed hides policies, and leaves the others', (
   expect(model.problems()).toMatchObject([{ file: 'policies.yaml', line: 11, severity: 'error' }]);
   model.undo();
   expect(model.now.hidesPolicies).toBe(false);
+});
+
+test('documents that are alike in two places, or in two files, are each at their own', () => {
+  const wrong = POLICY.replace('5432', '70000');
+  const model = opened(new Map([...SHOP, ['a.yaml', `${wrong}---\n${wrong}`]]));
+  const places = () =>
+    model.problems().flatMap(({ file, line, field }) => (field === undefined ? [] : `${file}:${line}`));
+  expect(places()).toEqual(['a.yaml:8', 'a.yaml:17']);
+  model.edit('a.yaml', `# one\n# two\n---\n${wrong}`);
+  model.edit('b.yaml', wrong);
+  expect(places()).toEqual(['a.yaml:11', 'b.yaml:8']);
+});
+
+test('a document stays the same object while others are edited, and after its own edit is undone', () => {
+  const model = opened();
+  model.edit('cluster.yaml', CLUSTER.replace('name: web', 'name: wub'));
+  const [was, is] = [model.base.cluster.pods, model.now.cluster.pods];
+  expect([is.get('shop/db' as PodKey), is.get('shop/wub' as PodKey)?.name]).toEqual([
+    was.get('shop/db' as PodKey),
+    'wub',
+  ]);
+  expect(is.get('shop/db' as PodKey)).toBe(was.get('shop/db' as PodKey));
 });
 
 test('matrix() is the one of now', () => {

@@ -4,7 +4,10 @@
  * `sluice check NOW`. It is pure and keeps no timers: whoever has the texts, such as a worker of a page, decides when to
  * ask.
  */
+
 import { type LoadedCluster, ManifestCollector } from '../../inputs/files/load.ts';
+import { EditedFile } from '../../inputs/files/manifest.ts';
+import { getOrMake } from '../../lib/collections/getormake.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { Problem } from '../../model/problem.ts';
 import { lint } from '../lint/lint.ts';
@@ -45,6 +48,7 @@ export class EditModel {
   #base: State | undefined;
   #now: State | undefined;
   #compared: Comparison | undefined;
+  readonly #edited = new Map<string, EditedFile>();
 
   constructor(options: EditOptions = {}) {
     this.#options = options;
@@ -54,6 +58,7 @@ export class EditModel {
   open(files: Files): void {
     this.#files = { base: new Map(files), now: new Map(files) };
     this.#base = this.#now = this.#compared = undefined;
+    this.#edited.clear();
   }
 
   /**
@@ -114,8 +119,12 @@ export class EditModel {
   }
 
   #read(files: Files): State {
-    const collector = new ManifestCollector({ namespace: this.#options.namespace, allDocuments: true });
-    for (const [file, text] of files) collector.put(file, collector.read(text, file));
+    const { namespace } = this.#options;
+    const collector = new ManifestCollector({ namespace, allDocuments: true });
+    for (const [file, text] of files)
+      collector.put(file, getOrMake(this.#edited, file, () => new EditedFile(file, namespace)).read(text));
+    for (const file of this.#edited.keys())
+      if (!this.#files.base.has(file) && !files.has(file)) this.#edited.delete(file);
     return { collector, loaded: collector.loaded() };
   }
 }

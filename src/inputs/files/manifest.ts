@@ -1,3 +1,4 @@
+import { getOrMake } from '../../lib/collections/getormake.ts';
 import type { Cidr } from '../../model/address.ts';
 import { type Problem, problemNote } from '../../model/problem.ts';
 import { WORKLOAD_KINDS } from '../../model/workload.ts';
@@ -9,10 +10,10 @@ import { legacyAddresses } from '../kube/decode/legacyaddresses.ts';
 import { serviceNetworks } from '../kube/decode/service.ts';
 import { asMap, type ObjectType, objectKey, typeOf } from '../kube/report/identity.ts';
 import { flattenLists } from './lists.ts';
-import { type Documents, neededDocuments } from './needed.ts';
+import { type Documents, neededDocuments, type Parse } from './needed.ts';
 import { parseDocuments } from './parse.ts';
 import type { FileTally } from './tally.ts';
-import { type ParsedDocument, ParseError } from './yaml.ts';
+import { type ParsedDocument, ParseError, parseYaml } from './yaml.ts';
 
 /** An object, and the place in its file of each field. */
 export interface FiledObject extends Decoded {
@@ -49,21 +50,21 @@ export function isError({ severity }: Problem): boolean {
 }
 
 /** Reads a file of a repository for its author: problems in one document do not hide those in the others. */
-export function readAllDocuments(text: string, file: string, namespace?: string): Manifest {
-  const { documents, tally } = neededDocuments(text);
+export function readAllDocuments(text: string, file: string, namespace?: string, memory?: Memory): Manifest {
+  const { documents, tally } = neededDocuments(text, undefined, memory?.parse);
   const read = documents.map(document => {
     try {
       if (document instanceof ParseError) throw document;
-      return withProblems(decodeDocument(document, file, namespace));
+      return withProblems(decodeDocument(document, file, namespace, memory));
     } catch (error) {
       if (!(error instanceof ParseError)) throw error;
-      return { objects: [], problems: [unreadable(file, error.message, error.line)] };
+      return { objects: [], problems: [unreadable(file, error.message, error.line)], isLost: true };
     }
   });
   return {
     objects: read.flatMap(({ objects }) => objects),
     problems: read.flatMap(({ problems }) => problems),
-    isCut: documents.some(document => document instanceof ParseError),
+    isCut: read.some(each => 'isLost' in each),
     tally,
   };
 }
@@ -109,29 +110,57 @@ export function unreadable(file: string, message: string, line?: number): Proble
 
 const UNREADABLE = 'file ignored; the previous version stays';
 
-function decodeDocument(document: ParsedDocument, file: string, namespace?: string): readonly FiledObject[] {
-  return flattenLists(document.value).map(({ object: written, path }) => {
-    const object = namespace === undefined ? written : withNamespace(written, namespace);
+function decodeDocument(
+  document: ParsedDocument,
+  file: string,
+  namespace?: string,
+  memory?: Memory,
+): readonly FiledObject[] {
+  const read = () => objectsIn(document.value, namespace);
+  const objects = memory === undefined ? read() : memory.objectsOf(document.value, read);
+  return objects.map(({ path, inventory, deeper, ...object }) => {
     const placeOf = (field = '') => place(file, document.lineOf(`${path}.${field}`));
-    const decoded = decodeObject(object);
-    const problems = decoded.problems.map(problem => ({ ...problem, ...placeOf(problem.field) }));
-    const inventory = () => placed(decodeInventory(object), placeOf);
-    const deeper = () =>
-      [...deeperProblems(object, decoded), ...legacyAddresses(object)].map(problem => ({
-        ...problem,
-        ...placeOf(problem.field),
-      }));
-    const rest = {
+    const placed = (problems: readonly Problem[]) =>
+      problems.map(problem => ({ ...problem, ...placeOf(problem.field) }));
+    return {
+      ...object,
+      problems: placed(object.problems),
       placeOf,
+      inventory: () => ({ ...inventory(), problems: placed(inventory().problems) }),
+      deeper: () => placed(deeper()),
+    };
+  });
+}
+
+/** An object, wherever its document is. */
+interface ReadObject extends Omit<FiledObject, 'placeOf'> {
+  /** `` or `items[3]`. */
+  readonly path: string;
+}
+
+function objectsIn(value: unknown, namespace: string | undefined): readonly ReadObject[] {
+  return flattenLists(value).map(({ object: written, path }) => {
+    const object = namespace === undefined ? written : withNamespace(written, namespace);
+    const decoded = decodeObject(object);
+    return {
+      ...decoded,
+      path,
       serviceNetworks: serviceNetworks(object),
-      inventory,
-      deeper,
+      inventory: once(() => decodeInventory(object)),
+      deeper: once(() => [...deeperProblems(object, decoded), ...legacyAddresses(object)]),
       type: typeOf(object),
       engine: foreignPolicyOf(object)?.engine,
       name: objectKey(object) ?? '',
     };
-    return { ...decoded, problems, ...rest };
   });
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
 }
 
 /** Sets the namespace of an object that names none, as kubectl does. */
@@ -174,10 +203,63 @@ function deeperProblems(object: unknown, { event, object: name, problems }: Deco
     .filter(problem => !known.has(problemNote(problem)));
 }
 
-function placed({ problems, ...item }: DecodedItem, placeOf: FiledObject['placeOf']): DecodedItem {
-  return { ...item, problems: problems.map(problem => ({ ...problem, ...placeOf(problem.field) })) };
-}
-
 function place(file: string, line: number | undefined): Pick<Problem, 'file' | 'line'> {
   return line === undefined ? { file } : { file, line };
+}
+
+/**
+ * A file that is being edited. A document whose text did not change is neither parsed nor decoded again, and its objects
+ * stay the same. What the last text does not have is forgotten.
+ */
+export class EditedFile {
+  readonly #file: string;
+  readonly #namespace: string | undefined;
+  #text: string | undefined;
+  #manifest: Manifest = { problems: [] };
+  #documents = new Map<string, KnownDocuments>();
+  readonly #objects = new WeakMap<object, readonly ReadObject[]>();
+
+  constructor(file: string, namespace: string | undefined) {
+    this.#file = file;
+    this.#namespace = namespace;
+  }
+
+  /** The same as `readAllDocuments`. */
+  read(text: string): Manifest {
+    if (text === this.#text) return this.#manifest;
+    const before = this.#documents;
+    const now = new Map<string, KnownDocuments>();
+    const parse: Parse = part => {
+      const known = now.get(part) ?? before.get(part) ?? parsedOnce(part);
+      now.set(known.text, known);
+      return known.documents;
+    };
+    this.#manifest = readAllDocuments(text, this.#file, this.#namespace, {
+      parse,
+      objectsOf: (value, read) => (isObject(value) ? getOrMake(this.#objects, value, read) : read()),
+    });
+    this.#text = text;
+    this.#documents = now;
+    return this.#manifest;
+  }
+}
+
+interface Memory {
+  readonly parse: Parse;
+  objectsOf(value: unknown, read: () => readonly ReadObject[]): readonly ReadObject[];
+}
+
+interface KnownDocuments {
+  readonly text: string;
+  readonly documents: ReturnType<Parse>;
+}
+
+/** A part of a text keeps the whole text in memory, and a copy does not. */
+function parsedOnce(part: string): KnownDocuments {
+  const text = [part.slice(0, 1), part.slice(1)].join('');
+  return { text, documents: parseYaml(text) };
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
 }

@@ -9,7 +9,7 @@ import { asMap, asMaps } from '../kube/report/identity.ts';
 import { type Outline, outlinesOf } from './outline.ts';
 import { parseDocuments } from './parse.ts';
 import type { FileTally } from './tally.ts';
-import { type ParsedDocument, ParseError } from './yaml.ts';
+import { type ParsedDocument, ParseError, parseYaml } from './yaml.ts';
 
 export interface Documents {
   /** With an error in place of each that cannot be read. */
@@ -17,18 +17,48 @@ export interface Documents {
   readonly tally: FileTally;
 }
 
-/** `alsoNeeded` are kinds that are read although no other answer needs them. */
-export function neededDocuments(text: string, alsoNeeded: ReadonlySet<string> = NO_KINDS): Documents {
+/**
+ * `alsoNeeded` are kinds that are read although no other answer needs them; `parse` parses one document, or some that
+ * cannot be told apart before.
+ */
+export function neededDocuments(
+  text: string,
+  alsoNeeded: ReadonlySet<string> = NO_KINDS,
+  parse: Parse = parseYaml,
+): Documents {
   if (!MAY_BE_OBJECT.test(text)) return FOREIGN;
   const outlines = JSON_LIKE.test(text) ? undefined : outlinesOf(text);
-  const [rest, kinds] = outlines === undefined ? [text, NONE] : withoutUnneeded(text, outlines, alsoNeeded);
-  const parsed = rest === '' ? [] : parseDocuments(rest);
+  const { rest, kinds, needed } =
+    outlines === undefined
+      ? { rest: text, kinds: NONE, needed: [] }
+      : withoutUnneeded(text, outlines, alsoNeeded);
+  const parsed = outlines === undefined ? parseDocuments(text) : parsedOf(text, needed, parse);
   if (rest.includes('{{') && parsed.some(isOfTemplate) && !SAYS_POLICY.test(rest))
     return { documents: [], tally: { ...NOTHING, kinds, isTemplate: true } };
   const isManifest =
     kinds.length > 0 ||
     parsed.some(each => (each instanceof ParseError ? SAYS_OBJECT.test(rest) : isLikeObject(each.value)));
   return isManifest ? { documents: parsed, tally: { ...NOTHING, documents: parsed.length, kinds } } : FOREIGN;
+}
+
+export type Parse = (text: string) => readonly (ParsedDocument | ParseError)[];
+
+/** Documents of a text, each parsed by itself, with the lines of the whole text. */
+function parsedOf(text: string, outlines: readonly Outline[], parse: Parse): (ParsedDocument | ParseError)[] {
+  let [line, at] = [0, 0];
+  return outlines.flatMap(({ start, end }) => {
+    line += lineEnds(text, at, start).length;
+    at = start;
+    const before = line;
+    return parse(text.slice(start, end)).map(each => below(each, before));
+  });
+}
+
+/** The same document, with so many lines before its text. */
+function below(document: ParsedDocument | ParseError, lines: number): ParsedDocument | ParseError {
+  const moved = (line: number | undefined) => (line === undefined ? undefined : line + lines);
+  if (document instanceof ParseError) return new ParseError(document.message, moved(document.line));
+  return { value: document.value, lineOf: path => moved(document.lineOf(path)) };
 }
 
 const NONE: readonly string[] = [];
@@ -55,26 +85,39 @@ function isOfTemplate(document: ParsedDocument | ParseError): boolean {
   }
 }
 
-/** The text that has to be parsed, on its lines, and the kinds of objects that no answer needs. */
-function withoutUnneeded(
-  text: string,
-  outlines: readonly Outline[],
-  alsoNeeded: ReadonlySet<string>,
-): [string, readonly string[]] {
+interface Rest {
+  /** The text without objects that no answer needs. */
+  readonly rest: string;
+  /** The kinds of those. */
+  readonly kinds: readonly string[];
+  /** What has to be parsed. */
+  readonly needed: readonly Outline[];
+}
+
+function withoutUnneeded(text: string, outlines: readonly Outline[], alsoNeeded: ReadonlySet<string>): Rest {
   const kinds: string[] = [];
+  const needed: Outline[] = [];
   let rest = '';
   let done = 0;
-  for (const { start, end, keys } of outlines) {
+  for (const outline of outlines) {
+    const { start, end, keys } = outline;
     const [apiVersion, kind] = [keys?.get('apiVersion'), keys?.get('kind')];
-    if (apiVersion === undefined || kind === undefined || alsoNeeded.has(kind)) continue;
-    if (!isUnneeded({ apiVersion, kind })) continue;
+    const isLeftOut =
+      apiVersion !== undefined &&
+      kind !== undefined &&
+      !alsoNeeded.has(kind) &&
+      isUnneeded({ apiVersion, kind });
+    if (!isLeftOut) {
+      needed.push(outline);
+      continue;
+    }
     kinds.push(kind);
-    rest += text.slice(done, start) + lineEnds(text, start, end);
+    rest += text.slice(done, start);
     done = end;
   }
   const isObject = ({ keys }: Outline) => keys === undefined || isLikeObject(Object.fromEntries(keys));
-  const isDone = kinds.length === outlines.length || (kinds.length === 0 && !outlines.some(isObject));
-  return [isDone ? '' : rest + text.slice(done), kinds];
+  const isDone = needed.length === 0 || (kinds.length === 0 && !outlines.some(isObject));
+  return isDone ? { rest: '', kinds, needed: [] } : { rest: rest + text.slice(done), kinds, needed };
 }
 
 function lineEnds(text: string, start: number, end: number): string {
