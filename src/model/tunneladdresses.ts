@@ -6,7 +6,7 @@
  */
 import { getOrMake } from '../lib/collections/getormake.ts';
 import { type Address, cidrContains } from './address.ts';
-import type { Node } from './cluster.ts';
+import { type Cluster, isSelectable, type Node } from './cluster.ts';
 import { podCidrsOf } from './podcidrs.ts';
 import { tunnelEnds } from './tunnels.ts';
 
@@ -72,9 +72,28 @@ export function tunnelNodes(nodes: Iterable<Node>): Map<Address, Node> {
   );
 }
 
-/** The tunnel addresses that several nodes claim: none of these has it. */
-export function contestedTunnels(nodes: Iterable<Node>): [Address, readonly Node[]][] {
-  return [...tunnelClaims(nodes)].filter(([, claimants]) => claimants.length > 1);
+/**
+ * The tunnel addresses that policy takes to be no node's, with the names of all who claim them: several nodes, or pods of
+ * other nodes.
+ */
+export function contestedTunnels({ nodes, pods }: Pick<Cluster, 'nodes' | 'pods'>): Map<Address, string[]> {
+  const found = new Map<Address, string[]>();
+  const claims = tunnelClaims(nodes.values());
+  for (const [address, [first, ...others]] of claims)
+    if (others.length > 0)
+      found.set(
+        address,
+        [first!, ...others].map(({ name }) => name),
+      );
+  for (const pod of pods.values())
+    for (const address of isSelectable(pod) ? pod.addresses : []) {
+      const claimants = claims.get(address);
+      if (claimants === undefined || claimants.some(({ name }) => name === pod.node)) continue;
+      getOrMake(found, address, () => claimants.map(({ name }) => name)).push(
+        `pod ${pod.key} on ${pod.node}`,
+      );
+    }
+  return found;
 }
 
 function tunnelClaims(nodes: Iterable<Node>): Map<Address, Node[]> {

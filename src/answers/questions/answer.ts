@@ -2,11 +2,11 @@
 import { firstOf } from '../../lib/text/firstof.ts';
 import { type Address, type AddressRange, FAMILIES, FAMILY_NAME, type Family } from '../../model/address.ts';
 import { enforced } from '../../model/audited.ts';
-import type { Cluster, Node } from '../../model/cluster.ts';
+import type { Cluster } from '../../model/cluster.ts';
 import type { Inventory } from '../../model/inventory.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import { comparePolicies, type Policy } from '../../model/policy.ts';
-import { credibleTunnelAddresses, tunnelDeviceAt } from '../../model/tunneladdresses.ts';
+import { contestedTunnels, tunnelDeviceAt } from '../../model/tunneladdresses.ts';
 import type { DnsRecord } from '../../names/dnscache.ts';
 import { auditor, mayAffect } from '../../semantics/audit.ts';
 import type { DirectionVerdict, FlowVerdict } from '../../semantics/evaluate.ts';
@@ -217,22 +217,24 @@ function notesOf({ notes }: Targets, isCut: boolean): readonly string[] {
 }
 
 /** N75: names both addresses of a node that sends from its tunnel. */
-function arrivalNotes(cases: readonly JudgedFlow[], { nodes }: Cluster): readonly string[] {
-  const all = [...nodes.values()];
+function arrivalNotes(cases: readonly JudgedFlow[], cluster: Cluster): readonly string[] {
+  const all = [...cluster.nodes.values()];
   const found = cases.flatMap(({ from, to, flow, viaNode }) => {
     if (viaNode === undefined || to.translation !== undefined) return [];
     const over = all.map(node => tunnelDeviceAt(node, viaNode)).find(device => device !== undefined);
     const by = over === undefined ? '' : ` over ${over}`;
     const sender = from.name === flow.from ? from.name : `${from.name} (${flow.from})`;
-    return [`${sender}, which arrives as ${viaNode}${by} at pods of other nodes${contestText(all, viaNode)}`];
+    return [
+      `${sender}, which arrives as ${viaNode}${by} at pods of other nodes${contestText(cluster, viaNode)}`,
+    ];
   });
   return [...new Set(found)].slice(0, MOST);
 }
 
-function contestText(nodes: readonly Node[], address: Address): string {
-  const claimants = nodes.filter(node => credibleTunnelAddresses(node).includes(address));
-  if (claimants.length < 2) return '';
-  return `; policy takes ${address} to be no node's, because ${firstOf(claimants, MOST_CLAIMANTS, ({ name }) => name)} claim it`;
+function contestText(cluster: Cluster, address: Address): string {
+  const claimants = contestedTunnels(cluster).get(address);
+  if (claimants === undefined) return '';
+  return `; policy takes ${address} to be no node's, because ${firstOf(claimants, MOST_CLAIMANTS)} claim it`;
 }
 
 const MOST_CLAIMANTS = 3;

@@ -49,6 +49,23 @@ test('a tunnel address that two nodes claim is nobody’s to policy, and what th
   expect(answer(admitted, { from: 'node/twin', to: 'shop/web@4:8443' }).verdict).toBe('allow');
 });
 
+test('neither is it the node’s where a pod of another node reports it, and a pod of its own node has it', () => {
+  const pod = (node: string) =>
+    POD.replace('name: web', 'name: liar')
+      .replace('app: web', 'app: liar')
+      .replace('node1', node)
+      .replace('10.244.1.5', '10.244.2.0')
+      .replace('fd24:1::5', 'fd24:7::5');
+  const ask = (...objects: string[]) => {
+    const known = view(flannel(1), flannel(2), node(3), ...objects, lettingIn('172.18.0.0/24'));
+    const { verdict, notes } = answer(known, { from: 'node/node2', to: 'shop/web@4:8443' });
+    return [verdict, ...notes];
+  };
+  const claimed = `${NOTE}; policy takes 10.244.2.0 to be no node's, because node2, pod shop/liar on node3 claim it`;
+  expect(ask(pod('node3'))).toEqual(['deny', claimed]);
+  expect(ask(pod('node2'))).toEqual(['allow']);
+});
+
 test('a denial names the node, and the fix has its own address', () => {
   const known = view(flannel(1), flannel(2), lettingIn('172.18.0.3/32'));
   const found = answer(known, { from: 'node/node2', to: 'shop/web@4:8443' });

@@ -185,8 +185,9 @@ function waysByLoadBalancer(
 }
 
 /**
- * The address from which a node sends to pods of other nodes, if that is none of its status. Where another node claims
- * it as well, policy takes it to be nobody's (N75), and what the node sends has it all the same.
+ * The address from which a node sends to pods of other nodes, if that is none of its status. Where another node, or a pod
+ * of another node, claims it as well, policy does not take it to be this node's (N75), and what the node sends has it
+ * all the same.
  */
 function tunnelOf(
   { tunnelNodeAt, owners }: Surroundings,
@@ -195,7 +196,7 @@ function tunnelOf(
 ): Address | undefined {
   if (node === undefined) return undefined;
   const own = credibleTunnelAddresses(node).filter(
-    address => familyOf(address) === family && !owners.has(address),
+    address => familyOf(address) === family && owners.get(address)?.node !== node.name,
   );
   return own.find(address => tunnelNodeAt(address) === node) ?? own[0];
 }

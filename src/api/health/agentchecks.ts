@@ -219,8 +219,8 @@ export function addressOwnersKnown({
   if (first === undefined && contestedTunnels.length > 0)
     return finding.warn(
       name,
-      `several nodes claim one tunnel address; policies that admit these nodes do not let in what comes from it: ${firstOf(contestedTunnels, MOST_NAMED)}`,
-      'give each node a spec.podCIDR of its own, and see who writes the annotations of these nodes',
+      `several nodes, or pods of others, claim the tunnel address of a node; policies that admit the node do not let in what comes from it: ${firstOf(contestedTunnels, MOST_NAMED)}`,
+      'give each node a spec.podCIDR of its own; see who writes the annotations of these nodes, and the status of these pods',
     );
   if (first === undefined)
     return finding.ok(name, 'no address is reported by pods of two nodes, nor claimed by two nodes');

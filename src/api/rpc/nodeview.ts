@@ -90,8 +90,8 @@ function ours(status: StatusKeeper): Ours {
     podAddresses: status.localAddresses(),
     podNames: [...pods.values()].filter(pod => pod.node === node).map(({ name }) => name),
     contested: contestedAddresses(status.cluster, node).map(contestedText),
-    contestedTunnels: contestedTunnels(nodes.values()).map(
-      ([address, claimants]) => `${address} of ${firstOf(claimants, MOST_NAMED, ({ name }) => name)}`,
+    contestedTunnels: [...contestedTunnels(status.cluster)].map(
+      ([address, claimants]) => `${address} of ${firstOf(claimants, MOST_NAMED)}`,
     ),
     ...withoutPort(status.cluster, node),
     ...flannelFacts(nodes, node),

@@ -45,7 +45,7 @@ export interface Ours {
   readonly podNames: readonly string[];
   /** Addresses that pods of several nodes report: `10.0.0.1: shop/db on n1, and not evil/liar on n2`. */
   readonly contested?: readonly string[];
-  /** Tunnel addresses that several nodes claim (N75): `10.244.2.0 of n2, evil`. */
+  /** Tunnel addresses that several claim, so that they are no node's (N75): `10.244.2.0 of n2, pod evil/liar on n3`. */
   readonly contestedTunnels?: readonly string[];
   /** Pods behind no known port of a bridge; absent if ports are not known. */
   readonly withoutPort?: readonly string[];
