@@ -31,6 +31,18 @@ test('withNodeLinks() changes no node whose links are known, and none that does 
   expect(withNodeLinks(known, 'n2', { uplinks: [9], podBridges: [] })).toBe(known);
 });
 
+test('listener reports to other pods of a bridge are dropped unnamed, and nothing else from link-local addresses', () => {
+  const lines = formatRuleset(compile(clusterWith(), 'n1'))
+    .split('\n')
+    .map(line => line.trim());
+  const report = lines.indexOf(
+    'ip6 saddr fe80::/10 icmpv6 type 143 drop comment "which groups the sender wants, for the node alone"',
+  );
+  expect(report).toBeGreaterThan(0);
+  expect(lines[report - 1]).toBe('chain from-pods {');
+  expect(lines[report + 1]).toBe('ip6 saddr fe80::/10 goto denied-link comment "from a link-local address"');
+});
+
 test('packets by links of ours have their reverse path checked once, and those by other links in full', () => {
   const text = formatRuleset(compile(clusterWith(), 'n1', 'allow', 'ours'));
   const asking = text.split('\n').filter(line => line.includes('from an address that is not the pod’s'));

@@ -91,10 +91,27 @@ function unlessChecked({ podLinks }: NodeNetwork): Expr[] {
 function withoutAddress(family: Family, hook: 'forward' | 'input'): NftRule[] {
   const linkLocal =
     family === 'ip' ? [] : [forged(addressInNetwork(LINK_LOCAL, 'saddr'), 'from a link-local address')];
-  if (hook === 'forward') return linkLocal; // no packet from `::` or 0.0.0.0 is routed
+  if (hook === 'forward') return [...reportsToNeighbours(family), ...linkLocal]; // none from `::` or 0.0.0.0 is routed
   const none = forged(addressInNetwork(UNSPECIFIED[family], 'saddr'), 'from no address');
   return [...exempt('dhcp', family), ...exempt('listenerReports', family), ...linkLocal, none];
 }
+
+/**
+ * A bridge floods the listener reports that each pod sends while it starts, and the other pods need none. They are
+ * dropped without a word, because one of each pod would be named as a denial.
+ */
+function reportsToNeighbours(family: Family): NftRule[] {
+  if (family === 'ip') return [];
+  const exprs = [
+    ...addressInNetwork(LINK_LOCAL, 'saddr'),
+    ...icmpTypeIs('ip6', LISTENER_REPORT),
+    verdict('drop'),
+  ];
+  return [{ exprs, comment: 'which groups the sender wants, for the node alone' }];
+}
+
+/** Version 2 (RFC 3810), which the kernel sends. */
+const LISTENER_REPORT = 143;
 
 /** N69. Behind the check of the sender, because they are limited by the sender's address. */
 function toLinkLocal(family: Family): NftRule[] {
