@@ -101,8 +101,8 @@ test('the namespace of the system is left alone, unless it is asked for', () => 
 });
 
 test.each([
-  [[], 'suggest needs --recorded FILE or --manifests PATH'],
-  [['--recorded', 'x.rec'], 'suggest of a recording needs -n NAMESPACE'],
+  [[], 'name --recorded FILE or --manifests PATH'],
+  [['--recorded', 'x.rec'], 'a recording needs -n NAMESPACE'],
   [['--recorded', 'x.rec', '--manifests', 'shop.yaml'], 'cannot be used with'],
   [['--manifests', 'none.yaml'], 'there is no pod and no workload in the manifests that policy could select'],
   [

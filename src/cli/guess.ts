@@ -23,7 +23,7 @@ import {
 } from './sources/state.ts';
 
 export type GuessOptions = Pick<SourceOptions, 'manifests' | 'namespace' | 'without'> &
-  Pick<Assumptions, 'apiServer'>;
+  Pick<Assumptions, 'apiServer'> & { readonly ingressController?: readonly string[] };
 
 /** Exit code 0: all that was guessed is allowed; 1: other policies of the manifests deny some; 2: error or undecided. */
 export async function guessCommand(options: GuessOptions): Promise<void> {
@@ -33,7 +33,7 @@ export async function guessCommand(options: GuessOptions): Promise<void> {
   noteState(state);
   refuseUnknownNamespace(state.scope, namespacesOf(state), `in ${state.source}`);
   const view = clusterViewOf(state, options);
-  const guessed = guessConnections(view, references);
+  const guessed = orRefuse(() => guessConnections(view, references, options.ingressController));
   const suggested = policiesFor(view, guessed, options.namespace);
   if (suggested.objects.length === 0)
     throw new CommandError('there is no pod and no workload in the manifests that policy could select');
@@ -45,6 +45,14 @@ export async function guessCommand(options: GuessOptions): Promise<void> {
   for (const { object, comments } of suggested.objects)
     writeUnwrapped(`---\n${yamlText(object, suggested.remarks, guessComments(comments))}`);
   process.exitCode = denied.some(({ verdict }) => verdict === 'deny') ? 1 : denied.length > 0 ? 2 : 0;
+}
+
+function orRefuse<T>(guess: () => T): T {
+  try {
+    return guess();
+  } catch (error) {
+    throw error instanceof FlowTextError ? new CommandError(error.message) : error;
+  }
 }
 
 function isIn(end: Exclude<GuessEnd, string>, namespace: string | undefined): boolean {

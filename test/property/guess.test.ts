@@ -183,10 +183,14 @@ test('what manifests name is allowed, nothing else is, and check has no complain
       collector.put('app.json', collector.read(text, 'app.json'));
       const { cluster, inventory, problems } = collector.loaded();
       expect(problems.map(problemText)).toEqual([]);
-      const suggested = policiesFor(
-        { cluster, inventory },
-        guessConnections({ cluster, inventory }, referencesIn(text)),
-      );
+      const view = {
+        cluster,
+        inventory,
+        knowsInventory: true,
+        defaultNamespace: 'default',
+        unknownPods: 'allow' as const,
+      };
+      const suggested = policiesFor({ cluster, inventory }, guessConnections(view, referencesIn(text)));
       const state = new ClusterState();
       for (const { object } of suggested.objects) {
         const { event, problems: wrong } = decodeObject(object);

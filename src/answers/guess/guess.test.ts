@@ -34,11 +34,15 @@ const variable = (name: string, value: string) => ({ env: [{ name, value }] });
 
 const API = [workload('api'), service('api')];
 
-function guessed(objects: readonly object[], endpoints: readonly string[] = []) {
+function guessed(
+  objects: readonly object[],
+  endpoints: readonly string[] = [],
+  controllers: readonly string[] = [],
+) {
   const text = objects.map(object => JSON.stringify(object)).join('\n---\n');
   const view = clusterView(text);
   const world = { ...view, inventory: withApiServer(view.inventory, endpoints) };
-  const found = guessConnections(world, referencesIn(text));
+  const found = guessConnections(world, referencesIn(text), controllers);
   const named = found.guesses.filter(({ to }) => to !== 'dns');
   return {
     world,
@@ -193,18 +197,37 @@ test('what leads in from outside is open to anyone, or to the controller that is
     spec: { defaultBackend: { service: { name: 'api', port: { name: 'http' } } } },
   };
   expect(guessed([...API, ingress]).connections).toEqual(['anyone -> Deployment shop/api TCP 8080']);
-  const labels = { 'app.kubernetes.io/name': 'ingress-nginx' };
+  const of = (className: string) => ({ ...ingress, spec: { ...ingress.spec, ingressClassName: className } });
+  const [assumed] = guessed([...API, of('nginx')]).why;
+  expect(guessed([...API, of('nginx')]).connections).toEqual([
+    'controller ingress-nginx -> Deployment shop/api TCP 8080',
+  ]);
+  expect(assumed).toMatch(
+    /^Ingress shop\/i spec\.defaultBackend\.service; there is no pod of ingress-nginx: assumed are pods /,
+  );
+  const unknown = guessed([...API, of('own')]);
+  expect(unknown.connections).toEqual(['anyone -> Deployment shop/api TCP 8080']);
+  expect(unknown.why).toEqual([expect.stringContaining('; which pods serve it is not known')]);
+  const labels = { 'app.kubernetes.io/name': 'ingress-nginx', 'app.kubernetes.io/component': 'controller' };
   const controller = {
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: { name: 'nginx', namespace: 'shop', labels },
     spec: { containers: [] },
   };
-  expect(guessed([...API, ingress, controller]).connections).toEqual([
-    'Pod shop/nginx -> Deployment shop/api TCP 8080',
-  ]);
+  const byPod = ['Pod shop/nginx -> Deployment shop/api TCP 8080'];
+  expect(guessed([...API, of('nginx'), controller]).connections).toEqual(byPod);
   const onNode = { ...controller, spec: { containers: [], hostNetwork: true } };
-  expect(guessed([...API, ingress, onNode]).connections).toEqual(['anyone -> Deployment shop/api TCP 8080']);
+  expect(guessed([...API, of('nginx'), onNode]).connections).toEqual([
+    'anyone -> Deployment shop/api TCP 8080',
+  ]);
+  expect(guessed([...API, of('own')], [], ['edge/app=own']).connections).toEqual([
+    'controller edge/app=own -> Deployment shop/api TCP 8080',
+  ]);
+  const { world, found } = guessed([...API, of('nginx')]);
+  expect(policiesFor(world, found).objects.at(-1)!.object).toMatchObject({
+    spec: { ingress: [{ from: [{ namespaceSelector: {}, podSelector: { matchLabels: labels } }] }] },
+  });
   const open = guessed([workload('api'), service('api', { type: 'NodePort' })]);
   expect(open.connections).toEqual(['anyone -> Deployment shop/api TCP 8080']);
   expect(open.why).toEqual(['Service shop/api spec.type (NodePort)']);

@@ -5,16 +5,14 @@
 
 import type { Monitor, Reference, SaidText, Speaker } from '../../inputs/kube/decode/references.ts';
 import { getOrMake } from '../../lib/collections/getormake.ts';
-import type { Cluster, Pod } from '../../model/cluster.ts';
 import type { Inventory } from '../../model/inventory.ts';
 import type { Labels } from '../../model/labels.ts';
 import type { Protocol } from '../../model/policy.ts';
 import { matchesLabels } from '../../model/selector.ts';
-import type { Service, ServicePort } from '../../model/service.ts';
-import type { WorkloadId } from '../../model/workload.ts';
-import { podsByWorkload, topWorkloads } from '../../model/workloadof.ts';
+import type { Entrance, Service, ServicePort } from '../../model/service.ts';
+import { assumedText, Controllers } from '../entrances/controllers.ts';
 import { API_SERVER, apiServerEndpoints, apiServerService } from '../questions/apiserver.ts';
-import { workloadText } from '../questions/endpoint.ts';
+import type { ClusterView, ResolvedEndpoint } from '../questions/place.ts';
 import {
   hostsIn,
   isAddress,
@@ -25,20 +23,7 @@ import {
   servicesNamed,
   USUAL_PORTS,
 } from './hosts.ts';
-
-/** A workload, a pod by itself, or the pods that an operator makes for a Prometheus. */
-export interface Member {
-  /** `Deployment shop/web`. */
-  readonly id: string;
-  readonly name: string;
-  /** As questions name it. */
-  readonly text: string;
-  /** One of its pods, or as its template would make it. */
-  readonly pod: Pod;
-  readonly workload?: WorkloadId;
-  /** By which its pods are selected, where no object of theirs is known. */
-  readonly selector?: Labels;
-}
+import { type Member, membersOf, NAME_LABEL } from './members.ts';
 
 /** `anyone` may be outside of the cluster. */
 export type GuessEnd = Member | 'anyone' | 'api server' | 'dns';
@@ -59,11 +44,13 @@ export interface Guesses {
   readonly notGuessed: readonly string[];
 }
 
+/** `controllers` are ends that serve Ingresses and routes. Throws FlowTextError where there is no such end. */
 export function guessConnections(
-  { cluster, inventory }: { readonly cluster: Cluster; readonly inventory: Inventory },
+  view: ClusterView,
   references: readonly Reference[],
+  controllers: readonly string[] = [],
 ): Guesses {
-  const found = new Guesser(cluster, inventory, references);
+  const found = new Guesser(view, references, controllers);
   found.guess();
   return {
     members: [...found.members.values()],
@@ -72,30 +59,20 @@ export function guessConnections(
   };
 }
 
-/** By the label that their charts give them. */
-const CONTROLLERS = new Set([
-  'ingress-nginx',
-  'nginx-ingress',
-  'traefik',
-  'contour',
-  'haproxy-ingress',
-  'kong',
-  'envoy',
-]);
-const NAME = 'app.kubernetes.io/name';
-
 class Guesser {
-  readonly members: ReadonlyMap<string, Member>;
+  readonly members: Map<string, Member>;
   readonly notGuessed = new Set<string>();
   readonly #inventory: Inventory;
   readonly #references: readonly Reference[];
+  readonly #controllers: Controllers;
   readonly #found = new Map<string, Guess & { readonly why: string[] }>();
   readonly #behind = new Map<Service, readonly Member[]>();
 
-  constructor(cluster: Cluster, inventory: Inventory, references: readonly Reference[]) {
-    this.members = membersOf(cluster, inventory);
-    this.#inventory = inventory;
+  constructor(view: ClusterView, references: readonly Reference[], controllers: readonly string[]) {
+    this.members = membersOf(view.cluster, view.inventory);
+    this.#inventory = view.inventory;
     this.#references = references;
+    this.#controllers = new Controllers(view, controllers);
   }
 
   guesses(): Guess[] {
@@ -209,22 +186,42 @@ class Guesser {
     });
   }
 
-  /** What is open to clients outside is so by design; whom a controller has, only its labels say. */
   #entrances(): void {
     const { services, entrances } = this.#inventory;
     for (const service of services.values())
       if (service.type === 'LoadBalancer' || service.type === 'NodePort')
         this.#toService('anyone', service, undefined, `Service ${service.key} spec.type (${service.type})`);
-    const controllers = [...this.members.values()].filter(
-      ({ pod }) => CONTROLLERS.has(pod.labels[NAME] ?? '') && !pod.hostNetwork,
-    );
-    const clients: readonly GuessEnd[] = controllers.length > 0 ? controllers : ['anyone'];
-    for (const { object, backends } of entrances)
-      for (const { field, service: key, port } of backends) {
-        const service = services.get(key);
-        if (service === undefined) this.notGuessed.add(`${object} ${field}: ${noService(key)}`);
-        else for (const from of clients) this.#toService(from, service, port, `${object} ${field}`);
-      }
+    for (const entrance of entrances)
+      for (const { from, how } of this.#clientsOf(entrance))
+        for (const { field, service: key, port, targetPort } of entrance.backends) {
+          const why = `${entrance.object} ${field}`;
+          const service = services.get(key);
+          if (service === undefined) this.notGuessed.add(`${why}: ${noService(key)}`);
+          else this.#toService(from, service, port ?? namedOnly(targetPort), `${why}${how}`);
+        }
+  }
+
+  /** Anybody, where nobody knows the pods that serve it: it is open to outside. */
+  #clientsOf(entrance: Entrance): readonly { readonly from: GuessEnd; readonly how: string }[] {
+    const serving = this.#controllers.serving(entrance);
+    if ('unknown' in serving) return [{ from: 'anyone', how: `; ${serving.unknown}` }];
+    return serving.controllers.flatMap(controller => {
+      const how = controller.isAssumed ? `; ${assumedText(controller)}` : '';
+      const known = this.members.get(controller.name);
+      const ends = known ? [known] : controller.places.map(place => this.#memberAt(controller.name, place));
+      return ends.map(from => {
+        const isOnNode = from === undefined || from.pod.hostNetwork;
+        return isOnNode ? { from: 'anyone' as const, how: ON_NODE } : { from, how };
+      });
+    });
+  }
+
+  /** Pods of which there is no object: by their labels. Undefined for what is on the network of a node. */
+  #memberAt(name: string, { unassigned }: ResolvedEndpoint): Member | undefined {
+    const pod = unassigned?.pod;
+    if (pod === undefined) return undefined;
+    const member = { id: `controller ${name}`, name, text: pod.key, pod, selector: pod.labels };
+    return getOrMake(this.members, member.id, () => member);
   }
 
   #monitor({ object, of, namespaces, selector, ports }: Monitor): void {
@@ -280,7 +277,14 @@ class Guesser {
   }
 }
 
+const ON_NODE = '; what serves it is on the network of a node';
+
 const API_UNKNOWN = 'the endpoints of the API server are not known (--api-server 172.18.0.2:6443 names them)';
+
+/** A Route of OpenShift may name the port of the pods; by number it could be taken for that of the Service. */
+function namedOnly(port: number | string | undefined): string | undefined {
+  return typeof port === 'string' ? port : undefined;
+}
 
 interface LedTo {
   readonly to: Member;
@@ -333,49 +337,5 @@ function namedPort({ pod }: Member, name: string, protocol: Protocol = 'TCP'): n
 }
 
 function isPrometheus(labels: Labels): boolean {
-  return labels[NAME] === 'prometheus' || labels.app === 'prometheus';
+  return labels[NAME_LABEL] === 'prometheus' || labels.app === 'prometheus';
 }
-
-// Who there is: workloads by their templates, other pods by themselves, and what the operator of Prometheus makes.
-
-function membersOf(cluster: Cluster, inventory: Inventory): ReadonlyMap<string, Member> {
-  const found = new Map<string, Member>();
-  for (const { id, kind, namespace, name, labels, partial, ports, hostNetwork } of topWorkloads(inventory)) {
-    const text = workloadText(kind, namespace, name);
-    const pod = {
-      ...NOWHERE,
-      key: text,
-      namespace,
-      name,
-      labels,
-      ports,
-      hostNetwork,
-      ...(partial && { partial }),
-    };
-    found.set(id, { id, name, text, pod, workload: id });
-  }
-  for (const [id, [pod]] of podsByWorkload(cluster, inventory)) {
-    if (found.has(id)) continue;
-    const name = id.slice(id.indexOf('/') + 1);
-    const workload = id.startsWith('Pod ') ? {} : { workload: id as WorkloadId };
-    found.set(id, { id, name, text: pod!.key, pod: pod!, ...workload });
-  }
-  for (const { kind, namespace, name } of inventory.podMakers) {
-    if (kind !== 'Prometheus' && kind !== 'PrometheusAgent') continue;
-    const labels = { [NAME]: 'prometheus', 'operator.prometheus.io/name': name };
-    const text = `${namespace}/${Object.entries(labels)
-      .map(label => label.join('='))
-      .join(',')}` as const;
-    const pod = { ...NOWHERE, key: text, namespace, name, labels, ports: [], hostNetwork: false };
-    found.set(`${kind} ${namespace}/${name}`, {
-      id: `${kind} ${namespace}/${name}`,
-      name,
-      text,
-      pod,
-      selector: labels,
-    });
-  }
-  return found;
-}
-
-const NOWHERE = { node: '', addresses: [], finished: false, createdAt: '' } as const;

@@ -8,7 +8,8 @@ import type { Direction } from '../../model/policy.ts';
 import type { Service } from '../../model/service.ts';
 import { apiServerEndpoints } from '../questions/apiserver.ts';
 import { podsSide } from '../questions/fix/sides.ts';
-import { endText, type GuessEnd, type Guesses, type Member } from './guess.ts';
+import { endText, type GuessEnd, type Guesses } from './guess.ts';
+import type { Member } from './members.ts';
 
 export interface GuessedPolicies {
   readonly objects: readonly CommentedObject[];

@@ -4,6 +4,7 @@ import {
   apiServerAsked,
   collect,
   duration,
+  ingressController,
   ofAgents,
   output,
   unknownPodsOption,
@@ -126,9 +127,15 @@ function addSuggest(sluice: Command): void {
         .conflicts('recorded'),
     )
     .addOption(apiServerAsked().conflicts('recorded'))
+    .addOption(ingressController().conflicts('recorded'))
     .addOption(withoutOption().conflicts('recorded'))
     .addHelpText('after', SUGGEST_HELP)
-    .action(async options => (await import('../recording/suggest.ts')).suggestCommand(options));
+    .action(async (options, command: Command) => {
+      const { recorded, manifests, namespace } = options;
+      if (!(recorded ?? manifests)) command.error('error: name --recorded FILE or --manifests PATH');
+      if (recorded && !namespace) command.error('error: a recording needs -n NAMESPACE');
+      await (await import('../recording/suggest.ts')).suggestCommand(options);
+    });
 }
 
 const SUGGEST_HELP = `

@@ -23,12 +23,9 @@ import { groupLines, windowText } from './text.ts';
 export type SuggestOptions = GuessOptions & { readonly recorded?: readonly string[] };
 
 /** Of a recording, or of manifests. */
-export async function suggestCommand(options: SuggestOptions): Promise<void> {
-  const { recorded, manifests, namespace } = options;
-  if (manifests !== undefined) return guessCommand(options);
-  if (recorded === undefined) throw new CommandError('suggest needs --recorded FILE or --manifests PATH');
-  if (namespace === undefined) throw new CommandError('suggest of a recording needs -n NAMESPACE');
-  return suggestRecorded(namespace, recorded);
+export function suggestCommand(options: SuggestOptions): Promise<void> {
+  const { recorded, namespace = '' } = options;
+  return recorded === undefined ? guessCommand(options) : suggestRecorded(namespace, recorded);
 }
 
 /** Exit code 0: all that was allowed would be; 1: something would be denied; 2: error or undecided (a part of the recording is missing). */
