@@ -89,7 +89,7 @@ export function unlessSameApiServer({ cluster, inventory }: ClusterView): Unless
 }
 
 const NOT_KNOWN =
-  'the endpoints of the API server are not known (--api-server names them, or its EndpointSlice among the manifests)';
+  'the endpoints of the API server are not known: its EndpointSlice was not read (--api-server names them)';
 
 /** Any address that no pod has, on each port that policies tell apart. */
 export function unknownApiServer(view: ClusterView, service: Service, protocol: FlowProtocol): Targets {
