@@ -3181,6 +3181,12 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'reflection.test.ts',
   },
   {
+    name: 'every node: a command is over before it says that agents are of another version',
+    find: 'if (!this.#options.forever) await versions;',
+    replace: '',
+    test: 'everynode.test.ts',
+  },
+  {
     name: 'drops: the other node of a connection is a line of its own',
     find: 'Math.abs(said.atMs - group.lastMs) <= TOGETHER_MS',
     replace: 'said.node === group.said[0]!.node',

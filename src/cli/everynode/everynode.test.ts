@@ -1,5 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { deferred } from '../../lib/async/deferred.ts';
 import { type AgentOutput, type AgentPod, type Agents, MissingRight, type Until } from './agents.ts';
 import { askEveryNode } from './everynode.ts';
 
@@ -20,6 +21,7 @@ class Cluster implements Agents {
   /** Nodes of the cluster on which no agent runs. */
   readonly withoutAgent: string[] = [];
   mayNotListNodes = false;
+  versionNote?: NonNullable<Agents['versionNote']>;
 
   add(node: string): void {
     this.pods.set(node, { name: `sluice-${node}`, node, container: 'sluice', phase: 'Running' });
@@ -125,6 +127,30 @@ test('of what is recorded that alone is told which is asked for, and of what com
   cluster.tell('n1', nowMs - 60_000); // recorded, behind an early heartbeat
   cluster.tell('n1', nowMs - 2_000);
   await expect.poll(() => shown).toEqual([`n1 ${nowMs - 2_000}`]);
+  end.abort();
+  await over;
+});
+
+test.each([true, false])('agents of another version are a note, with follow: %s', async follow => {
+  const cluster = new Cluster();
+  cluster.add('n1');
+  const answered = deferred<void>();
+  cluster.versionNote = async pods => {
+    await answered.promise;
+    return `${pods.map(({ node }) => node)} is older`;
+  };
+  const { notes, end, over } = asked(cluster, follow);
+  await expect.poll(() => cluster.running.size).toBe(1);
+  let isOver = false;
+  void over.then(() => {
+    isOver = true;
+  });
+  if (!follow) cluster.running.get('n1')!.end();
+  // A command that is over without it would be over by now.
+  for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate);
+  expect(isOver).toBe(false);
+  answered.resolve();
+  await expect.poll(() => notes).toEqual(['n1 is older']);
   end.abort();
   await over;
 });

@@ -82,7 +82,7 @@ class Nodes {
     const pods = await listedAgents(agents);
     this.#sayWithout(await named, new Set(pods.map(({ node }) => node)));
     this.#take(pods);
-    return only === undefined ? pods : pods.filter(({ node }) => node === only);
+    return this.#ours(pods);
   }
 
   async #noteVersions(pods: readonly AgentPod[]): Promise<void> {
@@ -121,9 +121,13 @@ class Nodes {
     }
   }
 
-  #take(pods: readonly AgentPod[]): void {
+  #ours(pods: readonly AgentPod[]): readonly AgentPod[] {
     const { only } = this.#options;
-    this.#pods = podsByNode(only === undefined ? pods : pods.filter(({ node }) => node === only));
+    return only === undefined ? pods : pods.filter(({ node }) => node === only);
+  }
+
+  #take(pods: readonly AgentPod[]): void {
+    this.#pods = podsByNode(this.#ours(pods));
     for (const node of [...this.#pods.keys()].sort())
       if (!this.#asked.has(node)) this.#asked.set(node, this.#ask(node));
   }

@@ -57,6 +57,20 @@ test('only the named node is asked, also one that has no agent', async () => {
   ]);
 });
 
+test('agents of another version are a note, also where nodes are named, and of these alone', async () => {
+  const [notes, compared]: [string[], string[][]] = [[], []];
+  const agents: Agents = {
+    ...agentsOf([pod('n1'), pod('n2')], ['n1', 'n2'], answering),
+    versionNote: async pods => {
+      compared.push(pods.map(({ node }) => node));
+      return pods.length === 2 ? 'this command line is older' : undefined;
+    },
+  };
+  await runOnNodes(agents, [], { note: text => notes.push(text) });
+  await runOnNodes(agents, [], { only: ['n2'], note: text => notes.push(text) });
+  expect([compared, notes]).toEqual([[['n1', 'n2'], ['n2']], ['this command line is older']]);
+});
+
 test('a command that ended without an exit code is no answer, and neither is one without end', async () => {
   const agents = agentsOf([pod('n1'), pod('n2')], ['n1', 'n2'], (node, sink, end) => {
     if (node === 'n1') return 'it does not answer';
