@@ -24,7 +24,7 @@ import { rangesText } from './ranges.ts';
 import { comingNotes, type StatusesByPolicy, statusesByPolicy } from './statuses.ts';
 import { shortNameOf, targetsOf } from './targets.ts';
 import { type GivenQuestion, withGiven } from './traffic.ts';
-import { undecidedByNode, undecidedByUnknownPods, undecidedDenials } from './undecided.ts';
+import { undecidedByNode, undecidedByTunnel, undecidedByUnknownPods, undecidedDenials } from './undecided.ts';
 import type { Dialled } from './ways.ts';
 
 /** A connection as it was asked for; `given` are facts about the cluster that came with the question. */
@@ -112,6 +112,7 @@ export function judgeAll(
     ...(view.guessesUnknownPods ? undecidedByUnknownPods(cluster, judged.cases, view.unknownPods) : []),
     ...undecidedDenials(cluster, judged.cases, view.known, view.unknownPods),
     ...byNode.undecided,
+    ...undecidedByTunnel(cluster, judged.cases, view.unknownPods),
   ]);
   const cases = judged.cases.map(each => withDoubt(each, unheard.get(each), targets));
   return { ...judged, cases, byNode };

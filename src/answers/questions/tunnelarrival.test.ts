@@ -1,6 +1,7 @@
 /** N75: what a node sends to a pod of another node is judged by the address with which it arrives. */
 import { expect, test } from 'vitest';
 import { clusterView } from '../../../test/support/questions/clusterview.ts';
+import { type NodeLinks, withNodeLinks } from '../../model/cluster.ts';
 import { answer } from './answer.ts';
 import { fixOf } from './explanation.ts';
 
@@ -64,6 +65,28 @@ test('neither is it the node’s where a pod of another node reports it, and a p
   const claimed = `${NOTE}; policy takes 10.244.2.0 to be no node's, because node2, pod shop/liar on node3 claim it`;
   expect(ask(pod('node3'))).toEqual(['deny', claimed]);
   expect(ask(pod('node2'))).toEqual(['allow']);
+});
+
+test('whether a node has a tunnel on the port that its pod sends to is undecided, unless an agent saw its links', () => {
+  const client = POD.replace('name: web', 'name: client').replaceAll('1.5', '1.6').replaceAll('::5', '::6');
+  const ask = (nodes: string[], to: string, links?: NodeLinks) => {
+    const known = view(client, ...nodes);
+    const cluster = links === undefined ? known.cluster : withNodeLinks(known.cluster, 'node1', links);
+    const { verdict, reason } = answer({ ...known, cluster }, { from: 'shop/client', to });
+    return [verdict, ...(verdict === 'undecided' ? [reason] : [])];
+  };
+  const why =
+    'if node node1 has a tunnel of its own on UDP 8472, it denies what its pods send there, out of the pod networks; only its agent knows';
+  const links = { uplinks: [], podBridges: [] };
+  expect(ask([flannel(1)], '198.51.100.1:8472/UDP')).toEqual(['undecided', why]);
+  expect(ask([flannel(1)], '198.51.100.1:8473/UDP')).toEqual(['allow']);
+  expect(ask([flannel(1)], '198.51.100.1:8472/TCP')).toEqual(['allow']);
+  expect(ask([flannel(1)], 'shop/web@4:8472/UDP')).toEqual(['allow']);
+  expect(ask([flannel(1)], '172.18.0.1:8472/UDP')).toEqual(['deny']);
+  expect(ask([node(1)], '198.51.100.1:8472/UDP')).toEqual(['allow']);
+  expect(ask([flannel(1)], '198.51.100.1:8472/UDP', links)).toEqual(['allow']);
+  const tunnels = { ports: [8472], protocols: [] };
+  expect(ask([flannel(1)], '198.51.100.1:8472/UDP', { ...links, tunnels })).toEqual(['deny']);
 });
 
 test('a denial names the node, and the fix has its own address', () => {

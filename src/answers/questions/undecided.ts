@@ -8,6 +8,7 @@ import type { Cluster, Node, Pod } from '../../model/cluster.ts';
 import { hasDomainPeers } from '../../model/domainpeers.ts';
 import type { Flow } from '../../model/flow.ts';
 import { podCidrsOf, type UnknownPods } from '../../model/podcidrs.ts';
+import { isTunnel, TUNNEL_PORTS, TUNNEL_PROTOCOLS } from '../../model/tunnels.ts';
 import type { DnsSnapshot } from '../../names/dnscache.ts';
 import { evaluator, type FlowVerdict } from '../../semantics/evaluate.ts';
 import { isSeenOtherwise, type JudgedFlow, judgeSeen } from './judge.ts';
@@ -77,6 +78,39 @@ function verdictAsNode(
 
 function isFirst({ base }: Cidr, address: Address): boolean {
   return addressToInt(address) === addressToInt(base) + 1n;
+}
+
+/**
+ * Allowed cases that the rules deny if the sender's node has a tunnel of its own on that port (N72). Its annotations say
+ * that it has a tunnel, and only its agent sees of which kind.
+ */
+export function undecidedByTunnel(
+  cluster: Cluster,
+  cases: readonly JudgedFlow[],
+  unknownPods: UnknownPods,
+): ReadonlyMap<JudgedFlow, string> {
+  if ([...cluster.nodes.values()].some(({ links }) => links !== undefined)) return new Map();
+  return new Map(
+    cases.slice(0, MOST_CASES).flatMap(each => {
+      const node = cluster.nodes.get(podOf(each.from)?.node ?? '');
+      if (node?.tunnelAddresses === undefined || !isTunnel(each.flow) || each.verdict.verdict === 'deny')
+        return [];
+      const links = {
+        uplinks: [],
+        podBridges: [],
+        tunnels: { ports: TUNNEL_PORTS, protocols: TUNNEL_PROTOCOLS },
+      };
+      const nodes = new Map(cluster.nodes).set(node.name, { ...node, links });
+      const { egress } = judgeSeen(evaluator({ ...cluster, nodes }, unknownPods), each);
+      if (egress.verdict === 'allow') return [];
+      return [[each, `${tunnelMayBe(node, each.flow)}; only its agent knows`]];
+    }),
+  );
+}
+
+function tunnelMayBe({ name }: Node, { protocol, port }: Flow): string {
+  const what = port === undefined ? `protocol ${protocol}` : `${protocol} ${port}`;
+  return `if node ${name} has a tunnel of its own on ${what}, it denies what its pods send there, out of the pod networks`;
 }
 
 /** Cases that agents decide as they were started: one end is an unknown pod (N67), and nobody said what they do. */
