@@ -4534,6 +4534,12 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'if (meant.length <= 1) return;',
     test: 'without.test.ts',
   },
+  {
+    name: 'check says nothing of a label that is a number',
+    find: 'for (const [key, value] of labels.textEntries()) {',
+    replace: "for (const [key, value] of labels.keys().map(each => [each, ''] as const)) {",
+    test: 'refusedmetadata.test.ts',
+  },
   // Charts and kustomizations of strangers
   {
     name: 'a kustomization sees the files of the machine',

@@ -7,8 +7,9 @@ import { type Decoded, decodeObject } from '../kube/decode/decode.ts';
 import { foreignPolicyOf, isNamespacedForeign } from '../kube/decode/foreignpolicies.ts';
 import { type DecodedItem, decodeInventory } from '../kube/decode/inventory.ts';
 import { legacyAddresses } from '../kube/decode/legacyaddresses.ts';
+import { refusedMetadata } from '../kube/decode/refusedmetadata.ts';
 import { serviceNetworks } from '../kube/decode/service.ts';
-import { asMap, type ObjectType, objectKey, typeOf } from '../kube/report/identity.ts';
+import { asMap, metadataOf, type ObjectType, objectKey, typeOf } from '../kube/report/identity.ts';
 import { flattenLists } from './lists.ts';
 import { type Documents, neededDocuments, type Parse } from './needed.ts';
 import { parseDocuments } from './parse.ts';
@@ -21,7 +22,7 @@ export interface FiledObject extends Decoded {
   readonly serviceNetworks: readonly Cidr[];
   /** The object for questions that name it; the agent does not use it. */
   readonly inventory: () => DecodedItem;
-  /** Further problems: of an object without a usable name, and of what newer API servers refuse. */
+  /** Further problems: of an object without a usable name, and of what API servers refuse that has no effect here. */
   readonly deeper: () => readonly Problem[];
   readonly type: ObjectType;
   /** The engine of a policy that is not ours to enforce. */
@@ -147,7 +148,7 @@ function objectsIn(value: unknown, namespace: string | undefined): readonly Read
       path,
       serviceNetworks: serviceNetworks(object),
       inventory: once(() => decodeInventory(object)),
-      deeper: once(() => [...deeperProblems(object, decoded), ...legacyAddresses(object)]),
+      deeper: once(() => unneededProblems(object, decoded)),
       type: typeOf(object),
       engine: foreignPolicyOf(object)?.engine,
       name: objectKey(object) ?? '',
@@ -192,6 +193,17 @@ const NAMESPACED: readonly string[] = [
   'UDPRoute',
   ...WORKLOAD_KINDS,
 ];
+
+/** What is wrong beside what an answer needs. */
+function unneededProblems(object: unknown, decoded: Decoded): readonly Problem[] {
+  const { kind = '' } = typeOf(object);
+  const { namespace, name } = metadataOf(object);
+  const isApplied = decoded.object !== undefined || NAMESPACED.includes(kind);
+  const label = decoded.object ?? `${kind} ${namespace}/${name}`;
+  const known = new Set(decoded.problems.filter(isError).map(({ field }) => field));
+  const refused = isApplied ? refusedMetadata(object, label).filter(({ field }) => !known.has(field)) : [];
+  return [...deeperProblems(object, decoded), ...legacyAddresses(object), ...refused];
+}
 
 /** An object without a usable name is decoded once more with another name, to find its other problems. */
 function deeperProblems(object: unknown, { event, object: name, problems }: Decoded): readonly Problem[] {
