@@ -4540,6 +4540,12 @@ export const MUTANTS: readonly Mutant[] = [
     replace: "for (const [key, value] of labels.keys().map(each => [each, ''] as const)) {",
     test: 'refusedmetadata.test.ts',
   },
+  {
+    name: 'a fix for DNS opens port 53 of every pod with the label',
+    find: "const IN_KUBE_SYSTEM = { matchLabels: { [NAMESPACE_NAME_LABEL]: 'kube-system' } };",
+    replace: 'const IN_KUBE_SYSTEM = {};',
+    test: 'lintfix.test.ts',
+  },
   // Charts and kustomizations of strangers
   {
     name: 'a kustomization sees the files of the machine',

@@ -19,7 +19,7 @@ export function refusedMetadata(object: unknown, name: string): readonly Problem
 
 /** It was a field of Kubernetes 1.24 to 1.27, and is in what was exported from them. */
 function refuseStatus(status: Field): void {
-  if (status.isPresent) status.error('is not a field any more since Kubernetes 1.28: remove it');
+  if (status.value !== undefined) status.error('is not a field any more since Kubernetes 1.28: remove it');
 }
 
 function checkMetadata(metadata: Field): void {
