@@ -12,18 +12,24 @@ export function benchRepositories(): BenchRow[] {
   const program = join(builtFolder(), 'sluice.mjs');
   const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'));
   try {
-    const [operators, monorepo] = ['operators', 'monorepo'].map(name => join(folder, name));
+    const [operators, monorepo, apps] = ['operators', 'monorepo', 'apps'].map(name => join(folder, name));
     writeOperators(operators!);
     writeMonorepo(monorepo!);
-    const cost = (path: string) => costOf(program, ['check', path]).cpu;
+    const folders = times(FOLDERS, i => join(apps!, `${i}`));
+    for (const [i, each] of folders.entries()) write(each, 'app.yaml', manifest(i));
+    const cost = (...paths: string[]) => costOf(program, ['check', ...paths]).cpu;
     return [
       absolute('check of 500 manifests and 3 MB of CustomResourceDefinitions', 's', cost(operators!), 1),
       absolute('check of 10,000 files, of which 200 are manifests', 's', cost(monorepo!), 1.5),
+      absolute('check of one small folder', 's', cost(folders[0]!), 0.4),
+      absolute(`check --each of ${FOLDERS} small folders`, 's', cost('--each', ...folders), 2.5),
     ];
   } finally {
     rmSync(folder, { recursive: true });
   }
 }
+
+const FOLDERS = 305;
 
 function writeOperators(root: string): void {
   const definition = stringify(crd());

@@ -38,6 +38,8 @@ import { Renderer } from './sources/render.ts';
 export interface CheckOptions {
   readonly output: 'text' | 'json' | 'yaml' | 'junit' | 'sarif';
   readonly strict?: boolean;
+  /** Each path is a cluster of its own. */
+  readonly each?: boolean;
   /** Charts and kustomizations are rendered. */
   readonly render?: boolean;
   /** Files are edited where a warning has one fix. */
@@ -45,6 +47,14 @@ export interface CheckOptions {
   readonly accept?: readonly string[];
   /** The namespace of objects that name none. */
   readonly namespace?: string;
+}
+
+/** Paths that are one cluster together, and what is wrong with them. */
+interface Judged {
+  readonly paths: readonly string[];
+  readonly read: LoadedCluster;
+  readonly problems: readonly Problem[];
+  readonly notes: readonly string[];
 }
 
 /**
@@ -57,29 +67,75 @@ export async function checkCommand(paths: readonly string[], options: CheckOptio
   if (options.fix && paths.includes('-'))
     throw new CommandError('--fix writes files, and standard input is none');
   const renderer = options.render ? new Renderer() : undefined;
+  const found: Judged[] = [];
+  for (const some of options.each ? paths.map(path => [path]) : [paths]) {
+    const judged = await judge(some, options, accepted, renderer);
+    if (!options.each && holdsNothing(judged.read)) throw new CommandError(nothingIn(paths, judged.read));
+    found.push(judged);
+    if (options.output === 'text') writeJudged(judged, options);
+  }
+  if (found.every(({ read }) => holdsNothing(read)))
+    throw new CommandError('none of the paths holds an object that Sluice reads');
+  const problems = found.flatMap(each => each.problems);
+  if (options.output === 'junit') writeDocument(junitOf(problems, paths));
+  else if (options.output === 'sarif') writeJson(sarifOf(problems.map(withCode), VERSION));
+  else if (isData(options.output))
+    await writeData(
+      options.output,
+      found.flatMap(each => dataOf(each, options)),
+    );
+  else if (options.each) writeLine(eachText(found));
+  if (problems.some(({ severity }) => severity === 'error' || options.strict)) process.exitCode = 1;
+}
+
+async function judge(
+  paths: readonly string[],
+  options: CheckOptions,
+  accepted: readonly Accepted[],
+  renderer: Renderer | undefined,
+): Promise<Judged> {
   let read = await checkManifests(paths, lint, { ...options, renderer });
-  if (holdsNothing(read)) throw new CommandError(nothingIn(paths, read));
   const isCounted = (problem: Problem) => !isAccepted(problem, accepted);
   const fixes = options.fix ? mendable(read.problems.filter(isCounted)) : [];
   const left = fixes.length === 0 ? [] : await mend(fixes, paths, options);
   if (fixes.length > 0) read = await checkManifests(paths, lint, options);
-  const problems = read.problems.filter(isCounted);
   const notes = [...left, ...readingNotes(read.reading), ...foreignNotes(read)];
-  const counts = { workloads: read.inventory.workloads.size, policies: read.cluster.policies.size };
-  if (options.output === 'junit') writeDocument(junitOf(problems, paths));
-  else if (options.output === 'sarif') writeJson(sarifOf(problems.map(withCode), VERSION));
-  else if (isData(options.output))
-    await writeData(options.output, [
-      ...problems.map(problem => versioned('Problem', problem)),
-      versioned('Reading', { ...readingObject(read.reading), ...counts, notes }),
-    ]);
-  else {
-    for (const problem of problems) writeLine(problemLine(problem));
-    for (const note of notes) writeLine(`${pc.yellow('note')}: ${HANG}${note}`);
-    writeLine(summary(problems, read.problems.length - problems.length, countsOf(read)));
-    writeLine(readingText(read.reading, counts.workloads, counts.policies));
-  }
-  if (problems.some(({ severity }) => severity === 'error' || options.strict)) process.exitCode = 1;
+  return { paths, read, problems: read.problems.filter(isCounted), notes };
+}
+
+const numbersOf = ({ read: { inventory, cluster } }: Judged) => ({
+  workloads: inventory.workloads.size,
+  policies: cluster.policies.size,
+});
+
+function dataOf(judged: Judged, { each }: CheckOptions): object[] {
+  const { problems, notes, read, paths } = judged;
+  const reading = { ...readingObject(read.reading), ...numbersOf(judged), notes };
+  return [
+    ...problems.map(problem => versioned('Problem', problem)),
+    versioned('Reading', { ...(each && { path: paths[0] }), ...reading }),
+  ];
+}
+
+/** With --each a line for each path, after what is wrong with it. */
+function writeJudged(judged: Judged, { each }: CheckOptions): void {
+  const { problems, notes, read, paths } = judged;
+  for (const problem of problems) writeLine(problemLine(problem));
+  for (const note of notes) writeLine(`${pc.yellow('note')}: ${HANG}${note}`);
+  const text = summary(problems, read.problems.length - problems.length, countsOf(read));
+  const { workloads, policies } = numbersOf(judged);
+  const lines = each
+    ? [`${paths[0]}: ${HANG}${holdsNothing(read) ? 'holds no object that Sluice reads' : text}`]
+    : [text, readingText(read.reading, workloads, policies)];
+  for (const line of lines) writeLine(line);
+}
+
+/** `305 clusters: 2 with errors, 12 with warnings alone`. */
+function eachText(found: readonly Judged[]): string {
+  const isBad = ({ problems }: Judged) => problems.some(({ severity }) => severity === 'error');
+  const bad = found.filter(isBad).length;
+  const warned = found.filter(each => !isBad(each) && each.problems.length > 0).length;
+  return `${plural(found.length, 'cluster')}: ${bad} with errors, ${warned} with warnings alone`;
 }
 
 function countsOf({ cluster, inventory }: LoadedCluster): string {

@@ -66,6 +66,35 @@ test('check -o json ends with what was read', () => {
   ]);
 });
 
+test('check --each takes each path for a cluster of its own', () => {
+  write({
+    'a/web.yaml': WEB,
+    'b/web.yaml': `${WEB}---\n${POLICY}`,
+    'c/policy.yaml': POLICY,
+    'd/a.json': '{}',
+  });
+  write({ 'e/bad.yaml': POLICY.replace('name: web', 'name: _') });
+  const folders = ['a', 'b', 'c', 'd', 'e'];
+  const [status, text] = sluice('check', '--each', ...folders);
+  expect([status, text]).toEqual([
+    1,
+    `a: ok: 0 namespaces, 0 nodes, 0 pods, 1 workload, 0 policies
+b: ok: 0 namespaces, 0 nodes, 0 pods, 1 workload, 1 policy
+c: ok: 0 namespaces, 0 nodes, 0 pods, 0 workloads, 1 policy
+d: holds no object that Sluice reads
+error: e/bad.yaml:3: NetworkPolicy default/_: metadata.name "_" is not a name; the policy is not applied
+e: 1 error, 0 warnings in 0 namespaces, 0 nodes, 0 pods, 0 workloads, 0 policies
+5 clusters: 1 with errors, 0 with warnings alone
+`,
+  ]);
+  const objects = sluice('check', '--each', ...folders, '-o', 'json')[1]
+    .trimEnd()
+    .split('\n')
+    .map(line => JSON.parse(line));
+  expect(objects.map(({ kind, path }) => path ?? kind)).toEqual(['a', 'b', 'c', 'd', 'Problem', 'e']);
+  expect(sluice('check', '--each', 'd')[0]).toBe(2);
+});
+
 test('questions are asked of a whole repository too, and say which chart they know nothing of', () => {
   write(REPOSITORY);
   const [status, text] = sluice('matrix', '--manifests', '.', '-o', 'json');

@@ -83,6 +83,7 @@ together are one cluster. An **error** is what the API server would refuse, or S
 its author believes; no warning changes a verdict, or what is enforced.
 
 - \`--strict\`: warnings are failures too.
+- \`--each\`: each path is a cluster of its own, as in \`sluice check --each apps/*\`.
 - \`--fix\` edits the files where a warning has one fix: ${FIXED.map(code => `\`${code}\``).join(', ')}.
   Nothing outside of the paths that are given is written, and a note names each file that is left as it is.
 - \`--accept CODE\` leaves out a kind of warning, and \`--accept 'CODE:NetworkPolicy shop/web'\` one of an object.

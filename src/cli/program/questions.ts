@@ -136,6 +136,7 @@ export function addCheck(sluice: Command): void {
     .description('list every problem of manifests, by file, object and field')
     .argument('<paths...>', 'folders and files of Kubernetes manifests, - for standard input')
     .option('--strict', 'exit code 1 for warnings too')
+    .option('--each', 'judge each path as a cluster of its own')
     .option('--fix', 'edit the files where a warning has one fix, and check them again')
     .addOption(
       new Option(
@@ -155,7 +156,7 @@ export function addCheck(sluice: Command): void {
 }
 
 const CHECK_HELP = `
-All paths together are one cluster. An error is what the API server would refuse, or Sluice cannot read; a warning is
+All paths together are one cluster; with --each, each is one of its own. An error is what the API server would refuse, or Sluice cannot read; a warning is
 what may not mean what its author believes, or what newer API servers refuse, with its kind in brackets; docs/check.md
 has a bad and a good example of each. A folder may be the root of a repository: what is no Kubernetes object is left
 out, and so are node_modules, what a .gitignore names, patches of kustomizations and charts that are not rendered. An
@@ -167,6 +168,7 @@ Exit code 0: no error; 1: an error, or with --strict a warning; 2: error.
   sluice check k8s/
   helm template . | sluice check --strict -n shop -
   sluice check . --render
+  sluice check --each apps/*
   sluice check . -o sarif > sluice.sarif
   sluice check k8s/ --accept empty-subject --accept 'other-engine:CiliumNetworkPolicy shop/web'`;
 
