@@ -21,3 +21,30 @@ test('flows() that is ended before anybody reads it is over, whatever the agent 
     rmSync(folder, { recursive: true, force: true });
   }
 });
+
+/** An empty SETTINGS frame of HTTP/2 (RFC 9113 6.5), which is all that a client needs to be connected. */
+const SETTINGS = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
+
+test.each([
+  ['before anybody connects', undefined],
+  ['after somebody has connected', SETTINGS],
+])('who follows an agent whose process is stopped %s is told', async (_, first) => {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-client-'));
+  // The kernel accepts connections for a process that is stopped, and nobody reads them.
+  const stopped = createServer(connection => {
+    connection.on('error', () => undefined).pause();
+    if (first !== undefined) connection.write(first);
+  });
+  await new Promise<void>(resolve => stopped.listen(join(folder, 'sluice.sock'), resolve));
+  const client = connectAgent(join(folder, 'sluice.sock'), 100);
+  try {
+    await expect(client.drops(true).next()).rejects.toThrow(/UNAVAILABLE|it does not answer/);
+    await expect(client.flows(new AbortController().signal).next()).rejects.toThrow(
+      /UNAVAILABLE|it does not answer/,
+    );
+  } finally {
+    client.close();
+    stopped.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+});

@@ -1,5 +1,11 @@
 /** Asks a running agent. */
-import { type Client, type ClientReadableStream, credentials, type ServiceError } from '@grpc/grpc-js';
+import {
+  type Client,
+  type ClientReadableStream,
+  connectivityState,
+  credentials,
+  type ServiceError,
+} from '@grpc/grpc-js';
 import type { Address } from '../../model/address.ts';
 import type { DnsRecord } from '../../names/dnscache.ts';
 import type { Denial } from '../../observe/denials/denial.ts';
@@ -55,7 +61,7 @@ export interface Drops {
 }
 
 interface Calls extends Client {
-  Drops(request: DropsRequest, options: { deadline?: number }): AsyncIterable<DropsResponse>;
+  Drops(request: DropsRequest, options: { deadline?: number }): ClientReadableStream<DropsResponse>;
   Flows(request: object): ClientReadableStream<FlowsResponse>;
   Status(
     request: object,
@@ -67,10 +73,17 @@ interface Calls extends Client {
   Connections(request: object, options: { deadline: number }): AsyncIterable<OpenConnections>;
 }
 
-export function connectAgent(socket: string): AgentClient {
+/** A stream without a deadline ends if the agent's process answers nothing for so long, not even a ping. */
+const SILENT_MS = 10_000;
+
+export function connectAgent(socket: string, silentMs = SILENT_MS): AgentClient {
   const { SluiceClient } = loadSchema();
-  // A name without special characters, where HTTP/2 wants an authority.
-  const options = { 'grpc.default_authority': 'localhost' };
+  const options = {
+    // A name without special characters, where HTTP/2 wants an authority.
+    'grpc.default_authority': 'localhost',
+    'grpc.keepalive_time_ms': silentMs,
+    'grpc.keepalive_timeout_ms': silentMs,
+  };
   const client = new SluiceClient(
     `unix:${socket}`,
     credentials.createInsecure(),
@@ -86,10 +99,25 @@ export function connectAgent(socket: string): AgentClient {
     names: async (address = '' as Address) =>
       (await collect(client.Names({ address }, deadline()))).map(decodeRecord),
     connections: () => collect(client.Connections({}, deadline())),
-    drops: follow => readDrops(client.Drops({ follow }, follow ? {} : deadline())),
-    flows: end => readFlows(() => client.Flows({}), end),
+    drops: follow =>
+      readDrops(connected(client, client.Drops({ follow }, follow ? {} : deadline()), silentMs)),
+    flows: end => readFlows(() => connected(client, client.Flows({}), silentMs), end),
     close: () => client.close(),
   };
+}
+
+/**
+ * The stream ends with an error if there is no connection after that time: the kernel accepts one for a process that was
+ * stopped, and gRPC would wait for its first frame without end. Pings look after a connection that is there.
+ */
+function connected<T>(client: Client, call: ClientReadableStream<T>, silentMs: number) {
+  const timer = setTimeout(() => {
+    if (client.getChannel().getConnectivityState(false) === connectivityState.READY) return;
+    call.destroy(new Error('it does not answer'));
+    call.cancel();
+  }, silentMs);
+  call.once('close', () => clearTimeout(timer));
+  return call;
 }
 
 async function* readDrops(stream: AsyncIterable<DropsResponse>): AsyncGenerator<Drops> {

@@ -273,3 +273,10 @@ test('who reads the policies of the cluster and of a namespace has all that sele
   ] as const)
     expect(namespacesRead((await read(new AskedApi(OBJECTS, forbidden, open))).lacks)).toBeUndefined();
 });
+
+test('who is sure of a namespace is told in one sentence what is not known beyond it', async () => {
+  const { lacks } = await read(new AskedApi(OBJECTS, ['pods', 'networkpolicies'], ['shop']));
+  expect(lackTexts(lacks)).toEqual([
+    'you (eve) may not list pods (but in shop), networkpolicies (but in shop): what policies say of pods of other namespaces is not known: connections of theirs are undecided',
+  ]);
+});

@@ -352,7 +352,8 @@ export function namespacesRead(lacks: readonly Lack[]): readonly string[] | unde
 
 /** A sentence for each, or where there are many one for all: a caller without any right lacks fourteen. */
 export function lackTexts(lacks: readonly Lack[]): string[] {
-  if (lacks.length <= MOST_LACK_TEXTS) return lacks.map(lackText);
+  const most = namespacesRead(lacks) === undefined ? MOST_LACK_TEXTS : 1;
+  if (lacks.length <= most) return lacks.map(lackText);
   const names = lacks.map(({ resource, only }) => resource + butText(only));
   const who = /^User "([^"]+)"/.exec(lacks[0]!.reason)?.[1];
   const hides = lacks.some(({ hidesPolicies }) => hidesPolicies);
