@@ -1,4 +1,6 @@
+import { groupedBy } from '../lib/collections/groupedby.ts';
 import { boundedText } from '../lib/text/boundedtext.ts';
+import { thousands } from '../lib/text/thousands.ts';
 
 /** An object of the cluster, and its generation. */
 export interface ObjectReference {
@@ -69,6 +71,32 @@ export interface Problem {
 export type Fix =
   | { readonly field: string; readonly set: unknown }
   | { readonly field: string; readonly append: unknown };
+
+/** Sentences for what is wrong in one way with more objects than these are counted. */
+const MOST_ALIKE = 3;
+const MOST_TEXTS = 20;
+
+/**
+ * A sentence for each problem, within limits. Those of many objects that differ in numbers alone are counted after the
+ * first: a namespace may have a thousand policies too many.
+ */
+export function problemTexts(problems: readonly Problem[]): string[] {
+  const groups = groupedBy(problems, problem => problemNote(problem).replace(/\d+/g, '0'));
+  const texts = [...groups.values()].flatMap(alike => {
+    const more = alike.length - MOST_ALIKE;
+    if (more < 2) return alike.map(problemText);
+    return [
+      ...alike.slice(0, MOST_ALIKE).map(problemText),
+      `the same of ${thousands(more)} other objects, but for numbers`,
+    ];
+  });
+  const more = texts.length - MOST_TEXTS;
+  if (more <= 0) return texts;
+  return [
+    ...texts.slice(0, MOST_TEXTS),
+    `and ${thousands(more)} more that is wrong with what was read: sluice check lists it`,
+  ];
+}
 
 /** `NetworkPolicy shop/web: spec.ingress[0].from[1].ipBlock.cidr "10.0.0.0/33" is not a network; the peer matches …`. */
 export function problemText(problem: Problem): string {

@@ -7,7 +7,7 @@ import { readingNotes } from '../../inputs/files/tally.ts';
 import { auditedNote } from '../../model/audited.ts';
 import { NO_INVENTORY } from '../../model/inventory.ts';
 import type { PolicyId } from '../../model/policy.ts';
-import { problemText } from '../../model/problem.ts';
+import { problemText, problemTexts } from '../../model/problem.ts';
 import pc from '../../terminal/colours.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { writeNote } from '../../terminal/output.ts';
@@ -85,8 +85,6 @@ async function fromLive(options: SourceOptions, wanted: QuestionNeeds): Promise<
 /** Why no answer is a verdict. */
 export const HIDDEN = 'not all policies could be read: what follows is what the others say';
 
-const MOST_PROBLEMS = 20;
-
 /** Notes on what the answer lacks, for readers of JSON, who do not see the notes on standard error. */
 export function notesOf(state: State): readonly string[] {
   return state.hidesPolicies ? [HIDDEN, ...lacksOf(state)] : lacksOf(state);
@@ -94,13 +92,7 @@ export function notesOf(state: State): readonly string[] {
 
 /** The notes for answers in which each verdict says by itself that policies are hidden. */
 export function lacksOf({ problems, notes }: State): readonly string[] {
-  const errors = problems.filter(({ severity }) => severity === 'error').map(problemText);
-  const more = errors.length - MOST_PROBLEMS;
-  return [
-    ...notes,
-    ...errors.slice(0, MOST_PROBLEMS),
-    ...(more > 0 ? [`and ${more} more that is wrong with what was read: sluice check lists it`] : []),
-  ];
+  return [...notes, ...problemTexts(problems.filter(({ severity }) => severity === 'error'))];
 }
 
 export function noteState({ problems, notes }: State): void {
