@@ -1,6 +1,6 @@
 /**
  * Builds the page (web/) into dist/page:
- *   index.html, app.js, editor-….js, page.css   static files for any web server
+ *   index.html, page.css, app.js and others     static files for any web server
  *   sluice.html                                 the same as one file, which opens from a folder
  *   notices.txt                                 the licences of the libraries in it
  * Both have their security policy in a <meta>: no connection to anywhere, and no script but those of the build. In the one
@@ -102,17 +102,18 @@ function noticesOf(packages: ReadonlySet<string>): string {
   return `${sections.join(`\n\n${'-'.repeat(80)}\n\n`)}\n`;
 }
 
-/** The modules `bundled:worker` and `bundled:examples` (web/bundled.d.ts). */
+/** The modules of web/bundled.d.ts. */
 function bundled({
   worker,
   examples,
 }: {
   readonly worker: string;
-  readonly examples: readonly object[];
+  readonly examples: readonly Example[];
 }): Plugin {
   const modules: Readonly<Record<string, string>> = {
     'bundled:worker': `export const source = ${JSON.stringify(worker)};`,
-    'bundled:examples': `export const examples = JSON.parse(${JSON.stringify(JSON.stringify(examples))});`,
+    'bundled:examples': `export const examples = ${JSON.stringify(examples.map(({ id, title }) => ({ id, title })))};`,
+    'bundled:examplefiles': `export const files = new Map(JSON.parse(${JSON.stringify(JSON.stringify(examples.map(({ id, files }) => [id, files])))}));`,
   };
   return {
     name: 'bundled',
@@ -121,8 +122,14 @@ function bundled({
   };
 }
 
+interface Example {
+  readonly id: string;
+  readonly title: string;
+  readonly files: readonly (readonly [name: string, text: string])[];
+}
+
 /** The shop, and the stories of administrators, each with the sentence that its README has of it. */
-function examples(): readonly object[] {
+function examples(): readonly Example[] {
   const stories = readFileSync(join(ROOT, 'examples/user-stories/README.md'), 'utf8');
   const folders = readdirSync(join(ROOT, 'examples/user-stories'), { withFileTypes: true })
     .filter(entry => entry.isDirectory())

@@ -9,6 +9,10 @@ declare module 'bundled:examples' {
     /** `shop`. */
     readonly id: string;
     readonly title: string;
-    readonly files: readonly (readonly [name: string, text: string])[];
   }[];
+}
+
+declare module 'bundled:examplefiles' {
+  /** By the id of the example. */
+  export const files: ReadonlyMap<string, readonly (readonly [name: string, text: string])[]>;
 }

@@ -9,8 +9,8 @@ import { writeUnwrapped } from '../terminal/output.ts';
 import { printableJson } from '../terminal/printable.ts';
 import { readText, requireReadable } from './sources/files.ts';
 
-/** Where the build is: beside the one file, beside this one, or in the checkout. */
-const PLACES = ['page', '../page', '../../dist/page'].map(folder =>
+/** Where it is: in a release beside the one file; in a build in a folder of its own; or in the build of this checkout. */
+const PLACES = ['.', 'page', '../page', '../../dist/page'].map(folder =>
   join(import.meta.dirname, folder, 'sluice.html'),
 );
 
@@ -21,7 +21,10 @@ export async function writePage(paths: readonly string[] = []): Promise<void> {
       'a page is made of manifests: name --manifests, as in kubectl get pods,netpol -A -o yaml | sluice matrix --manifests - -o page',
     );
   const place = PLACES.find(existsSync);
-  if (place === undefined) throw new CommandError('the page is not built: npm run build (docs/page.md)');
+  if (place === undefined)
+    throw new CommandError(
+      'there is no sluice.html beside this program: take it from the release, or npm run build',
+    );
   for (const path of paths) await requireReadable(path);
   writeUnwrapped(pageWith(await readFile(place, 'utf8'), await textsOf(paths)));
 }

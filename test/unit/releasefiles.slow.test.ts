@@ -112,6 +112,16 @@ test.for(NODES)(
   },
 );
 
+test('what is in the archive of krew makes a page of manifests', () => {
+  const store = mkdtempSync(join(folder, 'krew-'));
+  run('tar', ['xzf', join(release, 'kubectl-sluice.tar.gz'), '-C', store]);
+  const words = [join(store, 'sluice.mjs'), 'matrix', '--manifests', SHOP, '-o', 'page'];
+  const { status, stdout, stderr } = run(process.execPath, words);
+  expect([status, stderr]).toEqual([0, '']);
+  expect(stdout).toMatch(/^<!doctype html>/);
+  expect(stdout).toContain('metrics-for-monitoring');
+});
+
 test('a machine without Node is told what is missing', () => {
   const store = mkdtempSync(join(folder, 'krew-'));
   run('tar', ['xzf', join(release, 'kubectl-sluice.tar.gz'), '-C', store]);

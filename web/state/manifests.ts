@@ -72,6 +72,12 @@ export async function openFiles(given: Files, of?: string, edited: Files = given
   if (isOpened) await (edited === given ? readRest() : refresh());
 }
 
+/** The texts of examples are loaded with the first of them. */
+export async function openExample(id: string): Promise<void> {
+  const { files: all } = await import('bundled:examplefiles');
+  await openFiles(all.get(id) ?? [], id);
+}
+
 /** Sets the text of a file, or adds the file. */
 export function setText(name: string, text: string): void {
   const isThere = files.value.some(([each]) => each === name);

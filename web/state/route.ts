@@ -3,7 +3,7 @@
 import { examples } from 'bundled:examples';
 import { effect } from '@preact/signals';
 import { LONGEST_LINK, packed, parametersOf, unpacked } from './link.ts';
-import { base, example, failure, files, isEdited, openFiles } from './manifests.ts';
+import { base, example, failure, files, isEdited, openExample, openFiles } from './manifests.ts';
 import { filter, focused, folds, hidesCommon, isEditing, selected, VIEWS, view } from './view.ts';
 
 /** Set where the manifests are too large for a link. */
@@ -30,7 +30,7 @@ async function readAddress(): Promise<void> {
     if (text !== null) {
       const linked = await unpacked(text);
       await openFiles(linked.base, undefined, linked.edited);
-    } else if (found !== undefined) await openFiles(found.files, found.id);
+    } else if (found !== undefined) await openExample(found.id);
   } catch (error) {
     failure.value = `The manifests of this link cannot be read: ${(error as Error).message}.`;
   }

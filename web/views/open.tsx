@@ -2,7 +2,7 @@
 import { examples } from 'bundled:examples';
 import { signal } from '@preact/signals';
 import type { Files } from '../core/protocol.ts';
-import { failure, openFiles } from '../state/manifests.ts';
+import { failure, openExample, openFiles } from '../state/manifests.ts';
 import { folds, selected } from '../state/view.ts';
 
 export function Start() {
@@ -17,9 +17,9 @@ export function Start() {
       <PasteBox />
       <h3>Examples</h3>
       <ul class="examples">
-        {examples.map(({ id, title, files }) => (
+        {examples.map(({ id, title }) => (
           <li key={id}>
-            <button type="button" onClick={() => open(files, id)}>
+            <button type="button" onClick={() => begin(() => openExample(id))}>
               <b>{id}</b> {title}
             </button>
           </li>
@@ -34,10 +34,14 @@ export function Start() {
 }
 
 /** Other manifests are another cluster: what was chosen and folded in the last one says nothing of it. */
-function open(files: Files, example?: string): void {
+function begin(opening: () => Promise<void>): void {
   selected.value = undefined;
   folds.value = new Map();
-  void openFiles(files, example);
+  void opening();
+}
+
+function open(files: Files): void {
+  begin(() => openFiles(files));
 }
 
 export function OpenButtons() {
