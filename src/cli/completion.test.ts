@@ -26,7 +26,7 @@ test.each([
   [['matrix', '--kubec'], ['--kubeconfig']],
   [
     ['matrix', '-o', ''],
-    ['text', 'csv', 'md', 'dot', 'html', 'json', 'yaml'],
+    ['text', 'csv', 'md', 'dot', 'html', 'page', 'json', 'yaml'],
   ],
   [['matrix', '--output', 'c'], ['csv']],
   [
@@ -49,7 +49,9 @@ test.each([
 
 test('fish and zsh have the same words', () => {
   expect(script('fish')).toContain(
-    "complete -c sluice -n '__fish_seen_subcommand_from matrix' -s o -l output -xa 'text csv md dot html json yaml'",
+    "complete -c sluice -n '__fish_seen_subcommand_from matrix' -s o -l output -xa 'text csv md dot html page json yaml'",
   );
-  expect(script('zsh')).toContain("matrix:-o|matrix:--output) words='text csv md dot html json yaml' ;;");
+  expect(script('zsh')).toContain(
+    "matrix:-o|matrix:--output) words='text csv md dot html page json yaml' ;;",
+  );
 });
