@@ -5,6 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
+import { clusterView } from '../../test/support/questions/clusterview.ts';
+import { recordingOf } from '../../test/support/recorded.ts';
+import { type Address, parseAddress } from '../model/address.ts';
+import { recordingLines } from '../observe/recording/write.ts';
 
 let folder: string;
 
@@ -155,4 +159,35 @@ test('a name cannot end a comment and begin a rule of its own', () => {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what must not be there
   expect(stdout + stderr).not.toMatch(/[\x00-\x09\x0b-\x1f\u2028]/);
   expect(parseAllDocuments(stdout).filter(({ errors }) => errors.length > 0)).toEqual([]);
+});
+
+test('labels that no API server takes are no policy, and a comment says so', () => {
+  const bad = deployment('api', 'args: []').replace('labels: { app: api }', 'labels: { app: "no value!" }');
+  const { stdout, status } = sluice(
+    ['suggest', '--manifests', '-'],
+    [
+      namespace('shop'),
+      bad.replace('selector: { matchLabels: { app: api } }, ', ''),
+      service('api', 80).replace('app: api', 'app: "no value!"').replace('ports', 'type: NodePort, ports'),
+    ].join('\n---\n'),
+  );
+  expect(status).toBeLessThan(3);
+  expect(stdout).toContain('# No policy can be written for:\n');
+  expect(namesIn(stdout)).toEqual(['shop/suggested-default-deny', 'shop/suggested-dns']);
+});
+
+test('of a recording the API server has a comment too, where --api-server says its address', () => {
+  const { cluster } = clusterView(
+    '{ apiVersion: v1, kind: Pod, metadata: { name: op, namespace: shop, labels: { app: op } }, spec: { containers: [] }, status: { podIP: 10.244.0.5 } }',
+  );
+  const [from, to] = ['10.244.0.5', '172.18.0.2'].map(text => parseAddress(text)!) as [Address, Address];
+  const flow = { from, to, protocol: 'TCP', port: 6443 } as const;
+  writeFileSync(
+    join(folder, 'op.rec'),
+    `${[...recordingLines(recordingOf(cluster, 'allow', [flow]))].join('\n')}\n`,
+  );
+  const asked = ['suggest', '-n', 'shop', '--recorded', 'op.rec'];
+  const remark = 'cidr: 172.18.0.2/32 # an endpoint of Service default/kubernetes, the API server\n';
+  expect(sluice([...asked, '--api-server', '172.18.0.2:6443']).stdout).toContain(remark);
+  expect(sluice(asked).stdout).toContain('cidr: 172.18.0.2/32\n');
 });

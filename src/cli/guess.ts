@@ -40,9 +40,11 @@ export async function guessCommand(options: GuessOptions): Promise<void> {
   const isAbout = ({ from, to }: Guess) =>
     [from, to].some(end => typeof end !== 'string' && isIn(end, options.namespace));
   const own = guessed.guesses.filter(isAbout);
-  const denied = stillDenied(view, own, suggested);
-  writeDocument(headLines(own, guessed.notGuessed, suggested, denied));
-  for (const { object, comments } of suggested.objects)
+  const { written, unreadable } = decoded(suggested);
+  const denied = stillDenied(view, own, written);
+  const refused = [...suggested.unselectable, ...unreadable];
+  writeDocument(headLines(own, guessed.notGuessed, refused, denied));
+  for (const { object, comments } of written)
     writeUnwrapped(`---\n${yamlText(object, suggested.remarks, guessComments(comments))}`);
   process.exitCode = denied.some(({ verdict }) => verdict === 'deny') ? 1 : denied.length > 0 ? 2 : 0;
 }
@@ -78,19 +80,28 @@ interface Denied {
 /** More would take minutes, and the first ones show what is wrong. */
 const MOST_JUDGED = 2_000;
 
+type Written = GuessedPolicies['objects'][number] & { readonly policy: Policy };
+
+/** What labels or names of manifests make of a policy that no API server takes is left out, with the reason. */
+function decoded({ objects }: GuessedPolicies) {
+  const written: Written[] = [];
+  const unreadable: string[] = [];
+  for (const each of objects) {
+    const { event, problems } = decodeObject(each.object);
+    if (event?.type === 'policy' && problems.length === 0) written.push({ ...each, policy: event.value! });
+    else unreadable.push(...problems.map(({ object, field, message }) => `${object}: ${field} ${message}`));
+  }
+  return { written, unreadable };
+}
+
 /** What policies that are there already deny, or a policy that is too large. */
 function stillDenied(
   view: ClusterView,
   guesses: readonly Guess[],
-  { objects }: GuessedPolicies,
+  written: readonly Written[],
 ): readonly Denied[] {
   const policies = new Map<PolicyId, Policy>(view.cluster.policies);
-  for (const { object } of objects) {
-    const { event, problems } = decodeObject(object);
-    if (event?.type !== 'policy' || problems.length > 0)
-      throw new Error(`no policy: ${problems[0]?.message}`);
-    policies.set(event.key, event.value!);
-  }
+  for (const { policy } of written) policies.set(policy.id, policy);
   const after = { ...view, cluster: { ...view.cluster, policies } };
   return guesses.slice(0, MOST_JUDGED).flatMap(({ from, to, protocol, port }): Denied[] => {
     if (to === 'dns') return [];
@@ -117,14 +128,14 @@ const MOST_LINES = 40;
 function headLines(
   guesses: readonly Guess[],
   notGuessed: readonly string[],
-  { unselectable }: GuessedPolicies,
+  refused: readonly string[],
   denied: readonly Denied[],
 ): string[] {
   const named = guesses.filter(({ to }) => to !== 'dns').length;
   return [
     `Policies to begin with, for ${plural(named, 'connection')} that the manifests name: guessed, not seen. Read each before it is applied.`,
     'All else of these pods is denied, but that they look up names. A node always reaches its own pods, so probes need no rule.',
-    ...listed('No selector', unselectable),
+    ...listed('No policy can be written for', refused),
     ...listed('Not guessed', notGuessed),
     ...listed(
       'Still not allowed',

@@ -66,6 +66,8 @@ class Guesser {
   readonly #references: readonly Reference[];
   readonly #controllers: Controllers;
   readonly #found = new Map<string, Guess & { readonly why: string[] }>();
+  /** By the text: many pods may have one ConfigMap. */
+  readonly #hosts = new Map<string, readonly SaidHost[]>();
   readonly #behind = new Map<Service, readonly Member[]>();
 
   constructor(view: ClusterView, references: readonly Reference[], controllers: readonly string[]) {
@@ -119,7 +121,8 @@ class Guesser {
     const all = [...own, ...taken];
     const said = new Map(all.map(({ name, text }) => [plainName(name), text]));
     for (const { text, name, why } of all)
-      for (const host of hostsIn(text)) this.#ofHost(from, host, { text, name, said, why });
+      for (const host of getOrMake(this.#hosts, text, () => hostsIn(text)))
+        this.#ofHost(from, host, { text, name, said, why });
   }
 
   #ofHost(from: Member, said: SaidHost, { text, name, said: others, why }: Said): void {

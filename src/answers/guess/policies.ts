@@ -1,12 +1,12 @@
 /** The NetworkPolicies that allow guessed connections, and nothing else, with a comment at each rule that says why. */
 import { getOrMake } from '../../lib/collections/getormake.ts';
-import { type Address, addressBits, familyOf } from '../../model/address.ts';
+import type { Address } from '../../model/address.ts';
 import { type Cluster, NAMESPACE_NAME_LABEL } from '../../model/cluster.ts';
 import type { Inventory } from '../../model/inventory.ts';
 import type { Labels } from '../../model/labels.ts';
 import type { Direction } from '../../model/policy.ts';
 import type { Service } from '../../model/service.ts';
-import { apiServerEndpoints } from '../questions/apiserver.ts';
+import { apiServerRemarks } from '../questions/apiserver.ts';
 import { podsSide } from '../questions/fix/sides.ts';
 import { endText, type GuessEnd, type Guesses } from './guess.ts';
 import type { Member } from './members.ts';
@@ -127,11 +127,9 @@ class Peers {
   }
 
   #apiServer(): readonly object[] {
-    return [...apiServerEndpoints(this.#world.inventory).keys()].map(address => {
-      const cidr = `${address}/${addressBits(familyOf(address))}`;
-      this.remarks.set(cidr, 'an endpoint of Service default/kubernetes, the API server');
-      return { ipBlock: { cidr } };
-    });
+    const remarks = apiServerRemarks(this.#world.inventory);
+    for (const [cidr, remark] of remarks) this.remarks.set(cidr, remark);
+    return [...remarks.keys()].map(cidr => ({ ipBlock: { cidr } }));
   }
 }
 

@@ -2,7 +2,7 @@
  * The API server as an end. Every cluster has its Service default/kubernetes, which no manifest of an application holds;
  * where it leads is in an EndpointSlice that the API server writes itself. Policy judges these endpoints (N61).
  */
-import { type Address, addressToInt, cidrRange, familyOf } from '../../model/address.ts';
+import { type Address, addressBits, addressToInt, cidrRange, familyOf } from '../../model/address.ts';
 import { addressesOfNode, type Cluster } from '../../model/cluster.ts';
 import type { FlowProtocol } from '../../model/flow.ts';
 import type { Inventory } from '../../model/inventory.ts';
@@ -69,6 +69,14 @@ export function apiServerEndpoints(inventory: Inventory): ReadonlyMap<Address, r
       found.set(address, [...(found.get(address) ?? []), ...ports.map(({ port }) => port)]);
   return found;
 }
+
+/** Whose its addresses are, by the CIDRs of a policy that means them. */
+export function apiServerRemarks(inventory: Inventory): ReadonlyMap<string, string> {
+  const addresses = [...apiServerEndpoints(inventory).keys()];
+  return new Map(addresses.map(address => [`${address}/${addressBits(familyOf(address))}`, REMARK]));
+}
+
+const REMARK = `an endpoint of Service ${API_SERVER}, the API server`;
 
 /** As a source: what it sends has the address of one of its endpoints. */
 export function apiServerPlaces(view: ClusterView): readonly ResolvedEndpoint[] {

@@ -126,7 +126,7 @@ function addSuggest(sluice: Command): void {
         .argParser(collect)
         .conflicts('recorded'),
     )
-    .addOption(apiServerAsked().conflicts('recorded'))
+    .addOption(apiServerAsked())
     .addOption(ingressController().conflicts('recorded'))
     .addOption(withoutOption().conflicts('recorded'))
     .addHelpText('after', SUGGEST_HELP)

@@ -1,9 +1,11 @@
 /**
  * `sluice suggest -n NAMESPACE --recorded FILE`: the least policies that allow the recorded connections of a namespace.
  */
+import { apiServerRemarks } from '../../answers/questions/apiserver.ts';
 import { decodeObject } from '../../inputs/kube/decode/decode.ts';
 import { plural } from '../../lib/text/plural.ts';
 import type { Pod } from '../../model/cluster.ts';
+import { NO_INVENTORY } from '../../model/inventory.ts';
 import type { Policy, PolicyId } from '../../model/policy.ts';
 import { problemText } from '../../model/problem.ts';
 import { workloadByLabels } from '../../model/workloadbylabels.ts';
@@ -17,6 +19,7 @@ import { HANG } from '../../terminal/hang.ts';
 import { writeDocument, writeUnwrapped } from '../../terminal/output.ts';
 import { yamlText } from '../../terminal/yamltext.ts';
 import { type GuessOptions, guessCommand } from '../guess.ts';
+import { inventoryWith } from '../sources/state.ts';
 import { lacksNothing, readRecordings, recordingLacks } from './read.ts';
 import { groupLines, windowText } from './text.ts';
 
@@ -24,12 +27,17 @@ export type SuggestOptions = GuessOptions & { readonly recorded?: readonly strin
 
 /** Of a recording, or of manifests. */
 export function suggestCommand(options: SuggestOptions): Promise<void> {
-  const { recorded, namespace = '' } = options;
-  return recorded === undefined ? guessCommand(options) : suggestRecorded(namespace, recorded);
+  const { recorded, namespace = '', apiServer } = options;
+  return recorded === undefined ? guessCommand(options) : suggestRecorded(namespace, recorded, apiServer);
 }
 
 /** Exit code 0: all that was allowed would be; 1: something would be denied; 2: error or undecided (a part of the recording is missing). */
-async function suggestRecorded(namespace: string, recorded: readonly string[]): Promise<void> {
+async function suggestRecorded(
+  namespace: string,
+  recorded: readonly string[],
+  apiServer: GuessOptions['apiServer'],
+): Promise<void> {
+  const addresses = apiServerRemarks(inventoryWith(NO_INVENTORY, apiServer));
   const recording = await readRecordings(recorded);
   const own = recording.flows.filter(flow => isAbout(flow, namespace));
   if (own.length === 0)
@@ -45,7 +53,8 @@ async function suggestRecorded(namespace: string, recorded: readonly string[]): 
   const problems = decoded.flatMap(each => each.problems.map(problemText));
   const wrong = [...problems, ...deniedLines(recording, denied, suggestion)];
   writeDocument(comments(recording, own, wrong));
-  for (const object of objects) writeUnwrapped(`---\n${yamlText(object, remarks)}`);
+  for (const object of objects)
+    writeUnwrapped(`---\n${yamlText(object, new Map([...remarks, ...addresses]))}`);
   const denies = denied.some(({ flow }) => flow.was === 'allow');
   process.exitCode = denies ? 1 : lacksNothing(recording) ? 0 : 2;
 }
