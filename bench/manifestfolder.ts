@@ -15,22 +15,18 @@ const NAMESPACES = 50;
 const TEAMS = 10;
 const PORTS = [80, 443, 8080, 8443, 5432, 6379, 9090, 53];
 
-export function writeFolder(
-  folder: string,
-  { workloads, replicas, policies, changed = 0 }: FolderSize,
-): void {
+export function writeFolder(folder: string, size: FolderSize): void {
   mkdirSync(folder);
-  write(folder, 'namespaces', times(NAMESPACES, namespace));
-  write(
-    folder,
-    'pods',
-    times(workloads * replicas, i => pod(i, i % workloads)),
-  );
-  write(
-    folder,
-    'policies',
-    times(policies, i => policy(i, workloads, i < changed)),
-  );
+  for (const [name, items] of Object.entries(folderObjects(size))) write(folder, name, items);
+}
+
+/** By the name of their file. */
+export function folderObjects({ workloads, replicas, policies, changed = 0 }: FolderSize) {
+  return {
+    namespaces: times(NAMESPACES, namespace),
+    pods: times(workloads * replicas, i => pod(i, i % workloads)),
+    policies: times(policies, i => policy(i, workloads, i < changed)),
+  };
 }
 
 function write(folder: string, name: string, items: readonly object[]): void {

@@ -126,6 +126,14 @@ export const SUITES: readonly Suite[] = [
     },
   },
   {
+    name: 'edit',
+    what: 'manifests that are edited: from a key to what opens and closes, and memory',
+    load: async () => {
+      const { benchEdit } = await import('./edit.ts');
+      return () => benchEdit();
+    },
+  },
+  {
     name: 'explain',
     what: 'from a question to its answer, of folders and of an API server',
     load: async () => {

@@ -141,6 +141,36 @@ test('matrix() is the one of now', () => {
   expect(cellText(view.pool, view.cell(web!, db!))).toBe('TCP 80');
 });
 
+const BOMB = `a: &a [1, 2]\n${Array.from('bcdefghi', (key, n) => `${key}: &${key} [${`*${'abcdefgh'[n]}, `.repeat(9)}]\n`).join('')}kind: Pod\n`;
+
+test.each([
+  ['aliases that would take all memory', BOMB, /alias/],
+  ['lists that are nested too deeply', `kind: ${'['.repeat(20_000)}\n`, /nested too deeply|error|flow/i],
+  [
+    'lists in themselves',
+    'kind: List\nitems: &a\n- kind: List\n  items: *a\n',
+    /is the list that it is in|resolve/i,
+  ],
+])('%s end with a sentence, and leave the other documents', (_, text, message) => {
+  const model = opened();
+  model.edit('policies.yaml', `${POLICY}---\n${text}`);
+  const errors = model.problems().filter(({ severity }) => severity === 'error');
+  expect(errors).toMatchObject([{ file: 'policies.yaml', message: expect.stringMatching(message) }]);
+  expect(model.now.hidesPolicies).toBe(true);
+  expect(model.now.cluster.policies.size).toBe(1);
+});
+
+test('very many documents are read, and a key in one of them', () => {
+  const files = new Map([
+    ...SHOP,
+    ['many.yaml', 'kind: A\napiVersion: b/v1\nmetadata: {}\n---\n'.repeat(20_000)],
+  ]);
+  const model = opened(files);
+  expect(changes(model)).toEqual([]);
+  model.edit('many.yaml', [{ from: 0, to: 0, insert: `${POLICY.replace('5432', '80')}---\n` }]);
+  expect(changes(model)).toEqual(['opens Pod shop/web -> Pod shop/db', 'closes Pod shop/web -> Pod shop/db']);
+});
+
 test('the edit model loads nothing that a browser lacks', () => {
   expect(
     loadedBy('answers/edit/editmodel.ts').filter(file => /^(?:cli|terminal|kernel|daemon)\//.test(file)),

@@ -36,6 +36,9 @@ export interface EditOptions {
   readonly namespace?: string;
 }
 
+/** After so many, all is judged anew: sets of ports and selectors that were typed once would stay for good. */
+const MOST_COMPARISONS = 1_000;
+
 /** One of the two states, read. */
 interface State {
   readonly collector: ManifestCollector;
@@ -48,6 +51,7 @@ export class EditModel {
   #base: State | undefined;
   #now: State | undefined;
   #compared: Comparison | undefined;
+  #comparisons = 0;
   readonly #edited = new Map<string, EditedFile>();
 
   constructor(options: EditOptions = {}) {
@@ -96,6 +100,7 @@ export class EditModel {
 
   /** What opens and what closes from the base to now. Where one of them hides policies, nobody can say. */
   diff(isMeant?: IsMeant): DiffView {
+    if (this.#comparisons++ % MOST_COMPARISONS === 0) this.#compared = undefined;
     this.#compared = comparisonOf(this.base, this.now, this.#unknownPods, this.#compared);
     return diffViewOf(this.#compared, isMeant);
   }

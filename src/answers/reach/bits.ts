@@ -34,7 +34,8 @@ export class Bits {
   }
 
   isEmpty(): boolean {
-    return this.words.every(word => word === 0);
+    for (let i = 0; i < this.words.length; i++) if (this.words[i] !== 0) return false;
+    return true;
   }
 
   and(other: Bits): Bits {

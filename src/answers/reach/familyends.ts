@@ -261,6 +261,7 @@ export class PeerSets {
     const all = peers.map(peer =>
       getOrMake(this.#known, `${as} ${contentText(peer)}`, () => this.#one(peer, as)),
     );
+    if (all.length === 1) return all[0]!;
     const none = new Bits(this.#ends.all.length);
     const yes = all.reduce((sum, each) => sum.or(each.yes), none);
     return { yes, indeterminate: all.reduce((sum, each) => sum.or(each.indeterminate), none).minus(yes) };
