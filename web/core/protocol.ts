@@ -213,10 +213,13 @@ export interface Core {
   open(files: Files): Model;
   /**
    * Reads manifests that are edited; those that were opened stay what is compared with. Where a policy cannot be parsed
-   * now, all answers but `check` stay those of before.
+   * now, nothing but `check` is to be asked: its problem is there, and all else would be without it.
    */
-  edit(files: Files): Model | 'unreadable';
+  edit(files: Files): 'read' | 'unreadable';
+  /** Takes a fraction of the time of the matrix. */
   changes(): Changes;
+  /** As manifests are now. Rows in questions are those of the last matrix. */
+  matrix(): Model;
   overview(): Overview;
   check(): readonly Problem[];
   explain(asked: Asked): Explained;

@@ -42,7 +42,7 @@ const MOST_BYTES = 64 * 1024 * 1024;
 const MOMENT_MS = 400;
 /** Hostile texts can take a parser very long. */
 const LONGEST_MS = 60_000;
-const PAUSE_MS = 200;
+const PAUSE_MS = 120;
 
 let run = 0;
 
@@ -115,14 +115,12 @@ async function refresh(): Promise<void> {
     const now = files.value;
     last = now;
     isDone = await answered(async isCurrent => {
-      const edited = await core.call('edit', now);
-      const changed = edited === 'unreadable' ? undefined : await core.call('changes');
+      const read = await core.call('edit', now);
+      const changed = read === 'unreadable' ? undefined : await core.call('changes');
       if (!isCurrent()) return;
       batch(() => {
-        isStale.value = edited === 'unreadable';
-        if (edited === 'unreadable') return;
-        model.value = edited;
-        changes.value = changed;
+        isStale.value = changed === undefined;
+        if (changed !== undefined) changes.value = changed;
       });
     });
     if (!isDone) break;
@@ -131,14 +129,26 @@ async function refresh(): Promise<void> {
   if (isDone) await readRest(PAUSE_MS);
 }
 
-/** What is beside the matrix comes after it is painted, and where somebody types, after a pause. */
+/**
+ * What takes longer than what an edit opens and closes: the matrix, and after it is painted, what is beside it. Where
+ * somebody types, it waits for a pause.
+ */
 async function readRest(afterMs = 0): Promise<void> {
   const of = files.value;
   await new Promise(requestAnimationFrame);
   await new Promise(done => setTimeout(done, afterMs));
   if (files.value !== of) return;
   await answered(async isCurrent => {
-    const [policies, found] = await Promise.all([core.call('overview'), core.call('check')]);
+    if (!isStale.value && (afterMs > 0 || model.value === undefined)) {
+      const judged = await core.call('matrix');
+      if (!isCurrent() || files.value !== of) return;
+      model.value = judged;
+      await new Promise(requestAnimationFrame);
+    }
+    const [policies, found] = await Promise.all([
+      isStale.value ? overview.value : core.call('overview'),
+      core.call('check'),
+    ]);
     if (!isCurrent() || files.value !== of) return;
     batch(() => {
       overview.value = policies;
