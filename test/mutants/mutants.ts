@@ -4627,4 +4627,34 @@ export const MUTANTS: readonly Mutant[] = [
     replace: '--map-root-user --pid',
     test: 'render.test.ts',
   },
+  {
+    name: 'a node with wireguard of Flannel sends from no tunnel',
+    find: "wireguard: { ip: () => 'flannel-wg', ip6: () => 'flannel-wg-v6' },",
+    replace: '',
+    test: 'tunnelannotations.test.ts',
+  },
+  {
+    name: 'what a node sends from a tunnel address that another claims is judged by the address of its status',
+    find: 'return own.find(address => tunnelNodeAt(address) === node) ?? own[0];',
+    replace: 'return own.find(address => tunnelNodeAt(address) === node);',
+    test: 'tunnelarrival.test.ts',
+  },
+  {
+    name: 'a tunnel address is contested by the pods of its own node',
+    find: 'claimants === undefined || claimants.some(({ name }) => name === pod.node)',
+    replace: 'claimants === undefined',
+    test: 'tunneladdresses.test.ts',
+  },
+  {
+    name: 'the agent judges ports that Services take on nodes as the node’s own',
+    find: 'maybeService(view, end, targets) ?? maybeNodePort(view, dialled, end);',
+    replace: 'maybeService(view, end, targets);',
+    test: 'hostports.test.ts',
+  },
+  {
+    name: 'a port of a node is a Service’s in every family',
+    find: 'return dialled.some(address => clusterIps.some(ip => familyOf(ip) === familyOf(address)));',
+    replace: 'return true;',
+    test: 'sharedaddresses.test.ts',
+  },
 ];
