@@ -1,8 +1,9 @@
 /** `sluice matrix -o page`: the page of `web/` as one file, with the manifests in it. */
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, isAbsolute, join, relative } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { withoutSecrets } from '../inputs/files/withoutsecrets.ts';
 import { listRepository } from '../inputs/folder/repository.ts';
 import { CommandError } from '../terminal/commanderror.ts';
 import { writeUnwrapped } from '../terminal/output.ts';
@@ -35,7 +36,7 @@ export function pageWith(page: string, files: readonly (readonly [name: string, 
   return page.replace('id="manifests"></script>', () => `id="manifests">${data}</script>`);
 }
 
-async function textsOf(paths: readonly string[]): Promise<(readonly [string, string])[]> {
+export async function textsOf(paths: readonly string[]): Promise<(readonly [string, string])[]> {
   const found = new Map<string, string>();
   for (const path of paths)
     if (path === '-') found.set('standard input', await text(process.stdin));
@@ -43,7 +44,16 @@ async function textsOf(paths: readonly string[]): Promise<(readonly [string, str
       for (const file of (await listRepository(path)).files) {
         const contents = await readText(file);
         // What has no object of Kubernetes says nothing of a policy.
-        if (file === path || contents.includes('apiVersion')) found.set(file, contents);
+        if (file === path || contents.includes('apiVersion'))
+          found.set(freeName(path, file, found), contents);
       }
-  return [...found];
+  return [...found].map(([name, contents]) => [name, withoutSecrets(contents)]);
+}
+
+/** The page is passed on: where the manifests are on this machine is no part of it. */
+function freeName(path: string, file: string, taken: ReadonlyMap<string, string>): string {
+  const name = isAbsolute(file) ? join(basename(path), relative(path, file)) : file;
+  let free = name;
+  for (let number = 2; taken.has(free); number++) free = `${number}/${name}`;
+  return free;
 }

@@ -1,9 +1,12 @@
 /** The page as it is built: small, without anything that its security policy would have to permit, and safe to print. */
 import { createHash } from 'node:crypto';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type BuiltPage, buildPage } from '../../scripts/page.ts';
-import { pageWith } from '../../src/cli/page.ts';
+import { pageWith, textsOf } from '../../src/cli/page.ts';
 import { isPrintable } from '../../src/terminal/printable.ts';
 
 let files: BuiltPage['files'];
@@ -67,4 +70,19 @@ test('every library in the page has the text of its licence beside it', () => {
   for (const name of ['preact', '@preact/signals', '@codemirror/view', 'yaml', 'js-yaml', 'ipaddr.js'])
     expect(notices).toMatch(new RegExp(`^${name} \\d+\\.\\d+\\.\\d+ \\(`, 'm'));
   expect(files.get('sluice.html')).toContain('id="notices"');
+});
+
+test('the one file says neither where its manifests were, nor what is in Secrets', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-page-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  for (const name of ['a/k8s', 'b/k8s']) {
+    mkdirSync(join(folder, name), { recursive: true });
+    writeFileSync(
+      join(folder, name, 'all.yaml'),
+      `apiVersion: v1\nkind: Pod\nmetadata: { name: ${name[0]} }\n---\napiVersion: v1\nkind: Secret\nmetadata: {}\nstringData: { key: hidden }\n`,
+    );
+  }
+  const texts = await textsOf([join(folder, 'a/k8s'), join(folder, 'b/k8s'), join(folder, 'a/k8s/all.yaml')]);
+  expect(texts.map(([name]) => name)).toEqual(['k8s/all.yaml', '2/k8s/all.yaml', 'all.yaml']);
+  expect(JSON.stringify(texts)).not.toContain('hidden');
 });
