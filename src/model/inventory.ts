@@ -3,7 +3,7 @@ import type { Address } from './address.ts';
 import type { PodKey } from './cluster.ts';
 import type { ForeignPolicy } from './foreignpolicy.ts';
 import type { Protocol } from './policy.ts';
-import type { EndpointSlice, Entrance, EntranceClass, Service, ServiceKey } from './service.ts';
+import type { EndpointSlice, Entrance, EntranceClass, RouteGrant, Service, ServiceKey } from './service.ts';
 import type { Controller, PodMaker, Workload, WorkloadId } from './workload.ts';
 
 export interface Inventory {
@@ -22,6 +22,8 @@ export interface Inventory {
   readonly entrances: readonly Entrance[];
   /** What leads from these to their controllers. */
   readonly entranceClasses: readonly EntranceClass[];
+  /** What routes may lead to Services of other namespaces. */
+  readonly routeGrants: readonly RouteGrant[];
   /** Policies that other engines enforce. */
   readonly foreignPolicies: readonly ForeignPolicy[];
 }
@@ -46,6 +48,7 @@ export type InventoryItem =
   | { readonly type: 'podMaker'; readonly value: PodMaker }
   | { readonly type: 'entrance'; readonly value: Entrance }
   | { readonly type: 'entranceClass'; readonly value: EntranceClass }
+  | { readonly type: 'routeGrants'; readonly values: readonly RouteGrant[] }
   | { readonly type: 'foreignPolicy'; readonly value: ForeignPolicy }
   | { readonly type: 'service'; readonly value: Service }
   | { readonly type: 'slice'; readonly value: EndpointSlice }
@@ -71,12 +74,14 @@ export function inventoryOf(items: Iterable<InventoryItem>): Inventory {
   const podMakers: PodMaker[] = [];
   const entrances: Entrance[] = [];
   const entranceClasses: EntranceClass[] = [];
+  const routeGrants: RouteGrant[] = [];
   const foreignPolicies: ForeignPolicy[] = [];
   for (const item of items) {
     if (item.type === 'workload') add(workloads, item.value.id, item.value);
     else if (item.type === 'podMaker') podMakers.push(item.value);
     else if (item.type === 'entrance') entrances.push(item.value);
     else if (item.type === 'entranceClass') entranceClasses.push(item.value);
+    else if (item.type === 'routeGrants') routeGrants.push(...item.values);
     else if (item.type === 'foreignPolicy') foreignPolicies.push(item.value);
     else if (item.type === 'service') add(services, item.value.key, item.value);
     else if (item.type === 'slice') add(slices, item.value.key, item.value);
@@ -97,6 +102,7 @@ export function inventoryOf(items: Iterable<InventoryItem>): Inventory {
     podMakers,
     entrances,
     entranceClasses,
+    routeGrants,
     foreignPolicies,
   };
 }
@@ -113,6 +119,7 @@ export function mergedInventory(inventories: readonly Inventory[]): Inventory {
     podMakers: inventories.flatMap(({ podMakers }) => podMakers),
     entrances: inventories.flatMap(({ entrances }) => entrances),
     entranceClasses: inventories.flatMap(({ entranceClasses }) => entranceClasses),
+    routeGrants: inventories.flatMap(({ routeGrants }) => routeGrants),
     foreignPolicies: inventories.flatMap(({ foreignPolicies }) => foreignPolicies),
   };
 }

@@ -100,4 +100,20 @@ export interface Backend {
   readonly targetPort?: number | string;
   /** A backend of a UDPRoute; others are of TCP. */
   readonly isUdp?: true;
+  /** The route, where its Service is of another namespace: a ReferenceGrant there has to allow it. */
+  readonly grantedTo?: RouteKind;
+}
+
+/** Routes of a kind in a namespace. */
+export interface RouteKind {
+  readonly kind: string;
+  readonly namespace: string;
+}
+
+/** One pair of `from` and `to` of a ReferenceGrant: these routes may lead to Services of its namespace. */
+export interface RouteGrant {
+  readonly from: RouteKind;
+  readonly namespace: string;
+  /** The name of the only Service; absent for all of the namespace. */
+  readonly service?: string;
 }

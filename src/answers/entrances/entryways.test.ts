@@ -428,3 +428,29 @@ describe('what it leads to', () => {
     ]);
   });
 });
+
+describe('a route that names a Service of another namespace', () => {
+  const foreign = `{ apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: { name: r, namespace: other }, spec: { parentRefs: [{ name: g, namespace: ingress-nginx }], rules: [{ backendRefs: [{ name: web, namespace: shop, port: 80 }] }] } }`;
+  const gateway =
+    '{ apiVersion: gateway.networking.k8s.io/v1, kind: Gateway, metadata: { name: g, namespace: ingress-nginx }, spec: { gatewayClassName: nginx } }';
+  const grant = (from: string, to: string, at = 'shop') =>
+    `{ apiVersion: gateway.networking.k8s.io/v1beta1, kind: ReferenceGrant, metadata: { name: g, namespace: ${at} }, spec: { from: [{ group: gateway.networking.k8s.io, ${from} }], to: [{ group: "", ${to} }] } }`;
+  const routes = 'kind: HTTPRoute, namespace: other';
+  const through = (...grants: string[]) => ways([NGINX, gateway, foreign, ...grants]);
+
+  test('leads there where a ReferenceGrant of that namespace allows it', () => {
+    expect(through(grant(routes, 'kind: Service'))).toEqual(BY_NGINX);
+    expect(through(grant(routes, 'kind: Service, name: web'))).toEqual(BY_NGINX);
+  });
+
+  test.each([
+    ['nobody grants it', []],
+    ['the grant is of the namespace of the route', [grant(routes, 'kind: Service', 'other')]],
+    ['the grant is for another Service', [grant(routes, 'kind: Service, name: db')]],
+    ['the grant is for Secrets', [grant(routes, 'kind: Secret')]],
+    ['the grant is to routes of another kind', [grant('kind: TCPRoute, namespace: other', 'kind: Service')]],
+    ['the grant is to another namespace', [grant('kind: HTTPRoute, namespace: third', 'kind: Service')]],
+  ])('leads nowhere where %s', (_, grants) => {
+    expect(through(...grants)).toEqual([]);
+  });
+});

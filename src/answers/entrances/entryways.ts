@@ -29,6 +29,7 @@ import { placesOf } from '../questions/places.ts';
 import { contains, INTERNET } from '../questions/ranges.ts';
 import { endpointsOf } from '../questions/services.ts';
 import { assumedText, type Controller, Controllers } from './controllers.ts';
+import { isGranted } from './granted.ts';
 import { hasLabels } from './knowncontrollers.ts';
 
 /** One of the two connections. */
@@ -135,7 +136,7 @@ interface Led {
 }
 
 function ledTo(view: ClusterView): readonly Led[] {
-  const { entrances, services } = view.inventory;
+  const { entrances, services, routeGrants } = view.inventory;
   const known = new Map<string, readonly Target[]>();
   const targetsOf = (service: Service, backend: Backend) =>
     backendPorts(service, backend).flatMap(port =>
@@ -144,7 +145,8 @@ function ledTo(view: ClusterView): readonly Led[] {
   return entrances.flatMap(entrance =>
     entrance.backends.flatMap(backend => {
       const service = services.get(backend.service);
-      if (service === undefined || service.type === 'ExternalName') return [];
+      if (service === undefined || service.type === 'ExternalName' || !isGranted(backend, routeGrants))
+        return [];
       const targets = targetsOf(service, backend);
       return targets.length === 0 ? [] : [{ entrance, backend, targets }];
     }),

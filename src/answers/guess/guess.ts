@@ -11,6 +11,7 @@ import type { Protocol } from '../../model/policy.ts';
 import { matchesLabels } from '../../model/selector.ts';
 import type { Entrance, Service, ServicePort } from '../../model/service.ts';
 import { assumedText, Controllers } from '../entrances/controllers.ts';
+import { isGranted } from '../entrances/granted.ts';
 import { API_SERVER, apiServerEndpoints, apiServerService } from '../questions/apiserver.ts';
 import type { ClusterView, ResolvedEndpoint } from '../questions/place.ts';
 import {
@@ -190,16 +191,18 @@ class Guesser {
   }
 
   #entrances(): void {
-    const { services, entrances } = this.#inventory;
+    const { services, entrances, routeGrants } = this.#inventory;
     for (const service of services.values())
       if (service.type === 'LoadBalancer' || service.type === 'NodePort')
         this.#toService('anyone', service, undefined, `Service ${service.key} spec.type (${service.type})`);
     for (const entrance of entrances)
       for (const { from, how } of this.#clientsOf(entrance))
-        for (const { field, service: key, port, targetPort } of entrance.backends) {
+        for (const backend of entrance.backends) {
+          const { field, service: key, port, targetPort } = backend;
           const why = `${entrance.object} ${field}`;
           const service = services.get(key);
-          if (service === undefined) this.notGuessed.add(`${why}: ${noService(key)}`);
+          if (!isGranted(backend, routeGrants)) this.notGuessed.add(`${why}: ${notGranted(key)}`);
+          else if (service === undefined) this.notGuessed.add(`${why}: ${noService(key)}`);
           else this.#toService(from, service, port ?? namedOnly(targetPort), `${why}${how}`);
         }
   }
@@ -303,6 +306,10 @@ interface Said extends Pick<SaidText, 'text' | 'name'> {
 
 export function endText(end: GuessEnd): string {
   return typeof end === 'string' ? end : end.id;
+}
+
+function notGranted(key: string): string {
+  return `no ReferenceGrant of its namespace lets the route lead to Service ${key}`;
 }
 
 function noService(key: string): string {

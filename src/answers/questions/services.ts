@@ -42,14 +42,16 @@ export function serviceNamed(
   throw new FlowTextError(absent(view, 'Service', key, hint, key.split('/')[0]));
 }
 
-/** Throws FlowTextError where the Service has no such port. */
+/** Throws FlowTextError where the Service has no such port. `aliases` are the Services whose other name it is. */
 export function followService(
   view: ClusterView,
   service: Service,
   end: NamedEndpoint,
   protocol: FlowProtocol,
+  aliases: readonly ServiceKey[] = [],
 ): Targets {
-  if (service.type === 'ExternalName') return followName(view, service, end, protocol);
+  if (service.type === 'ExternalName')
+    return followName(view, service, end, protocol, [...aliases, service.key]);
   if (service.headless) return followHeadless(view, service, end, protocol);
   const { port } = portOf([service], end, protocol);
   if (service.key === API_SERVER && apiServerEndpoints(view.inventory).size === 0)
@@ -135,14 +137,16 @@ function followName(
   service: Service,
   end: NamedEndpoint,
   protocol: FlowProtocol,
+  aliases: readonly ServiceKey[],
 ): Targets {
   const name = service.externalName ?? '';
   const note = `Service ${service.key} is another name of ${name}`;
   const meant = parseEndpoint(name);
   if (meant.name.kind === 'service') {
     const behind = serviceNamed(view, meant.name);
-    const followed =
-      behind.key === service.key ? { targets: [], notes: [] } : followService(view, behind, end, protocol);
+    const followed = aliases.includes(behind.key)
+      ? { targets: [], notes: [], undecided: leadsBack(behind) }
+      : followService(view, behind, end, protocol, aliases);
     return { ...followed, notes: [note, ...followed.notes] };
   }
   const number = Number(end.port);
@@ -150,6 +154,10 @@ function followName(
     throw new FlowTextError(`"${end.text}": ${name} has no ports by name: give a number`);
   const targets = placesOf(view, meant.name).map(endpoint => ({ endpoint, protocol, port: number }));
   return { targets, notes: [note] };
+}
+
+function leadsBack({ key }: Service): string {
+  return `Service ${key} is another name of itself, by others: nobody can resolve it`;
 }
 
 interface FoundPort {

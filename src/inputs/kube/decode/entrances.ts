@@ -1,5 +1,12 @@
 /** Objects that lead clients from outside to Services. No verdict depends on them, so what cannot be read is left out. */
-import type { Backend, Entrance, EntranceClass, ServedBy, ServiceKey } from '../../../model/service.ts';
+import type {
+  Backend,
+  Entrance,
+  EntranceClass,
+  RouteGrant,
+  ServedBy,
+  ServiceKey,
+} from '../../../model/service.ts';
 import { asMap, asMaps, metadataOf, typeOf } from '../report/identity.ts';
 
 type Map = Readonly<Record<string, unknown>>;
@@ -14,7 +21,7 @@ export function entranceOf(object: unknown): Entrance | undefined {
   if (apiVersion === 'networking.k8s.io/v1' && kind === 'Ingress')
     return found(classOf(object, spec), ingressBackends(spec, namespace));
   if (apiVersion.startsWith(GATEWAY_API) && kind.endsWith('Route')) {
-    const backends = gatewayBackends(spec, namespace);
+    const backends = gatewayBackends(spec, kind, namespace);
     const servedBy: ServedBy = { kind: 'gateways', keys: gatewaysOf(spec, namespace) };
     return found(servedBy, kind === 'UDPRoute' ? backends.map(each => ({ ...each, isUdp: true })) : backends);
   }
@@ -75,19 +82,29 @@ function ingressBackend(backend: unknown, field: string, namespace: string): Bac
 }
 
 /** HTTPRoute, GRPCRoute, TLSRoute, TCPRoute and UDPRoute have their backends at the same place. */
-function gatewayBackends(spec: Map, namespace: string): Backend[] {
+function gatewayBackends(spec: Map, route: string, own: string): Backend[] {
   return asMaps(spec.rules).flatMap(({ backendRefs }, rule) =>
-    asMaps(backendRefs).flatMap(({ kind = 'Service', group = '', name, namespace: own, port }, at) =>
-      kind === 'Service' && group === ''
-        ? backendAt(
-            `spec.rules[${rule}].backendRefs[${at}]`,
-            typeof own === 'string' ? own : namespace,
-            name,
-            port,
-          )
-        : [],
-    ),
+    asMaps(backendRefs).flatMap(({ kind = 'Service', group = '', name, namespace = own, port }, at) => {
+      if (kind !== 'Service' || group !== '' || typeof namespace !== 'string') return [];
+      const found = backendAt(`spec.rules[${rule}].backendRefs[${at}]`, namespace, name, port);
+      const grantedTo = { kind: route, namespace: own };
+      return namespace === own ? found : found.map(backend => ({ ...backend, grantedTo }));
+    }),
   );
+}
+
+/** What a ReferenceGrant allows routes of the Gateway API; undefined for objects of other kinds. */
+export function routeGrantsOf(object: unknown): readonly RouteGrant[] | undefined {
+  const { apiVersion = '', kind } = typeOf(object);
+  if (!apiVersion.startsWith(GATEWAY_API) || kind !== 'ReferenceGrant') return undefined;
+  const { from, to } = asMap(asMap(object).spec);
+  const { namespace } = metadataOf(object);
+  const services = asMaps(to).filter(({ group = '', kind }) => kind === 'Service' && group === '');
+  return asMaps(from).flatMap(({ group, kind, namespace: routes }) => {
+    if (`${group}/` !== GATEWAY_API || typeof kind !== 'string' || typeof routes !== 'string') return [];
+    const route = { kind, namespace: routes };
+    return services.map(({ name }) => ({ from: route, namespace, ...textAs('service', name) }));
+  });
 }
 
 /** Its port may be one of the pods, and so is not compared with those of the Service. */

@@ -14,7 +14,7 @@ import {
 } from '../../../model/workload.ts';
 import { asMap, asMaps, metadataOf, typeOf } from '../report/identity.ts';
 import { addedLabels, hasPodTemplate, podMakerOf } from './customworkloads.ts';
-import { entranceClassOf, entranceOf } from './entrances.ts';
+import { entranceClassOf, entranceOf, routeGrantsOf } from './entrances.ts';
 import { Field, type Report } from './fields.ts';
 import { foreignPolicyOf } from './foreignpolicies.ts';
 import { looseSelector } from './looseselector.ts';
@@ -128,6 +128,8 @@ export function decodeInventory(object: unknown): DecodedItem {
     const entranceClass = entranceClassOf(object);
     if (entranceClass !== undefined)
       return { item: { type: 'entranceClass', value: entranceClass }, problems: [] };
+    const grants = routeGrantsOf(object);
+    if (grants !== undefined) return { item: { type: 'routeGrants', values: grants }, problems: [] };
     const foreign = foreignPolicyOf(object);
     if (foreign !== undefined) return { item: { type: 'foreignPolicy', value: foreign }, problems: [] };
     const value = podMakerOf(object);

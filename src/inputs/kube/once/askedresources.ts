@@ -127,6 +127,7 @@ export const ENTRANCES: readonly Resource[] = [
   entrance('UDPRoute', 'gateway.networking.k8s.io/v1alpha2', 'udproutes'),
   entrance('Gateway', 'gateway.networking.k8s.io/v1', 'gateways'),
   entrance('GatewayClass', 'gateway.networking.k8s.io/v1', 'gatewayclasses'),
+  entrance('ReferenceGrant', 'gateway.networking.k8s.io/v1beta1', 'referencegrants'),
   entrance('Route', 'route.openshift.io/v1', 'routes'),
 ];
 
