@@ -158,7 +158,7 @@ function flowsOf(family: 0 | 1, isTold: boolean): Tried[] {
     },
     {
       flow: { from: y, to: t, protocol: 'TCP', port: DENIED_PORT, via: { address: empty, port: PORT } },
-      line: `probe/y -> ${family === 0 ? empty : `[${empty}]`}:${PORT}/TCP through probe/empty:${PORT} ${empty} egress NetworkPolicy probe/walled`,
+      line: `probe/y -> ${family === 0 ? empty : `[${empty}]`}:${PORT}/TCP through probe/empty ${empty} egress NetworkPolicy probe/walled`,
     },
   ];
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '../..');
-const ALL = 'cnp sonobuoy anp flannel own-1 own-2 netpol netpol-ipv6 removal-attach chart image';
+const ALL = 'cnp sonobuoy anp flannel own-1 own-2 netpol netpol-ipv6 removal-attach chart apiserver image';
 
 let tree: string;
 
@@ -17,7 +17,7 @@ beforeEach(() => {
   );
   for (const file of [...files, '.ci/run']) cpSync(join(ROOT, file), join(tree, file));
   mkdirSync(join(tree, 'bin'));
-  for (const folder of ['test/chart', 'test/cluster/image'])
+  for (const folder of ['test/apiserver', 'test/chart', 'test/cluster/image'])
     mkdirSync(join(tree, folder), { recursive: true });
   command('bin/id', 'echo 0');
 });
@@ -40,7 +40,7 @@ describe('scripts/suites', () => {
   function suites(e2e: string, words: readonly string[] = [], cluster = '') {
     command('scripts/e2e', `${e2e}\necho "10 passed, 0 failed"`);
     command('scripts/cluster', cluster);
-    for (const alone of ['test/chart/run.sh', 'test/cluster/image/twice.sh'])
+    for (const alone of ['test/apiserver/run.sh', 'test/chart/run.sh', 'test/cluster/image/twice.sh'])
       command(alone, 'echo "10 passed, 0 failed"');
     const { status, stderr, lines } = run('scripts/suites', ...words);
     const rows = lines
@@ -52,13 +52,13 @@ describe('scripts/suites', () => {
   const KILL = 'read -r _ _ _ parent _ </proc/$PPID/stat; kill -KILL $parent; exit 1';
 
   test('counts a row for each suite, and for the image where it is named', () => {
-    expect(suites('')).toMatchObject({ status: 0, total: '100 passed, 0 failed' });
+    expect(suites('')).toMatchObject({ status: 0, total: '110 passed, 0 failed' });
     expect(suites('', ALL.split(' '))).toMatchObject({
       status: 0,
       rows: ALL.split(' ')
         .sort()
         .map(name => `${name} 10 passed, 0 failed`),
-      total: '110 passed, 0 failed',
+      total: '120 passed, 0 failed',
     });
     expect(suites('', ['own', 'own-1'])).toMatchObject({
       rows: ['own-1 10 passed, 0 failed', 'own-2 10 passed, 0 failed'],
@@ -71,6 +71,7 @@ describe('scripts/suites', () => {
       status: 1,
       rows: [
         'anp 10 passed, 0 failed',
+        'apiserver 10 passed, 0 failed',
         'chart 10 passed, 0 failed',
         'cnp 0 passed, 1 failed',
         'flannel 10 passed, 0 failed',
@@ -81,7 +82,7 @@ describe('scripts/suites', () => {
         'removal-attach 10 passed, 0 failed',
         'sonobuoy 0 passed, 1 failed',
       ],
-      total: '80 passed, 2 failed',
+      total: '90 passed, 2 failed',
     });
   });
 
@@ -347,7 +348,7 @@ describe('pass_tests', () => {
 });
 
 describe('scripts/test', () => {
-  const PROJECTS = ['unit', 'unit-alone', 'slow', 'property', 'kernel'];
+  const PROJECTS = ['unit', 'unit-alone', 'slow', 'property', 'page', 'kernel'];
   const ended = (project: string, status = 'passed', skipped?: string) => ({
     name: join(tree, `${project}.test.ts`),
     status: 'passed',
@@ -377,7 +378,7 @@ describe('scripts/test', () => {
 
   test('passes where each project passed a test', () => {
     const came = testWith(PROJECTS.map(project => ended(project)));
-    expect(came).toMatchObject({ status: 0, lines: ['5 passed, 0 failed'] });
+    expect(came).toMatchObject({ status: 0, lines: ['6 passed, 0 failed'] });
     for (const project of PROJECTS) expect(came.asked).toContain(`--project=${project} `);
   });
 
@@ -394,7 +395,7 @@ describe('scripts/test', () => {
       '--long',
     );
     delete process.env.SLUICE_SEED;
-    expect([came.status, came.lines.at(-1)]).toEqual([1, '21 passed, 1 failed']);
+    expect([came.status, came.lines.at(-1)]).toEqual([1, '22 passed, 1 failed']);
     expect(came.asked).toMatch(/, 1, 77\n$/);
     expect(readFileSync(join(tree, 'others'), 'utf8').split('\n')).toEqual([
       expect.stringMatching(/^npm run --silent mutants -- --page \S+\/reports\/planted-faults\.md, 1$/),
@@ -409,7 +410,7 @@ describe('scripts/test', () => {
     const came = testWith(PROJECTS.filter(project => project !== missing).map(project => ended(project)));
     expect(came).toMatchObject({
       status: 1,
-      lines: [`no test of the project ${missing} passed`, '4 passed, 1 failed'],
+      lines: [`no test of the project ${missing} passed`, '5 passed, 1 failed'],
     });
   });
 
@@ -417,14 +418,14 @@ describe('scripts/test', () => {
     const all = PROJECTS.map(project => ended(project));
     expect(testWith([...all, ended('kernel', 'skipped', 'there is no go here')])).toMatchObject({
       status: 0,
-      lines: ['5 passed, 0 failed, 1 skipped'],
+      lines: ['6 passed, 0 failed, 1 skipped'],
     });
     for (const folder of ['dist', 'node_modules']) rmSync(join(tree, folder), { recursive: true });
     expect(testWith([...all, ended('kernel', 'skipped')])).toMatchObject({
       status: 1,
       lines: [
         expect.stringMatching(/^skipped, and nothing says why: .*kernel\.test\.ts: kernel skipped$/),
-        '5 passed, 1 failed, 1 skipped',
+        '6 passed, 1 failed, 1 skipped',
       ],
     });
   });

@@ -66,6 +66,7 @@ export function addReadback(sluice: Command, actions: NodeActions): void {
     .command('names', { hidden: true })
     .argument('<pods...>')
     .addOption(socketOption("the running agent's unix socket"))
+    .addHelpText('after', NAMES_HELP)
     .action((pods, _, command) => actions.names(pods, command.optsWithGlobals()));
 }
 
@@ -74,6 +75,11 @@ Exit code 0; 2: error, as where neither an agent nor the kernel answers.
 
   sluice inspect dump > bug-report.json
   sluice explain guest/visitor shop/db:5432 --dump bug-report.json`;
+
+const NAMES_HELP = `
+Exit code 0; 2: error, as where no agent answers.
+
+  sluice inspect names shop/web shop/api`;
 
 const TRACE_HELP = `
 Each end is judged on the node of its pod. The first word says what becomes of the connection ("outcome" in JSON, null
