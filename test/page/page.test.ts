@@ -112,8 +112,13 @@ test('the editor completes labels of the cluster, and has problems at their line
     await page.keyboard.insertText(
       '---\napiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: { name: x, namespace: shop }\nspec:\n  podSelecter: {}\n  podSelector:\n    matchLabels:\n      app: ',
     );
-    await page.keyboard.press('Control+Space');
-    await page.locator('.cm-tooltip-autocomplete').getByText('db', { exact: true }).waitFor();
+    const completion = page.locator('.cm-tooltip-autocomplete').getByText('db', { exact: true });
+    // Until the worker has read the cluster, there is nothing to propose.
+    const isProposed = async () => {
+      if (!(await completion.isVisible())) await page.keyboard.press('Control+Space');
+      return completion.isVisible();
+    };
+    await expect.poll(isProposed, { timeout: 30_000, interval: 500 }).toBe(true);
     await page.keyboard.press('Escape');
     await page.locator('.edit .problems').getByText('did you mean podSelector', { exact: false }).waitFor();
     await page.locator('.editor .cm-lint-marker-error').first().waitFor();

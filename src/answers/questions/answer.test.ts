@@ -143,6 +143,15 @@ spec:
     ]);
   });
 
+  test('is undecided where Services are other names of each other', () => {
+    const alias = (name: string, of: string) =>
+      `{ apiVersion: v1, kind: Service, metadata: { name: ${name}, namespace: shop }, spec: { type: ExternalName, externalName: ${of}.shop.svc } }`;
+    const { services } = clusterView([alias('l1', 'l2'), alias('l2', 'l1')].join('\n---\n')).inventory;
+    const inventory = { ...shop.inventory, services: new Map([...shop.inventory.services, ...services]) };
+    const { verdict } = ask('guest/visitor -> shop/svc/l1:80', { ...shop, inventory });
+    expect(verdict).toBe('undecided');
+  });
+
   test('says of which addresses of the world what holds', () => {
     const groups = groupsOf(ask('internet@4 -> web-1-a:8080').cases);
     expect(groups.find(({ verdict }) => verdict === 'allow')?.addresses).toBe('198.51.100.0/24');
