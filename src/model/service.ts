@@ -105,7 +105,7 @@ export interface Backend {
 }
 
 /** Routes of a kind in a namespace. */
-export interface RouteKind {
+interface RouteKind {
   readonly kind: string;
   readonly namespace: string;
 }
