@@ -7,7 +7,7 @@ import { csvLines, dotLines, htmlLines, markdownLines } from '../answers/reach/d
 import { matrixObject, rowsOf } from '../answers/reach/rows.ts';
 import { matrixViewOf } from '../answers/reach/view.ts';
 import { diffLines } from './diff/diff.ts';
-import { matrixLines } from './matrix.ts';
+import { aloneNotes, matrixLines } from './matrix.ts';
 
 const pod = (name: string, ip: string) =>
   `{ apiVersion: v1, kind: Pod, metadata: { name: ${name}, namespace: shop, labels: { app: ${name} } }, spec: { containers: [{ name: c }] }, status: { podIP: ${ip} } }`;
@@ -103,4 +103,18 @@ test('a matrix of what could not all be read has no legend, which says what the 
   expect(matrixLines(view, rows, 200).join('\n')).toContain('not listed is denied');
   expect(matrixLines(view, rows, 200, false).join('\n')).not.toContain('not listed');
   expect(matrixLines({ ...view, exposures: [] }, [], 80, false)).toEqual([]);
+});
+
+test('workloads that nobody reaches and that reach nobody are named in a note', () => {
+  const closed =
+    '{ apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: { name: db, namespace: shop }, spec: { podSelector: { matchLabels: { app: db } }, policyTypes: [Ingress, Egress] } }';
+  const of = (...objects: string[]) => {
+    const view = matrixViewOf(clusterView(objects.join('\n---\n')), 'allow');
+    const isAsked = () => true;
+    return aloneNotes(view, rowsOf(view, isAsked), isAsked);
+  };
+  expect(of(pod('web', '10.0.0.1'), pod('db', '10.0.0.2'), closed)).toEqual([
+    'nobody reaches these, and they reach nobody: shop/db',
+  ]);
+  expect(of(pod('web', '10.0.0.1'), pod('db', '10.0.0.2'))).toEqual([]);
 });

@@ -19,6 +19,7 @@ import {
 } from '../answers/reach/rows.ts';
 import { type EndView, type MatrixView, matrixViewOf } from '../answers/reach/view.ts';
 import { assertNever } from '../lib/text/assert.ts';
+import { firstOf } from '../lib/text/firstof.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import { memberName } from '../model/workload.ts';
 import pc from '../terminal/colours.ts';
@@ -78,13 +79,26 @@ export async function matrixCommand(options: MatrixOptions): Promise<void> {
     ...unreadNotes([state], state.scope.namespace),
     ...view.notes,
   ];
-  writeNotes(leftOut);
   const rows = rowsOf(view, isAsked);
+  if (!state.hidesPolicies) leftOut.push(...aloneNotes(view, rows, isAsked));
+  writeNotes(leftOut);
   // A legend says what the absence of a line means, which nobody knows here.
   const hasLegend = !isEmpty && !state.hidesPolicies;
   if (output === 'text') writeLines(matrixLines(view, rows, terminalWidth(), hasLegend));
   else await write(output, view, rows, [...notesOf(state), ...leftOut], state.source);
   if (state.hidesPolicies) process.exitCode = 2;
+}
+
+/** Workloads that no line names look forgotten. */
+export function aloneNotes(
+  { ends }: MatrixView,
+  rows: readonly Row[],
+  isAsked: (end: EndView) => boolean,
+): string[] {
+  const named = new Set(rows.flatMap(({ from, to }) => [from, to]));
+  const alone = ends.filter(end => end.kind === 'workload' && isAsked(end) && !named.has(end));
+  const names = alone.flatMap(({ members }) => members.map(memberName));
+  return names.length === 0 ? [] : [`nobody reaches these, and they reach nobody: ${firstOf(names, 8)}`];
 }
 
 /** Refuses a source without pods and workloads: it may be the wrong folder. */

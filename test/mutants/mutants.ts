@@ -4546,6 +4546,12 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'const IN_KUBE_SYSTEM = {};',
     test: 'lintfix.test.ts',
   },
+  {
+    name: 'explain says of a policy that selects somebody else that it selects nobody',
+    find: 'meant === undefined || selectsSomebody(policy, pod.namespace, view)',
+    replace: 'meant === undefined',
+    test: 'nearsubject.test.ts',
+  },
   // Charts and kustomizations of strangers
   {
     name: 'a kustomization sees the files of the machine',

@@ -18,6 +18,7 @@ import { sameForAllLabels } from './completions.ts';
 import { dnsDeniedNotes } from './dnsdenied.ts';
 import { type NamedEndpoint, parseEndpoint } from './endpoint.ts';
 import { type JudgedFlow, judge, judgeSeen, MOST_PIECES, withNames } from './judge.ts';
+import { nearSubjectNotes } from './nearsubject.ts';
 import type { ClusterView, ResolvedEndpoint, Targets, UnlessSame } from './place.ts';
 import { placesOf } from './places.ts';
 import { rangesText } from './ranges.ts';
@@ -88,6 +89,7 @@ export function answer(known: ClusterView, question: Question): Answer {
       ...arrivalNotes(cases, cluster),
       ...namesNotes(to, sources, { cases, cluster }, view),
       ...dnsDeniedNotes(to, question, known, other => answer(known, other)),
+      ...nearSubjectNotes(decisive, view),
       ...comingNotes(statuses, cluster, cases),
       ...new Set(cases.slice(0, MOST_AUDITED).flatMap(each => auditNotes(cluster, each, view.unknownPods))),
     ],
@@ -232,13 +234,12 @@ function arrivalNotes(cases: readonly JudgedFlow[], cluster: Cluster): readonly 
   return [...new Set(found)].slice(0, MOST);
 }
 
+const MOST_CLAIMANTS = 3;
 function contestText(cluster: Cluster, address: Address): string {
   const claimants = contestedTunnels(cluster).get(address);
   if (claimants === undefined) return '';
   return `; policy takes ${address} to be no node's, because ${firstOf(claimants, MOST_CLAIMANTS)} claim it`;
 }
-
-const MOST_CLAIMANTS = 3;
 
 /** The host part of an end, without port and protocol: `shop/web`, `10.0.0.1`, `svc/api`. */
 export function endHost(text: string): string {

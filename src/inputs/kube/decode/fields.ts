@@ -177,7 +177,7 @@ export class Field {
     if (!this.isPresent) return undefined;
     if (typeof this.value === type) return this.value as TypeNamed[T];
     const isWord = type === 'string' && typeof this.value !== 'object';
-    this.error(`must be ${noun}, not ${describe(this.value)}${isWord ? ': put it in quotes' : ''}`);
+    this.error(`must be ${noun}, not ${describe(this.value)}${isWord ? inQuotes(this.value) : ''}`);
     return undefined;
   }
 
@@ -207,6 +207,12 @@ export class Field {
     else if (problems.length === MOST_PROBLEMS)
       problems.push({ severity, ...where, message: `${message}, and there are more problems`, effect });
   }
+}
+
+/** Whoever wrote `y` finds no `true` in the file. */
+function inQuotes(value: unknown): string {
+  const words = value === true ? 'y, yes and on' : 'n, no and off';
+  return `: put it in quotes${typeof value === 'boolean' ? ` (YAML also reads ${words} as ${value})` : ''}`;
 }
 
 interface TypeNamed {

@@ -9,7 +9,10 @@ function refused(metadata: unknown, more: object = {}): string[] {
 
 test.each<[object, string]>([
   [{ labels: { version: 1 } }, 'metadata.labels.version must be text, not 1: put it in quotes'],
-  [{ annotations: { on: true } }, 'metadata.annotations.on must be text, not true: put it in quotes'],
+  [
+    { annotations: { on: true } },
+    'metadata.annotations.on must be text, not true: put it in quotes (YAML also reads y, yes and on as true)',
+  ],
   [{ labels: ['a'] }, 'metadata.labels must be a map, not a list'],
   [{ labels: { app: 'a b' } }, 'metadata.labels.app "a b" is not the value of a label'],
   [
