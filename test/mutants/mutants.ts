@@ -4616,8 +4616,14 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'page: a manifest ends the command that applies it',
-    find: "while (text.split('\\n').includes(end)) end += '_';",
-    replace: '',
+    find: "if (text.split('\\n').includes(END))",
+    replace: 'if (text === END)',
+    test: 'texts.test.ts',
+  },
+  {
+    name: 'page: a carriage return in a manifest ends the command that applies it in a terminal',
+    find: 'if (KEYS.test(text))',
+    replace: 'if (KEYS.test(END))',
     test: 'texts.test.ts',
   },
   {

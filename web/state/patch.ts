@@ -108,10 +108,22 @@ function longestCommon(a: readonly string[], b: readonly string[]): Step[] {
   return steps;
 }
 
-/** The texts go to kubectl as they are: the word that ends them is one that none of them has. */
-export function kubectlCommand(edited: Files): string {
-  const text = edited.map(([, each]) => each.trimEnd()).join('\n---\n');
-  let end = 'EOF';
-  while (text.split('\n').includes(end)) end += '_';
-  return `kubectl apply -f - <<'${end}'\n${text}\n${end}\n`;
+export type Command = { readonly command: string } | { readonly none: string };
+
+/**
+ * What a terminal takes for a key: a carriage return in a comment ends a line there, and with it the texts, so that what
+ * follows would run; an escape may end a paste. CRLF is a line end like LF.
+ */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are meant
+const KEYS = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/;
+const END = 'EOF';
+
+/** The texts go to kubectl as they are. It is pasted into a shell: there is none where a text could end it. */
+export function kubectlCommand(edited: Files): Command {
+  const text = edited.map(([, each]) => each.replaceAll('\r\n', '\n').trimEnd()).join('\n---\n');
+  if (KEYS.test(text))
+    return { none: 'There is no command: the manifests have control characters. Save them as a file.' };
+  if (text.split('\n').includes(END))
+    return { none: `There is no command: a line of the manifests is ${END}. Save them as a file.` };
+  return { command: `kubectl apply -f - <<'${END}'\n${text}\n${END}\n` };
 }

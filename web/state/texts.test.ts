@@ -59,15 +59,32 @@ test('git applies the patch to the old text, and it becomes the new one', () => 
   );
 });
 
-test('the command hands over the texts as they are, also those that have its own end', () => {
+test('the command hands over the texts as they are, with line ends of a shell', () => {
   const files: Files = [
-    ['a.yaml', "kind: A\nEOF\n$(id) `id` 'x'\n"],
+    ['a.yaml', "kind: A\r\n\tEOF\n$(id) `id` 'x'\n"],
     ['b.yaml', 'kind: B'],
   ];
-  const command = kubectlCommand(files).replace('kubectl apply -f -', 'cat');
+  const made = kubectlCommand(files);
+  const command = ('command' in made ? made.command : '').replace('kubectl apply -f -', 'cat');
   const { stdout } = spawnSync('sh', ['-c', command], { encoding: 'utf8' });
-  expect(stdout).toBe("kind: A\nEOF\n$(id) `id` 'x'\n---\nkind: B\n");
+  expect(stdout).toBe("kind: A\n\tEOF\n$(id) `id` 'x'\n---\nkind: B\n");
 });
+
+test.each(['# x\rEOF\rid\r', '# x\u001b[201~\nid', '# \u0003id', '# \u0085EOF', '# \u007f', 'a: |\n\u0004'])(
+  'there is no command of a text with keys of a terminal: %j',
+  text => {
+    expect(kubectlCommand([['a.yaml', `kind: A\n${text}\nkind: B\n`]])).toEqual({
+      none: expect.stringContaining('control characters'),
+    });
+  },
+);
+
+test.each(['kind: A\nEOF\nid\n', 'EOF', 'kind: A\r\nEOF\r\n'])(
+  'there is no command of a text with its end word as a line: %j',
+  text => {
+    expect(kubectlCommand([['a.yaml', text]])).toEqual({ none: expect.stringContaining('EOF') });
+  },
+);
 
 const MANIFEST = `spec:
   ingress:

@@ -18,6 +18,11 @@ export function Export() {
       ? 'Copied.'
       : 'This browser does not let the page copy: save it as a file.';
   };
+  const copyCommand = async () => {
+    const made = kubectlCommand(edited());
+    if ('none' in made) said.value = made.none;
+    else await copy(made.command);
+  };
   if (!isEdited.value) return null;
   return (
     <details class="export">
@@ -29,7 +34,7 @@ export function Export() {
         <button type="button" onClick={() => saveText('edit.patch', patchText(base.value, files.value))}>
           Save as patch
         </button>{' '}
-        <button type="button" onClick={() => void copy(kubectlCommand(edited()))}>
+        <button type="button" onClick={() => void copyCommand()}>
           Copy as kubectl command
         </button>
       </p>
