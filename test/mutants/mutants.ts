@@ -4615,6 +4615,12 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'test/unit/page.test.ts',
   },
   {
+    name: 'page: a link has the Secrets of manifests that are edited',
+    find: '...(edited && { edited: (await withoutSecrets(edited)).verbatim }),',
+    replace: '...(edited && { edited }),',
+    test: 'texts.test.ts',
+  },
+  {
     name: 'page: a manifest ends the command that applies it',
     find: "if (text.split('\\n').includes(END))",
     replace: 'if (text === END)',

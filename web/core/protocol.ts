@@ -225,4 +225,6 @@ export interface Core {
   explain(asked: Asked): Explained;
   fix(asked: Asked, wanted: 'allow' | 'deny'): Fixed;
   document(format: DocumentFormat): { readonly verbatim: string };
+  /** The same manifests without Secrets: a link is passed on. */
+  withoutSecrets(files: Files): { readonly verbatim: Files };
 }

@@ -8,6 +8,7 @@ import { csvLines, htmlLines, markdownLines } from '../../src/answers/reach/docu
 import { matrixObject, rowsOf } from '../../src/answers/reach/rows.ts';
 import type { MatrixView } from '../../src/answers/reach/view.ts';
 import type { LoadedCluster } from '../../src/inputs/files/load.ts';
+import { withoutSecrets } from '../../src/inputs/files/withoutsecrets.ts';
 import { plural } from '../../src/lib/text/plural.ts';
 import type { Problem } from '../../src/model/problem.ts';
 import { yamlText } from '../../src/terminal/yamltext.ts';
@@ -110,6 +111,10 @@ export class Session implements Core {
     const { view, loaded } = this.#now();
     const rows = rowsOf(view, () => true);
     return { verbatim: documentText(format, view, rows, notesOf(loaded)) };
+  }
+
+  withoutSecrets(files: Files): { readonly verbatim: Files } {
+    return { verbatim: files.map(([name, text]) => [name, withoutSecrets(text)] as const) };
   }
 
   #now(): State {

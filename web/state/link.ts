@@ -5,12 +5,24 @@
 import type { Files } from '../core/protocol.ts';
 
 /** Longer links are cut by mail programs and refused by browsers. */
-export const LONGEST_LINK = 200_000;
+const LONGEST_LINK = 200_000;
 
 /** Files as they were opened and, if they are edited, as they are. */
 export interface LinkedFiles {
   readonly base: Files;
   readonly edited?: Files;
+}
+
+/** What a link has of manifests, but for Secrets: it is passed on. Nothing, where it would be too long. */
+export async function linkPart(
+  { base, edited }: LinkedFiles,
+  withoutSecrets: (files: Files) => Promise<{ readonly verbatim: Files }>,
+): Promise<string> {
+  const text = await packed({
+    base: (await withoutSecrets(base)).verbatim,
+    ...(edited && { edited: (await withoutSecrets(edited)).verbatim }),
+  });
+  return text.length > LONGEST_LINK ? '' : `z=${text}`;
 }
 
 export async function packed(files: LinkedFiles): Promise<string> {

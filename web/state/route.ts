@@ -2,8 +2,9 @@
 
 import { examples } from 'bundled:examples';
 import { effect } from '@preact/signals';
-import { LONGEST_LINK, packed, parametersOf, unpacked } from './link.ts';
-import { base, example, failure, files, isEdited, openExample, openFiles } from './manifests.ts';
+import type { Files } from '../core/protocol.ts';
+import { linkPart, parametersOf, unpacked } from './link.ts';
+import { base, core, example, failure, files, isEdited, openExample, openFiles } from './manifests.ts';
 import { filter, focused, folds, hidesCommon, isEditing, selected, VIEWS, view } from './view.ts';
 
 /** Set where the manifests are too large for a link. */
@@ -75,16 +76,21 @@ function packManifests(): void {
   clearTimeout(packing);
   packing = setTimeout(
     async () => {
-      if (opened.length === 0 && edited.length === 0) manifestsPart = '';
-      else if (of !== undefined && !isChanged) manifestsPart = `example=${encodeURIComponent(of)}`;
-      else {
-        const text = await packed({ base: opened, ...(isChanged && { edited }) });
-        manifestsPart = text.length > LONGEST_LINK ? '' : `z=${text}`;
-      }
+      const part = await partOf(opened, isChanged ? edited : undefined, of);
+      if (base.value !== opened || files.value !== edited) return;
+      manifestsPart = part;
       writeAddress(viewPart());
     },
     of !== undefined && !isChanged ? 0 : PACKED_AFTER_MS,
   );
+}
+
+/** Where the worker was stopped before it left the Secrets out, the link has no manifests. */
+async function partOf(opened: Files, edited: Files | undefined, of: string | undefined): Promise<string> {
+  if (opened.length === 0 && (edited ?? opened).length === 0) return '';
+  if (of !== undefined && edited === undefined) return `example=${encodeURIComponent(of)}`;
+  const linked = { base: opened, ...(edited && { edited }) };
+  return linkPart(linked, all => core.call('withoutSecrets', all)).catch(() => '');
 }
 
 function writeAddress(part: string): void {

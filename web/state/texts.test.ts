@@ -7,8 +7,9 @@ import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { runs } from '../../test/support/seed.ts';
 import type { Files } from '../core/protocol.ts';
+import { Session } from '../core/session.ts';
 import { blockOf } from './lines.ts';
-import { packed, unpacked } from './link.ts';
+import { linkPart, packed, unpacked } from './link.ts';
 import { kubectlCommand, patchText } from './patch.ts';
 
 test('a link has the manifests as they were opened and as they are, whatever is in them', async () => {
@@ -29,6 +30,17 @@ test('a link that unpacks to very much is refused before it takes memory', async
   const text = await packed({ base: [['a', ' '.repeat(40 * 2 ** 20)]] });
   expect(text.length).toBeLessThan(100_000);
   await expect(unpacked(text)).rejects.toThrow('too large');
+});
+
+test('a link has no Secrets, neither as they were opened nor as they are edited', async () => {
+  const secret = (value: string) =>
+    `kind: Pod\n---\nkind: Secret\nmetadata: { name: s }\nstringData: { key: ${value} }\n`;
+  const session = new Session();
+  const withoutSecrets = async (files: Files) => session.withoutSecrets(files);
+  const files = { base: [['a', secret('old')]], edited: [['a', secret('new')]] } as const;
+  const { base, edited } = await unpacked((await linkPart(files, withoutSecrets)).replace('z=', ''));
+  const left = [['a', 'kind: Pod\n---\n# A Secret is left out.\n\n\n']];
+  expect({ base, edited }).toEqual({ base: left, edited: left });
 });
 
 const LINE = fc.constantFrom('a: 1', 'b:', '  - c', '', '---', 'd: x');
