@@ -31,6 +31,7 @@ function startWorker(): Worker {
 export class CoreClient {
   #worker: Worker | undefined;
   #last = 0;
+  #stops = 0;
   readonly #waiting = new Map<number, Waiting>();
 
   call<M extends Method>(method: M, ...args: Parameters<Core[M]>): Promise<ReturnType<Core[M]>> {
@@ -40,10 +41,16 @@ export class CoreClient {
     return new Promise((resolve, reject) => this.#waiting.set(id, { resolve, reject }));
   }
 
+  /** Another number than before: there is another worker, or none. */
+  get stops(): number {
+    return this.#stops;
+  }
+
   /** Ends the worker, and with it all that was asked. The next call starts another one, which knows nothing yet. */
   stop(why: string): void {
     this.#worker?.terminate();
     this.#worker = undefined;
+    this.#stops++;
     for (const { reject } of this.#waiting.values()) reject(new Error(why));
     this.#waiting.clear();
   }

@@ -66,10 +66,20 @@ export async function openFiles(given: Files, of?: string, edited: Files = given
     problems.value = [];
   });
   const isOpened = await answered(async isCurrent => {
-    const read = await core.call('open', given);
+    const read = await openBase(given);
     if (isCurrent() && edited === given) model.value = read;
   });
   if (isOpened) await (edited === given ? readRest() : refresh());
+}
+
+/** How often the worker had been stopped when it was opened last: the one that is started after a stop knows no base. */
+let stopsAtOpening = -1;
+
+async function openBase(given: Files): Promise<Model> {
+  const { stops } = core;
+  const read = await core.call('open', given);
+  stopsAtOpening = stops;
+  return read;
 }
 
 /** The texts of examples are loaded with the first of them. */
@@ -115,6 +125,11 @@ async function refresh(): Promise<void> {
     const now = files.value;
     last = now;
     isDone = await answered(async isCurrent => {
+      if (stopsAtOpening !== core.stops) {
+        const judged = await openBase(base.value);
+        // Questions are of its rows.
+        if (isCurrent()) model.value = judged;
+      }
       const read = await core.call('edit', now);
       const changed = read === 'unreadable' ? undefined : await core.call('changes');
       if (!isCurrent()) return;
