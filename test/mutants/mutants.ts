@@ -2586,7 +2586,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'diff: a row of which the policies are others is taken to be the same',
     find: 'return before.policiesOn(a) === after.policiesOn(a);',
     replace: 'return true;',
-    test: 'property/editmodel.test.ts',
+    test: 'property/diff.test.ts',
   },
   {
     name: 'edit model: a document is taken for another one of the same length',
