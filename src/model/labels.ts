@@ -24,6 +24,12 @@ export interface Labelled {
   readonly partial?: true;
 }
 
+/** Whether each of the wanted labels is there with its value, as a Service selects pods. */
+export function hasLabels(labels: Labels, wanted: Labels): boolean {
+  // Own properties only: a label may be called `constructor`.
+  return Object.entries(wanted).every(([key, value]) => Object.hasOwn(labels, key) && labels[key] === value);
+}
+
 /** `key=value` of every label. A key contains no `=`, so different labels have different texts. */
 export function labelTexts(labels: Labels): string[] {
   const texts: string[] = [];

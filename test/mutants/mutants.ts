@@ -4479,8 +4479,8 @@ export const MUTANTS: readonly Mutant[] = [
   // Guessed policies
   {
     name: 'a guessed rule has another port than the pods behind the Service',
-    find: "return typeof target === 'number' ? target : namedPort(to, target, protocol);",
-    replace: "return typeof target === 'number' ? target + 1 : namedPort(to, target, protocol);",
+    find: "return typeof target === 'number' ? target : namedPort(to.pod, target, protocol);",
+    replace: "return typeof target === 'number' ? target + 1 : namedPort(to.pod, target, protocol);",
     test: 'property/guess.test.ts',
   },
   {
@@ -4548,7 +4548,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'explain says of a policy that selects somebody else that it selects nobody',
-    find: 'meant === undefined || selectsSomebody(policy, pod.namespace, view)',
+    find: 'meant === undefined || subjects.selectsSomebody(policy, pod.namespace)',
     replace: 'meant === undefined',
     test: 'nearsubject.test.ts',
   },

@@ -3,7 +3,7 @@
  * by a namespace's usual name. Where the manifests have no such pods, those that the controller usually has are assumed.
  */
 import { getOrMake } from '../../lib/collections/getormake.ts';
-import type { Labels } from '../../model/labels.ts';
+import { hasLabels, type Labels } from '../../model/labels.ts';
 import type { Entrance, EntranceClass } from '../../model/service.ts';
 import { podsByWorkload, topWorkloads, workloadOf } from '../../model/workloadof.ts';
 import { FlowTextError } from '../../semantics/flowtext.ts';
@@ -14,7 +14,6 @@ import {
   controllerCalled,
   controllerOfClass,
   controllerWith,
-  hasLabels,
   isOutsideController,
   type KnownController,
   ROUTER,

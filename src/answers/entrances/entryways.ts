@@ -6,7 +6,7 @@ import { getOrMake } from '../../lib/collections/getormake.ts';
 import { firstOf } from '../../lib/text/firstof.ts';
 import { addressToInt, type Family, familyOf } from '../../model/address.ts';
 import { NAMESPACE_NAME_LABEL } from '../../model/cluster.ts';
-import type { Labels } from '../../model/labels.ts';
+import { hasLabels, type Labels } from '../../model/labels.ts';
 import type { Protocol } from '../../model/policy.ts';
 import type { Backend, Entrance, Service } from '../../model/service.ts';
 import { memberName } from '../../model/workload.ts';
@@ -30,7 +30,6 @@ import { contains, INTERNET } from '../questions/ranges.ts';
 import { endpointsOf } from '../questions/services.ts';
 import { assumedText, type Controller, Controllers } from './controllers.ts';
 import { isGranted } from './granted.ts';
-import { hasLabels } from './knowncontrollers.ts';
 
 /** One of the two connections. */
 interface EntrywayStep {

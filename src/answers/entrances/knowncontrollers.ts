@@ -1,6 +1,5 @@
 /** The ingress controllers that many clusters have: what says that an object is for one, and what its pods look like. */
-import type { Labels } from '../../model/labels.ts';
-import { matchesLabels } from '../../model/selector.ts';
+import { hasLabels, type Labels } from '../../model/labels.ts';
 
 export interface KnownController {
   readonly name: string;
@@ -142,14 +141,7 @@ export function controllerOfClass(name: string): KnownController | undefined {
   return ALL.find(({ classes }) => classes.includes(name));
 }
 
-export function hasLabels(labels: Labels, wanted: Labels): boolean {
-  const requirements = Object.entries(wanted).map(
-    ([key, value]) => ({ key, operator: 'In', values: [value] }) as const,
-  );
-  return matchesLabels({ requirements }, labels);
-}
-
-/** Whose pods have these labels, wherever they run. */
+/** The controller whose pods have these labels, in whatever namespace they run. */
 export function controllerWith(labels: Labels): KnownController | undefined {
   return ALL.find(({ pods }) => pods.some(each => hasLabels(labels, each)));
 }

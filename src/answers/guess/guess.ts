@@ -6,14 +6,14 @@
 import type { Monitor, Reference, SaidText, Speaker } from '../../inputs/kube/decode/references.ts';
 import { getOrMake } from '../../lib/collections/getormake.ts';
 import type { Inventory } from '../../model/inventory.ts';
-import type { Labels } from '../../model/labels.ts';
+import { hasLabels, type Labels } from '../../model/labels.ts';
 import type { Protocol } from '../../model/policy.ts';
 import { matchesLabels } from '../../model/selector.ts';
 import type { Entrance, Service, ServicePort } from '../../model/service.ts';
 import { assumedText, Controllers } from '../entrances/controllers.ts';
 import { isGranted } from '../entrances/granted.ts';
 import { API_SERVER, apiServerEndpoints, apiServerService } from '../questions/apiserver.ts';
-import type { ClusterView, ResolvedEndpoint } from '../questions/place.ts';
+import { type ClusterView, namedPort, type ResolvedEndpoint } from '../questions/place.ts';
 import {
   hostsIn,
   isAddress,
@@ -66,7 +66,7 @@ class Guesser {
   readonly #inventory: Inventory;
   readonly #references: readonly Reference[];
   readonly #controllers: Controllers;
-  readonly #found = new Map<string, Guess & { readonly why: string[] }>();
+  readonly #found = new Map<string, Omit<Guess, 'why'> & { readonly why: Set<string> }>();
   /** By the text: many pods may have one ConfigMap. */
   readonly #hosts = new Map<string, readonly SaidHost[]>();
   readonly #behind = new Map<Service, readonly Member[]>();
@@ -79,7 +79,7 @@ class Guesser {
   }
 
   guesses(): Guess[] {
-    return [...this.#found.values()];
+    return Array.from(this.#found.values(), guess => ({ ...guess, why: [...guess.why] }));
   }
 
   guess(): void {
@@ -181,11 +181,9 @@ class Guesser {
 
   #membersBehind(service: Service): readonly Member[] {
     return getOrMake(this.#behind, service, () => {
-      const requirements = Object.entries(service.selector ?? {}).map(
-        ([key, value]) => ({ key, operator: 'In', values: [value] }) as const,
-      );
+      const { namespace, selector = {} } = service;
       return [...this.members.values()].filter(
-        ({ pod }) => pod.namespace === service.namespace && matchesLabels({ requirements }, pod.labels),
+        ({ pod }) => pod.namespace === namespace && hasLabels(pod.labels, selector),
       );
     });
   }
@@ -247,7 +245,7 @@ class Guesser {
         if (of === 'services') for (const service of services) this.#toService(from, service, port, why);
         else
           for (const to of pods) {
-            const number = typeof port === 'number' ? port : namedPort(to, port);
+            const number = typeof port === 'number' ? port : namedPort(to.pod, port, 'TCP');
             if (number !== undefined) this.#add(from, to, 'TCP', number, why);
           }
       }
@@ -278,8 +276,8 @@ class Guesser {
           `${why}: ${end.id} is on the network of its node, where policy does not select it`,
         );
     const key = `${endText(from)} ${endText(to)} ${protocol} ${port}`;
-    const guess = getOrMake(this.#found, key, () => ({ from, to, protocol, port, why: [] }));
-    if (!guess.why.includes(why)) guess.why.push(why);
+    const guess = getOrMake(this.#found, key, () => ({ from, to, protocol, port, why: new Set<string>() }));
+    guess.why.add(why);
   }
 }
 
@@ -339,11 +337,7 @@ function portsOf({ ports, headless }: Service, asked: number | string | undefine
 }
 
 function targetOf(to: Member, { target, protocol }: ServicePort): number | undefined {
-  return typeof target === 'number' ? target : namedPort(to, target, protocol);
-}
-
-function namedPort({ pod }: Member, name: string, protocol: Protocol = 'TCP'): number | undefined {
-  return pod.ports.find(port => port.name === name && port.protocol === protocol)?.port;
+  return typeof target === 'number' ? target : namedPort(to.pod, target, protocol);
 }
 
 function isPrometheus(labels: Labels): boolean {

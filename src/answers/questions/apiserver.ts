@@ -70,13 +70,17 @@ export function apiServerEndpoints(inventory: Inventory): ReadonlyMap<Address, r
   return found;
 }
 
-/** Whose its addresses are, by the CIDRs of a policy that means them. */
+/** Remarks on its addresses, by the CIDRs of a policy that names them. */
 export function apiServerRemarks(inventory: Inventory): ReadonlyMap<string, string> {
   const addresses = [...apiServerEndpoints(inventory).keys()];
-  return new Map(addresses.map(address => [`${address}/${addressBits(familyOf(address))}`, REMARK]));
+  const remark = endpointRemark(API_SERVER);
+  return new Map(addresses.map(address => [`${address}/${addressBits(familyOf(address))}`, remark]));
 }
 
-const REMARK = `an endpoint of Service ${API_SERVER}, the API server`;
+/** The remark on the address of an endpoint that no pod has. */
+export function endpointRemark(service: ServiceKey): string {
+  return `an endpoint of Service ${service}${service === API_SERVER ? ', the API server' : ''}`;
+}
 
 /** As a source: what it sends has the address of one of its endpoints. */
 export function apiServerPlaces(view: ClusterView): readonly ResolvedEndpoint[] {

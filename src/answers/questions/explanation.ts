@@ -10,7 +10,7 @@ import type { DirectionWalk } from '../../semantics/explain.ts';
 import { doubtNotes, type Entryways, entrywayObject } from '../entrances/entryways.ts';
 import { versioned } from '../schema.ts';
 import { type Answer, endHost, groupsOf } from './answer.ts';
-import { API_SERVER } from './apiserver.ts';
+import { API_SERVER, endpointRemark } from './apiserver.ts';
 import type { QuestionResult } from './ask.ts';
 import { parseEndpoint } from './endpoint.ts';
 import { type Fix, proposeFix } from './fix/fix.ts';
@@ -152,13 +152,12 @@ export function fixOf(
   return typeof fix === 'string' ? fix : { ...fix, remarks: remarksOf(cases) };
 }
 
-/** Whose an address is, where policy names it because no pod has it. */
+/** Remarks on addresses that a policy has to name, because no pod has them. */
 function remarksOf(cases: Answer['cases']): ReadonlyMap<string, string> {
   const remarks = new Map<string, string>();
   const add = (address: Address, end: ResolvedEndpoint, service?: ServiceKey) => {
     if (service === undefined || podOf(end) !== undefined) return;
-    const whose = service === API_SERVER ? ', the API server' : '';
-    remarks.set(`${address}/${addressBits(familyOf(address))}`, `an endpoint of Service ${service}${whose}`);
+    remarks.set(`${address}/${addressBits(familyOf(address))}`, endpointRemark(service));
   };
   for (const { flow, from, to } of cases) {
     add(flow.from, from, from.service);

@@ -5,7 +5,7 @@ import { didYouMean } from '../../lib/text/didyoumean.ts';
 import { type Address, familyOf } from '../../model/address.ts';
 import { addressOwners } from '../../model/addressowners.ts';
 import type { FlowProtocol } from '../../model/flow.ts';
-import { type Labels, matchesLabels } from '../../model/selector.ts';
+import { hasLabels, type Labels } from '../../model/labels.ts';
 import type { EndpointSlice, Service, ServiceKey, ServicePort } from '../../model/service.ts';
 import { topWorkloads } from '../../model/workloadof.ts';
 import { FlowTextError } from '../../semantics/flowtext.ts';
@@ -250,11 +250,8 @@ function fromSelector(view: ClusterView, { namespace, selector }: Service, port:
 
 /** Pods that have the labels; where there are none, those that workloads would make. */
 function selected(view: ClusterView, namespace: string, selector: Labels): ResolvedEndpoint[] {
-  const requirements = Object.entries(selector).map(
-    ([key, value]) => ({ key, operator: 'In', values: [value] }) as const,
-  );
   const fits = (item: { namespace: string; labels: Labels }) =>
-    item.namespace === namespace && matchesLabels({ requirements }, item.labels);
+    item.namespace === namespace && hasLabels(item.labels, selector);
   const pods = [...view.cluster.pods.values()].filter(pod => !pod.finished && fits(pod));
   if (pods.length > 0) return pods.flatMap(pod => podEndpoints(view, pod));
   return topWorkloads(view.inventory)

@@ -10,8 +10,9 @@ import {
 } from '../../../model/address.ts';
 import { type Cluster, isSelectable, type Pod } from '../../../model/cluster.ts';
 import type { Inventory } from '../../../model/inventory.ts';
+import { hasLabels, type Labels } from '../../../model/labels.ts';
 import { podCidrsOf } from '../../../model/podcidrs.ts';
-import { type Labels, matchesLabels, type Requirement } from '../../../model/selector.ts';
+import { matchesLabels, type Requirement } from '../../../model/selector.ts';
 import type { Service } from '../../../model/service.ts';
 import { isStableLabel, stableLabels } from '../../../model/stablelabels.ts';
 import { type WorkloadId, workloadId } from '../../../model/workload.ts';
@@ -142,7 +143,7 @@ function amongOthers(own: readonly Labels[], others: readonly Labels[]): Selecto
   if (Object.keys(labels).length === 0) return undefined;
   const isKnown = (key: string) => own.some(each => Object.hasOwn(each, key));
   const extra = others
-    .filter(other => Object.entries(labels).every(([key, value]) => other[key] === value))
+    .filter(other => hasLabels(other, labels))
     .flatMap(other => Object.keys(other).filter(key => isStableLabel(key) && !isKnown(key)));
   const matchExpressions = [...new Set(extra)].sort().map(key => ({ key, operator: 'DoesNotExist' }));
   return { matchLabels: labels, ...(matchExpressions.length > 0 && { matchExpressions }) };

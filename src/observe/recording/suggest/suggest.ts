@@ -12,7 +12,7 @@ import {
   type Node,
   type Pod,
 } from '../../../model/cluster.ts';
-import { type Labels, labelTexts } from '../../../model/labels.ts';
+import { hasLabels, type Labels, labelTexts } from '../../../model/labels.ts';
 import { DIRECTIONS, type Direction, type Protocol } from '../../../model/policy.ts';
 import { isStableLabel, stableLabels } from '../../../model/stablelabels.ts';
 import { tunnelNodes } from '../../../model/tunneladdresses.ts';
@@ -375,16 +375,15 @@ function candidates({ sets, having }: OfNamespace, labels: Labels): Iterable<Lab
 }
 
 function selectorAmong(others: Iterable<Labels>, labels: Labels): SelectorObject {
-  const own = Object.entries(labels);
   const missing = new Set<string>();
   for (const other of others) {
-    if (!own.every(([key, value]) => Object.hasOwn(other, key) && other[key] === value)) continue;
+    if (!hasLabels(other, labels)) continue;
     const more = Object.keys(other).filter(key => !Object.hasOwn(labels, key));
     if (more.length > 0 && !more.some(key => missing.has(key))) missing.add(more.sort()[0]!);
   }
   const matchExpressions = [...missing].sort().map(key => ({ key, operator: 'DoesNotExist' }) as const);
   return {
-    ...(own.length > 0 && { matchLabels: labels }),
+    ...(Object.keys(labels).length > 0 && { matchLabels: labels }),
     ...(matchExpressions.length > 0 && { matchExpressions }),
   };
 }
