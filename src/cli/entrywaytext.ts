@@ -1,19 +1,7 @@
 /** Ways through ingress controllers, for people. */
 import { ENTRYWAYS, type Entryways, entrywayGroups, entrywayText } from '../answers/entrances/entryways.ts';
 import type { Verdict } from '../answers/questions/answer.ts';
-import { FlowTextError } from '../semantics/flowtext.ts';
 import pc from '../terminal/colours.ts';
-import { CommandError } from '../terminal/commanderror.ts';
-
-/** Throws CommandError where an option names nobody. */
-export function readEntryways(read: () => Entryways): Entryways {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof FlowTextError) throw new CommandError(error.message);
-    throw error;
-  }
-}
 
 /** Denials first; each line as its beginning and its text. */
 export function entrywayLines(entryways: Entryways): (readonly [head: string, text: string])[] {

@@ -19,8 +19,9 @@ import { CommandError } from '../terminal/commanderror.ts';
 import { isData, writeData } from '../terminal/data.ts';
 import { HANG } from '../terminal/hang.ts';
 import { type OutputOptions, writeDocument, writeLines } from '../terminal/output.ts';
-import { entrywayLines, readEntryways } from './entrywaytext.ts';
+import { entrywayLines } from './entrywaytext.ts';
 import { answerLine, answerLines, fixDocument, fixLines } from './explaintext.ts';
+import { orCommandError } from './orcommanderror.ts';
 import { readText } from './sources/files.ts';
 import { HIDDEN, lacksOf, noteState, readState } from './sources/readstate.ts';
 import {
@@ -94,7 +95,7 @@ function waysIn(
   { ingressController = [] }: ExplainOptions,
   hidesPolicies: boolean,
 ): Entryways {
-  const ways = readEntryways(() => entrywaysOfAnswer(world, answer, ingressController));
+  const ways = orCommandError(() => entrywaysOfAnswer(world, answer, ingressController));
   return hidesPolicies ? entrywaysInDoubt(ways, HIDDEN) : ways;
 }
 

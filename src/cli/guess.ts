@@ -13,6 +13,7 @@ import { FlowTextError } from '../semantics/flowtext.ts';
 import { CommandError } from '../terminal/commanderror.ts';
 import { writeDocument, writeUnwrapped } from '../terminal/output.ts';
 import { yamlText } from '../terminal/yamltext.ts';
+import { orCommandError } from './orcommanderror.ts';
 import { noteState, readState } from './sources/readstate.ts';
 import {
   type Assumptions,
@@ -33,7 +34,7 @@ export async function guessCommand(options: GuessOptions): Promise<void> {
   noteState(state);
   refuseUnknownNamespace(state.scope, namespacesOf(state), `in ${state.source}`);
   const view = clusterViewOf(state, options);
-  const guessed = orRefuse(() => guessConnections(view, references, options.ingressController));
+  const guessed = orCommandError(() => guessConnections(view, references, options.ingressController));
   const suggested = policiesFor(view, guessed, options.namespace);
   if (suggested.objects.length === 0)
     throw new CommandError('there is no pod and no workload in the manifests that policy could select');
@@ -47,14 +48,6 @@ export async function guessCommand(options: GuessOptions): Promise<void> {
   for (const { object, comments } of written)
     writeUnwrapped(`---\n${yamlText(object, suggested.remarks, guessComments(comments))}`);
   process.exitCode = denied.some(({ verdict }) => verdict === 'deny') ? 1 : denied.length > 0 ? 2 : 0;
-}
-
-function orRefuse<T>(guess: () => T): T {
-  try {
-    return guess();
-  } catch (error) {
-    throw error instanceof FlowTextError ? new CommandError(error.message) : error;
-  }
 }
 
 function isIn(end: Exclude<GuessEnd, string>, namespace: string | undefined): boolean {

@@ -28,7 +28,8 @@ import { isData, writeData } from '../terminal/data.ts';
 import { writeDocument, writeLines, writeNote } from '../terminal/output.ts';
 import { withProgress } from '../terminal/progress.ts';
 import { beside, terminalWidth, visibleWidth, wrap } from '../terminal/wrap.ts';
-import { entrywayLines, readEntryways } from './entrywaytext.ts';
+import { entrywayLines } from './entrywaytext.ts';
+import { orCommandError } from './orcommanderror.ts';
 import { noteState, notesOf, readState, writeNotes } from './sources/readstate.ts';
 import {
   clusterViewOf,
@@ -65,7 +66,7 @@ export async function matrixCommand(options: MatrixOptions): Promise<void> {
     matrixViewOf(state, unknownPods),
   );
   const isAsked = ({ pods }: Pick<EndView, 'pods'>) => pods.some(pod => isInScope(state.scope, pod));
-  const entryways = readEntryways(() => {
+  const entryways = orCommandError(() => {
     const all = entrywaysFromInternet(clusterViewOf(state, { unknownPods }), options.ingressController);
     return { ways: all.ways.filter(isAsked), doubts: all.doubts.filter(isAsked) };
   });

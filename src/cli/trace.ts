@@ -22,13 +22,13 @@ import { whyUnjudged } from '../model/unjudged.ts';
 import type { Connection } from '../nft/conntrack.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
 import { evaluate } from '../semantics/evaluate.ts';
-import { FlowTextError, parseFlowPieces } from '../semantics/flowtext.ts';
+import { parseFlowPieces } from '../semantics/flowtext.ts';
 import pc from '../terminal/colours.ts';
-import { CommandError } from '../terminal/commanderror.ts';
 import { isData, writeData } from '../terminal/data.ts';
 import { writeLines, writeNote } from '../terminal/output.ts';
 import { isAskedElsewhere, type ReadbackOptions, traceCluster } from './everynode/readback.ts';
 import { type AgentProgress, type Expected, findExpected, type NodeOptions } from './findexpected.ts';
+import { orCommandError } from './orcommanderror.ts';
 import { hasRules, readKernel } from './readkernel.ts';
 import { type TraceEnd, traceEnd } from './traceend.ts';
 import { tracedEnds } from './traceends.ts';
@@ -109,21 +109,14 @@ function endsOf(
 }
 
 function nameless(from: string, to: string, known: Expected | undefined, whyUnknown?: string): TraceEnd {
-  try {
-    return traceEnd(from, to, known?.known, known?.cluster, whyUnknown);
-  } catch (error) {
-    if (!(error instanceof FlowTextError)) throw error;
-    throw new CommandError(error.message);
-  }
+  return orCommandError(() => traceEnd(from, to, known?.known, known?.cluster, whyUnknown));
 }
 
 function flowOf(cluster: Cluster, from: string, to: string, hint: string): Flow {
-  try {
-    return parseFlowPieces(cluster, from, to);
-  } catch (error) {
-    if (!(error instanceof FlowTextError)) throw error;
-    throw new CommandError(error.message + hint);
-  }
+  return orCommandError(
+    () => parseFlowPieces(cluster, from, to),
+    message => message + hint,
+  );
 }
 
 /** Addresses of interfaces that are up come from the system, those of others from the agent. */

@@ -7,9 +7,9 @@ import { shortNameOf, targetsOf } from '../answers/questions/targets.ts';
 import { plural } from '../lib/text/plural.ts';
 import type { Address } from '../model/address.ts';
 import { addressesOfNode, type Pod } from '../model/cluster.ts';
-import type { Labels } from '../model/labels.ts';
+import { hasLabels, type Labels } from '../model/labels.ts';
 import { FlowTextError } from '../semantics/flowtext.ts';
-import { CommandError } from '../terminal/commanderror.ts';
+import { orCommandError } from './orcommanderror.ts';
 import { writeNotes } from './sources/readstate.ts';
 
 export interface TracedEnd {
@@ -23,13 +23,9 @@ export interface TracedEnd {
 
 /** Both ends; which pods are traced is noted. Throws CommandError. */
 export function tracedEnds(view: ClusterView, from: string, to: string): readonly [TracedEnd, TracedEnd] {
-  try {
-    const ends = [tracedEnd(view, from), tracedEnd(view, to)] as const;
-    writeNotes(ends.flatMap(({ note }) => note ?? []));
-    return ends;
-  } catch (error) {
-    throw error instanceof FlowTextError ? new CommandError(error.message) : error;
-  }
+  const ends = orCommandError(() => [tracedEnd(view, from), tracedEnd(view, to)] as const);
+  writeNotes(ends.flatMap(({ note }) => note ?? []));
+  return ends;
 }
 
 /** Throws FlowTextError if nothing has that name, or no pod of it runs. */
@@ -87,9 +83,7 @@ function podsOf(places: readonly ResolvedEndpoint[]): Pod[] {
 }
 
 function podsWith({ cluster }: ClusterView, namespace: string, labels: Labels): Pod[] {
-  const wanted = Object.entries(labels);
-  const isMeant = (pod: Pod) =>
-    pod.namespace === namespace && wanted.every(([key, value]) => pod.labels[key] === value);
+  const isMeant = (pod: Pod) => pod.namespace === namespace && hasLabels(pod.labels, labels);
   return [...cluster.pods.values()].filter(pod => isMeant(pod) && !pod.finished && pod.addresses.length > 0);
 }
 

@@ -10,8 +10,8 @@ import type { UnknownPods } from '../../model/podcidrs.ts';
 import { recordingJudge } from '../../observe/recording/judge.ts';
 import { countOf, policyFlow, type RecordedEnd, type Recording } from '../../observe/recording/recording.ts';
 import { evaluator } from '../../semantics/evaluate.ts';
-import { FlowTextError, flowText, parseFlow, parseProtocol } from '../../semantics/flowtext.ts';
-import { CommandError } from '../../terminal/commanderror.ts';
+import { flowText, parseFlow, parseProtocol } from '../../semantics/flowtext.ts';
+import { orCommandError } from '../orcommanderror.ts';
 import { recordingLacks } from '../recording/read.ts';
 import { askAgent } from '../sources/askagent.ts';
 import { readText } from '../sources/files.ts';
@@ -131,12 +131,13 @@ export async function readRecording(path: string, cluster: Cluster): Promise<Cou
 
 function flowsOf(cluster: Cluster, line: string, place: string): Flow[] {
   if (/\bsrc=/.test(line)) return trackedFlow(line);
-  try {
-    return [parseFlow(cluster, line.includes('->') ? line : line.replace(/\s+/, ' -> '))];
-  } catch (error) {
-    if (error instanceof FlowTextError) throw new CommandError(`${place}: ${error.message}`);
-    throw error;
-  }
+  const flow = line.includes('->') ? line : line.replace(/\s+/, ' -> ');
+  return [
+    orCommandError(
+      () => parseFlow(cluster, flow),
+      message => `${place}: ${message}`,
+    ),
+  ];
 }
 
 /**

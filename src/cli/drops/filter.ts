@@ -1,15 +1,16 @@
 /** Selects the denials that the user asks for. */
 
-import { type EndpointName, type NamedEndpoint, parseEndpoint } from '../../answers/questions/endpoint.ts';
+import { type EndpointName, parseEndpoint } from '../../answers/questions/endpoint.ts';
 import type { AgentClient } from '../../api/rpc/client.ts';
 import { getOrMake } from '../../lib/collections/getormake.ts';
+import { hasLabels } from '../../model/labels.ts';
 import type { PolicyId } from '../../model/policy.ts';
 import { isCalledAnywhere } from '../../model/policyname.ts';
 import { workloadId } from '../../model/workload.ts';
 import { workloadByLabels } from '../../model/workloadbylabels.ts';
 import { type Denial, type DenialEnd, deniersOf } from '../../observe/denials/denial.ts';
-import { FlowTextError } from '../../semantics/flowtext.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
+import { orCommandError } from '../orcommanderror.ts';
 
 /** One value, or several of which one is enough; `!web` is all but web. */
 type Asked = string | readonly string[];
@@ -114,9 +115,7 @@ function isEnd(
           workloadId(name.workload, own, name.name)
       );
     case 'labels':
-      return (
-        isThere(name.namespace) && Object.entries(name.labels).every(([key, value]) => labels[key] === value)
-      );
+      return isThere(name.namespace) && hasLabels(labels, name.labels);
     case 'domain':
       return names.includes(name.name) || (isThere() && podName === asked);
   }
@@ -126,21 +125,13 @@ type WantedEnd = Exclude<EndpointName, { kind: 'service' | 'internet' }>;
 
 /** The ends that connections have. Without a port: that is an option of its own. */
 const endNamed = memoized((asked: string): WantedEnd => {
-  const { name, port, protocol } = readEnd(asked);
+  const { name, port, protocol } = orCommandError(() => parseEndpoint(asked));
   if (port !== undefined || protocol !== undefined)
     throw new CommandError(`"${asked}": --port and --protocol have them`);
   if (name.kind === 'service' || name.kind === 'internet')
     throw new CommandError(`"${asked}": name a pod, a workload, labels, a node, an address or a domain name`);
   return name;
 });
-
-function readEnd(asked: string): NamedEndpoint {
-  try {
-    return parseEndpoint(asked);
-  } catch (error) {
-    throw error instanceof FlowTextError ? new CommandError(error.message) : error;
-  }
-}
 
 /** Each of thousands of connections is compared with the same few ends. */
 function memoized<T>(read: (text: string) => T): (text: string) => T {

@@ -12,8 +12,8 @@ import type { Problem } from '../../model/problem.ts';
 import { type LabelSelector, type Labels, matchesLabels } from '../../model/selector.ts';
 import { parseSelector } from '../../model/selectortext.ts';
 import type { DnsSnapshot } from '../../names/dnscache.ts';
-import { FlowTextError } from '../../semantics/flowtext.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
+import { orCommandError } from '../orcommanderror.ts';
 
 export interface State {
   readonly cluster: Cluster;
@@ -180,9 +180,8 @@ export function clusterViewOf(
 
 /** Throws CommandError where an endpoint of the API server cannot be read. */
 export function inventoryWith(inventory: Inventory, apiServer: Assumptions['apiServer']): Inventory {
-  try {
-    return withApiServer(inventory, apiServer);
-  } catch (error) {
-    throw error instanceof FlowTextError ? new CommandError(`--api-server: ${error.message}`) : error;
-  }
+  return orCommandError(
+    () => withApiServer(inventory, apiServer),
+    message => `--api-server: ${message}`,
+  );
 }
