@@ -1,8 +1,5 @@
 /** `sluice explain` of a destination by name, as people type it, on an API server that speaks exec. */
-import { execFile } from 'node:child_process';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { ExecServer, type Session } from '../../test/support/api/execserver.ts';
 
 let server: ExecServer;
@@ -38,28 +35,7 @@ beforeEach(async () => {
 
 afterEach(() => server.close());
 
-const PATIENCE = { timeout: 30_000 };
-const MAIN = join(import.meta.dirname, 'main.ts');
-
-interface Said {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-const explain = (to: string): Promise<Said> =>
-  promisify(execFile)(process.execPath, [
-    ...[MAIN, 'explain', 'shop/web', to, '-o', 'json'],
-    ...['--kubeconfig', server.kubeconfig],
-  ]).then(
-    said => ({ ...said, code: 0 }),
-    (error: Said) => error,
-  );
-
-async function asked(): Promise<Session> {
-  await vi.waitFor(() => expect(server.sessions.length).toBe(1), PATIENCE);
-  return server.sessions[0]!;
-}
+const explain = (to: string) => server.typed('explain', 'shop/web', to, '-o', 'json');
 
 /** The node has an answer that holds for two minutes more, by a clock that is an hour behind. */
 function tell(session: Session): void {
@@ -72,7 +48,7 @@ function tell(session: Session): void {
 
 test('the agent of the source’s node says what works now, and for how long', async () => {
   const said = explain('logs.example.org:443');
-  const session = await asked();
+  const [session] = (await server.asked(1)) as [Session];
   expect([session.pod, session.words]).toEqual([
     'sluice-n2',
     ['sluice', 'inspect', 'names', '--socket=/run/sluice/sluice.sock', 'shop/web'],
@@ -89,14 +65,14 @@ test('the agent of the source’s node says what works now, and for how long', a
 
 test('an address that an answer of DNS allows is allowed, as the kernel has it', async () => {
   const said = explain('192.0.2.7:443');
-  tell(await asked());
+  tell((await server.asked(1))[0]!);
   const { code, stdout } = await said;
   expect([code, JSON.parse(stdout).verdict]).toEqual([0, 'allow']);
 });
 
 test('where that agent gives no answer, a denial that DNS may have lifted is undecided', async () => {
   const said = explain('192.0.2.7:443');
-  (await asked()).cut();
+  (await server.asked(1))[0]!.cut();
   const { code, stdout, stderr } = await said;
   expect(code).toBe(2);
   expect(stderr).toContain('node n2 gave no answer: the connection was lost');

@@ -1,30 +1,21 @@
 /** What the page shows of random clusters is what `sluice matrix -o json` and `explain -o json` say of them. */
 import fc from 'fast-check';
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { EditModel } from '../../src/answers/edit/editmodel.ts';
 import { ask } from '../../src/answers/questions/ask.ts';
 import { answerObject } from '../../src/answers/questions/explanation.ts';
 import { endText, matrixObject, rowsOf } from '../../src/answers/reach/rows.ts';
 import { type Manifests, manifestsArbitrary } from '../support/arbitrary/manifests.ts';
 import { runs, SEED } from '../support/seed.ts';
-import { type Opened, openManifests, type Site, startSite } from './support/browser.ts';
+import { openManifests, sharedSite } from './support/browser.ts';
 
 const CLUSTERS = runs(1_000, 25);
 
-let site: Site;
-let opened: Opened;
-beforeAll(async () => {
-  site = await startSite();
-  opened = await site.open();
-});
-afterAll(async () => {
-  await opened?.close();
-  await site?.close();
-});
+const shared = sharedSite();
 
 test('the list of the page has the connections of the matrix, and an explanation has the verdict and the walk', async () => {
-  const { page } = opened;
+  const { page, wrong } = shared.window();
   let connections = 0;
   for (const [i, manifests] of fc.sample(manifestsArbitrary, { numRuns: CLUSTERS, seed: SEED }).entries()) {
     const files = filesOf(manifests, i);
@@ -36,7 +27,7 @@ test('the list of the page has the connections of the matrix, and an explanation
     await compareExplanation(page, files, shown, i);
   }
   expect(connections).toBeGreaterThan(CLUSTERS * 20);
-  expect(opened.wrong).toEqual([]);
+  expect(wrong).toEqual([]);
 }, 3_600_000);
 
 function filesOf({ world, policies, others }: Manifests, i: number): readonly (readonly [string, string])[] {

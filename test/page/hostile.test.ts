@@ -1,23 +1,14 @@
 /** Manifests of people who mean harm: no script of theirs runs, and what is too much ends in a sentence. */
 import fc from 'fast-check';
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { isPrintable } from '../../src/terminal/printable.ts';
 import { runs, SEED } from '../support/seed.ts';
-import { type Opened, openManifests, type Site, startSite } from './support/browser.ts';
+import { openManifests, sharedSite } from './support/browser.ts';
 
 const MANIFESTS = runs(1_000, 15);
 
-let site: Site;
-let opened: Opened;
-beforeAll(async () => {
-  site = await startSite();
-  opened = await site.open();
-});
-afterAll(async () => {
-  await opened?.close();
-  await site?.close();
-});
+const shared = sharedSite();
 
 const MARKUP = [
   '<img src=x onerror=alert(1)>',
@@ -81,7 +72,7 @@ const settled = (page: Page) =>
   page.locator('[data-opened]:not([data-status="busy"]), .failure').first().waitFor();
 
 test('no name, label or field of a manifest becomes a script, or text that is not printable', async () => {
-  const { page, wrong } = opened;
+  const { page, wrong } = shared.window();
   for (const [i, [name, objects]] of fc.sample(manifest, { numRuns: MANIFESTS, seed: SEED }).entries()) {
     const file = `${i} ${name.replaceAll(/[/\0]/g, '')}.yaml`;
     await openManifests(page, [[file, objects.map(each => JSON.stringify(each)).join('\n---\n')]]);
@@ -107,7 +98,7 @@ test.each([
   ['100,000 documents', Array.from({ length: 100_000 }, (_, i) => POD(i)).join('---\n')],
   ['a deeply nested list', `apiVersion: v1\nkind: Pod\nmetadata: ${'['.repeat(100_000)}`],
 ])('%s ends in a sentence or an answer, and the page goes on', async (_, contents) => {
-  const { page, wrong, close } = await site.open();
+  const { page, wrong, close } = await shared.site().open();
   await page.evaluate(`globalThis.contents = ${JSON.stringify(contents)}`);
   await page.evaluate(`(() => {
     const data = new DataTransfer();

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { ExecServer, type Session } from '../../../test/support/api/execserver.ts';
+import { ExecServer } from '../../../test/support/api/execserver.ts';
 
 let server: ExecServer;
 const children: ChildProcess[] = [];
@@ -36,11 +36,6 @@ function typed(...words: string[]) {
   return { said, child };
 }
 
-async function sessions(count: number): Promise<Session[]> {
-  await vi.waitFor(() => expect(server.sessions.length).toBe(count), PATIENCE);
-  return server.sessions;
-}
-
 function flow(pod: string, at: string): string {
   const time = `2026-01-01T00:00:0${at}.000Z`;
   const object = {
@@ -57,7 +52,7 @@ function flow(pod: string, at: string): string {
 
 test('flows of all nodes at one prompt: in order, with their nodes, without escapes, and how many at the end', async () => {
   const { said, child } = typed('flows', '--follow', '-n', 'shop');
-  const [first, second] = await sessions(2);
+  const [first, second] = await server.asked(2);
   expect(first!.words).toEqual([
     ...['sluice', 'flows', '--output=json', '--remote', '--follow', '--namespace=shop'],
   ]);
@@ -80,13 +75,13 @@ test('flows of all nodes at one prompt: in order, with their nodes, without esca
 test('a node that is cut off is said, is back by itself, and ends with the prompt', async () => {
   server.nodes = ['n1'];
   const { said, child } = typed('drops', '--follow', '-o', 'json');
-  const [session] = await sessions(1);
+  const [session] = await server.asked(1);
   session!.say('\n');
   session!.say('warning\x1b]0;x\x07\n', 'stderr');
   await vi.waitFor(() => expect(said.err).toContain('node n1: warning\\x1b]0;x\\x07'), PATIENCE);
   session!.cut();
   await vi.waitFor(() => expect(said.err).toContain('node n1 is away: the connection was lost'), PATIENCE);
-  const [, again] = await sessions(2);
+  const [, again] = await server.asked(2);
   again!.say('\n');
   await vi.waitFor(() => expect(said.err).toContain('node n1 is back'), PATIENCE);
   child.kill('SIGINT');
@@ -97,7 +92,7 @@ test('a node that is cut off is said, is back by itself, and ends with the promp
 
 test('a node that stays silent is away, and keeps nobody from the others', async () => {
   const { said } = typed('flows', '--follow');
-  const [first] = await sessions(2);
+  const [first] = await server.asked(2);
   const beats = setInterval(() => first!.say('\n'), 1_000);
   first!.say(flow('shop/a', '1'));
   await vi.waitFor(() => expect(said.out).toContain('shop/a ->'), PATIENCE);
@@ -108,7 +103,7 @@ test('a node that stays silent is away, and keeps nobody from the others', async
 
 test('without --follow it ends when all have told, and says what an agent did not understand: trouble', async () => {
   const { said } = typed('drops');
-  const [first, second] = await sessions(2);
+  const [first, second] = await server.asked(2);
   first!.exit(0);
   second!.say("error: unknown option '--remote'\n", 'stderr');
   second!.exit(1);
@@ -119,7 +114,7 @@ test('without --follow it ends when all have told, and says what an agent did no
 test('`status` has a line for each node, also for one that is not ready, and one without an agent', async () => {
   server.withoutAgent = ['n3'];
   const { said } = typed('status');
-  const asked = await sessions(2);
+  const asked = await server.asked(2);
   const checks = [{ name: 'own-node', state: 'fail', reason: 'there is no Node nod2' }];
   for (const session of asked) {
     expect(session.words.slice(0, 2)).toEqual(['sluice', 'status']);
@@ -146,7 +141,7 @@ test.each([
   ['{"kind":"Status","ready":true}', Number.NaN, 'away       exit code NaN', 2],
 ] as const)('`status` of %s that ends with %s is no good answer', async (line, code, shown, exitCode) => {
   const { said } = typed('status');
-  for (const session of await sessions(2)) {
+  for (const session of await server.asked(2)) {
     const isFirst = session.pod === 'sluice-n1';
     session.say(`${isFirst ? '{"kind":"Status","ready":true,"checks":[]}' : line}\n`);
     session.exit(isFirst ? 0 : code);
@@ -157,7 +152,7 @@ test.each([
 
 test('`inspect` of all nodes says which gave no answer, and no node speaks for another', async () => {
   const { said } = typed('inspect', '-o', 'json');
-  const [first, second] = await sessions(2);
+  const [first, second] = await server.asked(2);
   first!.say('{"kind":"Inspection","node":"n2"}\nno object\n');
   first!.exit(0);
   second!.say('sluice: the kernel may not be read\n', 'stderr');
@@ -176,7 +171,7 @@ test('`inspect` of all nodes says which gave no answer, and no node speaks for a
 
 test('`inspect` of a policy asks all nodes, and one that has nothing of it has not failed', async () => {
   const { said } = typed('inspect', 'NetworkPolicy shop/db');
-  const [first, second] = await sessions(2);
+  const [first, second] = await server.asked(2);
   first!.say('shop/db  10.0.1.7\n');
   first!.exit(0);
   second!.say(
@@ -191,9 +186,9 @@ test('`inspect` of a policy asks all nodes, and one that has nothing of it has n
 test('`drops` of what nobody has says so, and whether one agent knows of it', async () => {
   server.nodes = ['n1'];
   const { said } = typed('drops', '--pod', 'shop/wbe');
-  const [first] = await sessions(1);
+  const [first] = await server.asked(1);
   first!.exit(0);
-  const [, second] = await sessions(2);
+  const [, second] = await server.asked(2);
   expect(second!.words).toEqual(['sluice', 'drops', '--remote', '--pod=shop/wbe']);
   second!.say('\nno denied connection, and the agent knows no pod shop/wbe\n0 connection attempts named\n');
   second!.exit(0);

@@ -1,7 +1,4 @@
 /** `sluice audit` of a whole cluster, as people type it, on an API server that speaks exec. */
-import { execFile } from 'node:child_process';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { ExecServer, type Session } from '../../../test/support/api/execserver.ts';
 
@@ -19,24 +16,8 @@ beforeEach(async () => {
 afterEach(() => server.close());
 
 const PATIENCE = { timeout: 30_000 };
-const MAIN = join(import.meta.dirname, '../main.ts');
 
-interface Said {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-const typed = (...words: string[]): Promise<Said> =>
-  promisify(execFile)(process.execPath, [MAIN, 'audit', ...words, '--kubeconfig', server.kubeconfig]).then(
-    said => ({ ...said, code: 0 }),
-    (error: Said) => error,
-  );
-
-async function sessions(count: number): Promise<Session[]> {
-  await vi.waitFor(() => expect(server.sessions.length).toBe(count), PATIENCE);
-  return server.sessions;
-}
+const typed = (...words: string[]) => server.typed('audit', ...words);
 
 const HEADER = {
   ...{ apiVersion: 'sluice/v1', kind: 'Recording', fromMs: 1, toMs: 2, recordedOn: ['n1'] },
@@ -64,7 +45,7 @@ function answer(session: Session, text: string): void {
 
 test('all agents say what they know, and what would be denied on any node is', async () => {
   const said = typed('-o', 'json');
-  const [first, second] = await sessions(2);
+  const [first, second] = await server.asked(2);
   expect(first!.words).toEqual(['sluice', 'record', '-', '--remote', '--known']);
   answer(first!, part('shop', 80));
   answer(second!, part('shop', 81));
@@ -78,7 +59,7 @@ test('all agents say what they know, and what would be denied on any node is', a
 test('a node without an agent, and one that is cut off, are named, and nothing is certain', async () => {
   server.withoutAgent = ['n3'];
   const said = typed('-o', 'json');
-  const [first, second] = await sessions(2);
+  const [first, second] = await server.asked(2);
   answer(first!, part('guest', 80));
   second!.cut();
   const { code, stdout, stderr } = await said;
@@ -91,7 +72,7 @@ test('a node without an agent, and one that is cut off, are named, and nothing i
 
 test('--node asks one agent, and nothing is missing of the others', async () => {
   const said = typed('-n', 'shop', '--node', 'n2', '--for', '1s');
-  const [only] = await sessions(1);
+  const [only] = await server.asked(1);
   expect([only!.pod, only!.words]).toEqual(['sluice-n2', ['sluice', 'record', '-', '--remote']]);
   await vi.waitFor(() => expect(only!.input).not.toBe(''), PATIENCE);
   answer(only!, part('guest', 80));
@@ -102,7 +83,7 @@ test('--node asks one agent, and nothing is missing of the others', async () => 
 
 test('where no agent reports anything there is no answer', async () => {
   const said = typed();
-  for (const session of await sessions(2)) {
+  for (const session of await server.asked(2)) {
     session.say("error: unknown option '--known'\n", 'stderr');
     session.exit(2);
   }

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { afterAll, beforeAll } from 'vitest';
 import { buildPage } from '../../../scripts/page.ts';
 
 const CHROMIUM = '/usr/bin/chromium';
@@ -59,6 +60,21 @@ export async function startSite(): Promise<Site> {
       rmSync(folder, { recursive: true });
     },
   };
+}
+
+/** The site, and a window of it, for all tests of a file. */
+export function sharedSite(): { readonly site: () => Site; readonly window: () => Opened } {
+  let site: Site | undefined;
+  let opened: Opened | undefined;
+  beforeAll(async () => {
+    site = await startSite();
+    opened = await site.open();
+  });
+  afterAll(async () => {
+    await opened?.close();
+    await site?.close();
+  });
+  return { site: () => site!, window: () => opened! };
 }
 
 async function serve(files: ReadonlyMap<string, string>): Promise<Server> {

@@ -1,4 +1,5 @@
 /** An API server that lists pods of agents and speaks exec's WebSocket (v4.channel.k8s.io): as much as a prompt asks. */
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -7,6 +8,8 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
+import { promisify } from 'node:util';
+import { expect, vi } from 'vitest';
 
 const CHANNEL = { stdout: 1, stderr: 2, status: 3 } as const;
 
@@ -72,6 +75,15 @@ function frame(payload: Buffer): Buffer {
   return Buffer.concat([head, payload]);
 }
 
+const MAIN = join(import.meta.dirname, '../../../src/cli/main.ts');
+
+/** What a command came to. */
+interface Typed {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
 export class ExecServer {
   readonly sessions: Session[] = [];
   readonly rights = { list: true, exec: true };
@@ -108,6 +120,21 @@ export class ExecServer {
       }),
     );
     return this;
+  }
+
+  /** The command line as people type it, until it ends. */
+  async typed(...words: string[]): Promise<Typed> {
+    const ran = promisify(execFile)(process.execPath, [MAIN, ...words, '--kubeconfig', this.kubeconfig]);
+    return ran.then(
+      said => ({ ...said, code: 0 }),
+      (error: Typed) => error,
+    );
+  }
+
+  /** The sessions, once there are so many. */
+  async asked(count: number): Promise<Session[]> {
+    await vi.waitFor(() => expect(this.sessions.length).toBe(count), { timeout: 30_000 });
+    return this.sessions;
   }
 
   close(): void {
