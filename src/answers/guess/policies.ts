@@ -60,7 +60,7 @@ export function policiesFor(
   }
   const own = members.filter(({ pod }) => !pod.hostNetwork && (namespace ?? pod.namespace) === pod.namespace);
   const names = new Names(world.cluster);
-  // Of a namespace with a Prometheus alone nobody knows what else is in it.
+  // A namespace of which only a Prometheus is known may have other pods, which must not be isolated.
   const known = own.filter(({ selector }) => selector === undefined).map(({ pod }) => pod.namespace);
   const namespaces = [...new Set(known)].filter(each => each !== SYSTEM || each === namespace).sort();
   return {

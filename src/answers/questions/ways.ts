@@ -186,8 +186,8 @@ function waysByLoadBalancer(
 
 /**
  * The address from which a node sends to pods of other nodes, if that is none of its status. Where another node, or a pod
- * of another node, claims it as well, policy does not take it to be this node's (N75), and what the node sends has it
- * all the same.
+ * of another node, claims the address as well, policy does not count it as this node's (N75), but the node sends from it
+ * nevertheless.
  */
 function tunnelOf(
   { tunnelNodeAt, owners }: Surroundings,

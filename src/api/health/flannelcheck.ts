@@ -61,8 +61,8 @@ function routesMissing(routes: Host['routes'], { networks }: FlannelFacts): Trou
 }
 
 /**
- * On nodes with a tunnel for each family flanneld gives pods the MTU of the one for IPv4, which is the larger one. Of the
- * other one an IPv6 sender is told by the node itself (packet too big).
+ * On nodes with a tunnel for each family flanneld gives pods the MTU of the one for IPv4, which is the larger one. The
+ * node tells an IPv6 sender itself that its packets are too big for the smaller one.
  */
 function largePackets({ podRoutes, flannelTunnels = [] }: Ours): Trouble | undefined {
   if (podRoutes === undefined || 'unreadable' in podRoutes) return undefined;

@@ -28,7 +28,7 @@ const SETTINGS = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
 test.each([
   ['before anybody connects', undefined],
   ['after somebody has connected', SETTINGS],
-])('who follows an agent whose process is stopped %s is told', async (_, first) => {
+])('a client that follows an agent learns that its process is stopped, %s', async (_, first) => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-client-'));
   // The kernel accepts connections for a process that is stopped, and nobody reads them.
   const stopped = createServer(connection => {

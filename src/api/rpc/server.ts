@@ -71,7 +71,7 @@ type Serving = 'SERVING' | 'NOT_SERVING' | 'SERVICE_UNKNOWN';
 
 const SERVICE_NAMES = ['kni.KNI', 'grpc.health.v1.Health', 'sluice.v1.Sluice'];
 const REFLECTION = 'grpc.reflection.v1.ServerReflection';
-/** Whose health can be asked for: the whole server, and each of its services. */
+/** The services that have a health status; the empty name means the whole server. */
 const SERVICES = new Set(['', 'kni.KNI', 'sluice.v1.Sluice']);
 
 function healthService(view: AgentView, pollMs: number): UntypedServiceImplementation {

@@ -19,7 +19,7 @@ export interface Report {
 }
 
 export interface PrinterOptions extends Pick<OutputOptions, 'output'> {
-  /** Of what is recorded, print only this many lines or objects, the latest. */
+  /** Print only this many lines or objects of what is recorded, the latest. */
   readonly last?: number | undefined;
   /** Before the reason of a denial. */
   readonly deniedWord?: string;

@@ -25,7 +25,7 @@ export interface Fix {
   readonly flips: readonly Flip[];
   /** It is about every port and protocol, because its kind cannot express the one that was asked about. */
   readonly allPorts: boolean;
-  /** Whose an address is, by the CIDR that the objects have; absent if nothing is known of it. */
+  /** Remarks on addresses, by the CIDRs of the objects; absent if nothing is known of them. */
   readonly remarks?: ReadonlyMap<string, string>;
 }
 

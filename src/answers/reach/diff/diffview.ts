@@ -75,7 +75,7 @@ export interface Comparison {
   readonly areParted: boolean;
 }
 
-/** Of `before`, a comparison of others, all that is the same is taken over. */
+/** `before` is an earlier comparison: what is the same in it is not judged again. */
 export function comparisonOf(
   old: Compared,
   now: Compared,
