@@ -5,7 +5,7 @@ import type { CoveredWorkload, Isolation } from '../answers/coverage/isolation.t
 import { versioned } from '../answers/schema.ts';
 import { firstOf } from '../lib/text/firstof.ts';
 import { plural } from '../lib/text/plural.ts';
-import { DIRECTIONS, type Direction } from '../model/policy.ts';
+import { DIRECTIONS, type Direction, namespaceOfPolicy } from '../model/policy.ts';
 import { memberName } from '../model/workload.ts';
 import pc from '../terminal/colours.ts';
 import { CommandError } from '../terminal/commanderror.ts';
@@ -15,13 +15,15 @@ import { writeDocument, writeJson, writeLines, writeNote } from '../terminal/out
 import { type Finding, sarifOf } from '../terminal/sarif.ts';
 import { terminalWidth, wrap } from '../terminal/wrap.ts';
 import { VERSION } from './program/version.ts';
-import { noteState, notesOf, readState } from './sources/readstate.ts';
+import { noteState, notesBeyond, readState } from './sources/readstate.ts';
 import {
   isInScope,
+  isScopeSure,
   namespacesOf,
   refuseUnknownNamespace,
   type SourceOptions,
   type State,
+  sureNamespaces,
 } from './sources/state.ts';
 
 export type CoverageOptions = SourceOptions & {
@@ -31,22 +33,35 @@ export type CoverageOptions = SourceOptions & {
   readonly direction?: Direction;
 };
 
-/** Exit code 1 where it is less than --min; 2 where there may be policies that could not be read. */
+/** Exit code 1 where it is less than --min; 2 where policies that could not be read may decide. */
 export async function coverageCommand(options: CoverageOptions): Promise<void> {
   const state = await readState(options, { workloads: true });
   noteState(state);
   if (!state.mayNotList?.('namespaces'))
     refuseUnknownNamespace(state.scope, namespacesOf(state), `in ${state.source}`);
-  const coverage = coverageOf(state.cluster, state.inventory, item => isInScope(state.scope, item));
+  const coverage = asFarAsRead(
+    state,
+    coverageOf(state.cluster, state.inventory, item => isInScope(state.scope, item)),
+  );
   if (coverage.workloads.length === 0)
     throw new CommandError(`there is no pod and no workload that policy could select in ${state.source}`);
   const directions = options.direction === undefined ? DIRECTIONS : [options.direction];
   await write(options.output, coverage, directions, state);
   const { min = 0 } = options;
   if (directions.some(each => percentOf(counted(coverage.workloads, each)) < min)) process.exitCode = 1;
-  if (!state.hidesPolicies) return;
+  if (isScopeSure(state.scope, sureNamespaces(state))) return;
   process.exitCode = 2;
   writeNote('this is not all: policies may be in what could not be read, as noted above');
+}
+
+/** Pods that could not be listed may be those that a policy of the cluster or a rule is about. */
+function asFarAsRead({ mayNotList }: State, coverage: Coverage): Coverage {
+  if (!mayNotList?.('pods')) return coverage;
+  const unusedPolicies = coverage.unusedPolicies.filter(id => {
+    const namespace = namespaceOfPolicy(id);
+    return namespace !== '' && !mayNotList('pods', namespace);
+  });
+  return { ...coverage, unusedPolicies, unusedRules: [] };
 }
 
 async function write(
@@ -55,7 +70,7 @@ async function write(
   directions: readonly Direction[],
   state: State,
 ): Promise<void> {
-  if (isData(format)) await writeData(format, [coverageObject(coverage, directions, notesOf(state))]);
+  if (isData(format)) await writeData(format, [coverageObject(coverage, directions, notesBeyond(state))]);
   else if (format === 'junit') writeDocument(junitLines('sluice coverage', suitesOf(coverage, directions)));
   else if (format === 'sarif') writeJson(sarifOf(findingsOf(coverage, directions, state), VERSION));
   else writeLines(coverageLines(coverage, directions, terminalWidth()));

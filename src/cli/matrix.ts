@@ -1,7 +1,12 @@
 /** `sluice matrix`: who reaches whom on which ports, by workload. */
 
 import Table from 'cli-table3';
-import { doubtNotes, entrywaysFromInternet } from '../answers/entrances/entryways.ts';
+import {
+  doubtNotes,
+  type Entryway,
+  entrywaysFromInternet,
+  entrywaysInDoubt,
+} from '../answers/entrances/entryways.ts';
 import { cellText } from '../answers/reach/connectionstext.ts';
 import { csvLines, dotLines, htmlLines, markdownLines } from '../answers/reach/documents.ts';
 import { hostNetworkNotes, unreadNotes } from '../answers/reach/leftout.ts';
@@ -30,15 +35,17 @@ import { withProgress } from '../terminal/progress.ts';
 import { beside, terminalWidth, visibleWidth, wrap } from '../terminal/wrap.ts';
 import { entrywayLines } from './entrywaytext.ts';
 import { orCommandError } from './orcommanderror.ts';
-import { noteState, notesOf, readState, writeNotes } from './sources/readstate.ts';
+import { HIDDEN, noteState, notesBeyond, readState, writeNotes } from './sources/readstate.ts';
 import {
   clusterViewOf,
   inventoryWith,
   isInScope,
+  isScopeSure,
   namespacesOf,
   refuseUnknownNamespace,
   type SourceOptions,
   type State,
+  sureNamespaces,
 } from './sources/state.ts';
 
 export type MatrixOptions = SourceOptions & {
@@ -48,7 +55,7 @@ export type MatrixOptions = SourceOptions & {
   readonly ingressController?: readonly string[];
 };
 
-/** Exit code 2 if there may be policies that could not be read. */
+/** Exit code 2 if something depends on policies that could not be read. */
 export async function matrixCommand(options: MatrixOptions): Promise<void> {
   const { output } = options;
   if (output === 'page') {
@@ -62,12 +69,14 @@ export async function matrixCommand(options: MatrixOptions): Promise<void> {
     refuseUnknownNamespace(state.scope, namespacesOf(state), `in ${state.source}`);
   refuseEmpty(state);
   const unknownPods = options.unknownPods ?? state.unknownPods ?? 'allow';
+  const sureOf = sureNamespaces(state);
   const whole = withProgress('judging all connections', state.cluster, () =>
-    matrixViewOf(state, unknownPods),
+    matrixViewOf(state, unknownPods, sureOf),
   );
   const isAsked = ({ pods }: Pick<EndView, 'pods'>) => pods.some(pod => isInScope(state.scope, pod));
   const entryways = orCommandError(() => {
-    const all = entrywaysFromInternet(clusterViewOf(state, { unknownPods }), options.ingressController);
+    const found = entrywaysFromInternet(clusterViewOf(state, { unknownPods }), options.ingressController);
+    const all = state.hidesPolicies ? entrywaysInDoubt(found, HIDDEN) : found;
     return { ways: all.ways.filter(isAsked), doubts: all.doubts.filter(isAsked) };
   });
   const view = { ...whole, entryways, exposures: exposuresFor(whole, isAsked) };
@@ -83,11 +92,21 @@ export async function matrixCommand(options: MatrixOptions): Promise<void> {
   const rows = rowsOf(view, isAsked);
   if (!state.hidesPolicies) leftOut.push(...aloneNotes(view, rows, isAsked));
   writeNotes(leftOut);
-  // A legend says what the absence of a line means, which nobody knows here.
-  const hasLegend = !isEmpty && !state.hidesPolicies;
+  // A legend says what the absence of a line means, which nobody knows beyond what could be read.
+  const isSure = isScopeSure(state.scope, sureOf);
+  const hasLegend = !isEmpty && isSure;
   if (output === 'text') writeLines(matrixLines(view, rows, terminalWidth(), hasLegend));
-  else await write(output, view, rows, [...notesOf(state), ...leftOut], state.source);
-  if (state.hidesPolicies) process.exitCode = 2;
+  else await write(output, view, rows, [...notesBeyond(state), ...leftOut], state.source);
+  if (!isSure || (state.hidesPolicies && (isEmpty || isAnyUndecided(view, rows)))) process.exitCode = 2;
+}
+
+function isAnyUndecided({ exposures, entryways }: MatrixView, rows: readonly Row[]): boolean {
+  const isOpen = ({ cell }: Pick<Row, 'cell'>) => cell.undecided !== undefined;
+  return rows.some(isOpen) || exposures.some(isOpen) || entryways.ways.some(isUndecided);
+}
+
+function isUndecided({ verdict }: Entryway): boolean {
+  return verdict === 'undecided';
 }
 
 /** Workloads that no line names look forgotten. */

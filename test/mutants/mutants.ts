@@ -3555,6 +3555,24 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'within.test.ts',
   },
   {
+    name: 'matrix: one end in the known namespace is enough to be sure of a pair',
+    find: 'namespaces().every(each => isSure(sureOf, each))',
+    replace: 'namespaces().some(each => isSure(sureOf, each))',
+    test: 'beyond.test.ts',
+  },
+  {
+    name: 'diff: what opens for pods of another namespace is said to be sure',
+    find: 'from: some(change.from, isOther), to: change.to, undecided: true',
+    replace: 'from: some(change.from, isOther), to: change.to',
+    test: 'beyond.test.ts',
+  },
+  {
+    name: 'test: a flow to an address that may be a pod of another namespace has a verdict',
+    find: 'if (!knownIn(view)(flow)) throw new FlowTextError(BEYOND);',
+    replace: '',
+    test: 'test.test.ts',
+  },
+  {
     name: 'a node tells what DNS answered to pods of another',
     find: '.filter(({ pod }) => pods.has(pod));',
     replace: ';',

@@ -25,6 +25,8 @@ export interface ClusterView {
   readonly guessesUnknownPods?: true;
   /** For a live cluster: whether the caller lacks the right to list this resource, in that namespace. */
   readonly mayNotList?: (plural: string, namespace?: string) => boolean;
+  /** The namespaces of which all policies could be read, if those of others could not. */
+  readonly policiesOnlyOf?: readonly string[];
   /** Answers of DNS to pods, if an agent reports them. */
   readonly known?: DnsSnapshot;
   /** The statuses of policies that are not in force as written, if an agent reports them. */

@@ -3,7 +3,9 @@
  * pods of its own namespace alone. Whoever may read no more than his namespace can be sure of these.
  */
 import { type Address, addressToInt, familyOf } from '../../model/address.ts';
+import { addressOwners } from '../../model/addressowners.ts';
 import { addressesOfNode, type Cluster } from '../../model/cluster.ts';
+import type { Flow } from '../../model/flow.ts';
 import type { Answer } from './answer.ts';
 import { podOf, type ResolvedEndpoint } from './place.ts';
 import { contains, PRIVATE } from './ranges.ts';
@@ -14,10 +16,7 @@ export function isWithin(
   cluster: Cluster,
   namespaces: readonly string[],
 ): boolean {
-  const nodes = new Set([...cluster.nodes.values()].flatMap(addressesOfNode));
-  // Pods of other namespaces may not be known, and any private address may be one of theirs.
-  const isOutside = (address: Address) =>
-    nodes.has(address) || !contains(PRIVATE, familyOf(address), addressToInt(address));
+  const isOutside = outsideOf(cluster);
   const isKnown = (place: ResolvedEndpoint) => {
     const pod = podOf(place);
     if (pod !== undefined) return namespaces.includes(pod.namespace);
@@ -25,4 +24,21 @@ export function isWithin(
     return place.addresses.every(isOutside);
   };
   return cases.length > 0 && cases.every(({ from, to }) => isKnown(from) && isKnown(to.endpoint));
+}
+
+/** The same of connections by their addresses. */
+export function flowsWithin(cluster: Cluster, namespaces: readonly string[]): (flow: Flow) => boolean {
+  const isOutside = outsideOf(cluster);
+  const owners = addressOwners(cluster);
+  const isKnown = (address: Address) => {
+    const pod = owners.get(address);
+    return pod === undefined ? isOutside(address) : namespaces.includes(pod.namespace);
+  };
+  return ({ from, to }) => isKnown(from) && isKnown(to);
+}
+
+/** Of nodes and of the internet: pods of other namespaces may not be known, and may have any private address. */
+function outsideOf(cluster: Cluster): (address: Address) => boolean {
+  const nodes = new Set([...cluster.nodes.values()].flatMap(addressesOfNode));
+  return address => nodes.has(address) || !contains(PRIVATE, familyOf(address), addressToInt(address));
 }

@@ -15,6 +15,7 @@ import { type CoveredWorkload, coveredWorkloads } from '../coverage/isolation.ts
 import { type Entryways, NO_ENTRYWAYS } from '../entrances/entryways.ts';
 import { API_SERVER, apiServerEndpoints } from '../questions/apiserver.ts';
 import { serviceText } from '../questions/endpoint.ts';
+import { cellBetween, namespaceOfMember, namespaceOfSelector, type SureOf } from './beyond.ts';
 import type { ConnectionPool } from './connections.ts';
 import { regionsOfNames } from './domains.ts';
 import { type Exposure, exposuresOf } from './exposure.ts';
@@ -79,9 +80,11 @@ export interface MatrixView {
   readonly notes: readonly string[];
 }
 
+/** `sureOf` are the namespaces of which all policies could be read, if those of others could not. */
 export function matrixViewOf(
   { cluster, inventory }: { readonly cluster: Cluster; readonly inventory: Inventory },
   unknownPods: UnknownPods,
+  sureOf?: SureOf,
 ): MatrixView {
   const workloads = workloadsIn(cluster, inventory);
   const report = reachReportOf(cluster, workloads, unknownPods);
@@ -91,20 +94,28 @@ export function matrixViewOf(
   const membersOf = workloadNamesOf(workloads, pods);
   const ends = matrix.lines
     .filter(line => isShown(reach, line))
+    .flatMap(line => partsBySureness(line, sureOf, workloads))
     .map(line => endView(reach, workloads, { sizes, several }, line))
     .map(end => withApiServer(reach, inventory, end));
   return {
     pool: reach.pool,
     ends: ends.sort(compareEnds),
-    cell: (from, to) => matrix.cell(from.line, to.line),
-    exposures: exposures.map(({ direction, places, whom, cell }) => ({
-      direction,
-      members: membersOf(places),
-      whom: newPodText(whom),
-      cell,
-    })),
+    cell: (from, to) =>
+      cellBetween(reach.pool, sureOf, matrix.cell(from.line, to.line), () =>
+        [...from.pods, ...to.pods].map(({ namespace }) => namespace),
+      ),
+    exposures: exposures.map(({ direction, places, whom, cell }) => {
+      const members = membersOf(places);
+      const namespaces = () => [...members.map(namespaceOfMember), namespaceOfSelector(whom)];
+      const between = cellBetween(reach.pool, sureOf, cell, namespaces);
+      return { direction, members, whom: newPodText(whom), cell: between };
+    }),
     entryways: NO_ENTRYWAYS,
-    isolation: new Map(coveredWorkloads(cluster, inventory, () => true).map(each => [each.workload, each])),
+    isolation: new Map(
+      coveredWorkloads(cluster, inventory, ({ namespace }) => sureOf?.includes(namespace) ?? true).map(
+        each => [each.workload, each],
+      ),
+    ),
     counts: { workloads: sizes.size, policies: cluster.policies.size },
     networks: networksBesideInternet(reach),
     notes: [
@@ -201,6 +212,16 @@ function withApiServer(reach: Reach, inventory: Inventory, end: EndView): EndVie
   if (here.length === 0) return end;
   const name = serviceText(API_SERVER);
   return { ...end, members: [...end.members, name], parts: new Map(end.parts).set(name, here.join(', ')) };
+}
+
+/** What is alike to the policies that could be read is in two, if only the policies on some of it are all known. */
+function partsBySureness(line: MatrixLine, sureOf: SureOf, workloads: Workloads): MatrixLine[] {
+  if (sureOf === undefined) return [line];
+  const isKnown = (member: Member) =>
+    podsOfMember(workloads, member).every(({ namespace }) => sureOf.includes(namespace));
+  return [isKnown, (member: Member) => !isKnown(member)]
+    .map(isWanted => ({ ...line, members: line.members.filter(isWanted) }))
+    .filter(({ members }) => members.length > 0);
 }
 
 function podsOfMember({ imagined }: Workloads, member: Member): EndView['pods'] {

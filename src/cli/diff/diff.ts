@@ -34,6 +34,7 @@ import {
   DEFAULT_SOCKET,
   isAnybodyIn,
   isInScope,
+  isScopeSure,
   refuseUnknownNamespace,
   type Scope,
   scopeOf,
@@ -50,7 +51,7 @@ export type DiffOptions = SideOptions & {
   readonly recorded?: readonly string[];
 };
 
-/** Exit code 0 where nothing opens or closes, else 1. */
+/** Exit code 0 where nothing opens or closes, else 1; 2 where something depends on policies that could not be read. */
 export async function diffCommand(old: string, now: string, options: DiffOptions): Promise<void> {
   if (options.connections === '-' && [old, now, ...(options.with ?? [])].includes('-'))
     throw new CommandError('standard input (-) can be read only once');
@@ -60,7 +61,7 @@ export async function diffCommand(old: string, now: string, options: DiffOptions
   refuseEmpty(scope, sides, recording);
   const unknownPods = options.unknownPods ?? sides.unknownPods ?? 'allow';
   const view = withProgress('comparing all connections', sides.now.cluster, () =>
-    diffOf(sides.old, sides.now, unknownPods, pod => isInScope(scope, pod)),
+    diffOf(sides.old, sides.now, unknownPods, pod => isInScope(scope, pod), sides.sureOf),
   );
   const cuts = await cutsFor(old, sides, recording, options, unknownPods, scope);
   const idle = [
@@ -72,7 +73,10 @@ export async function diffCommand(old: string, now: string, options: DiffOptions
   ];
   writeNotes(idle);
   await write(options.output, view, cuts, [...sides.notes, ...idle, ...(cuts?.notes ?? [])]);
+  const isSure = isScopeSure(scope, sides.sureOf);
+  const isOpen = sides.sureOf !== undefined && view.changes.some(({ undecided }) => undecided);
   if (view.changes.length > 0) process.exitCode = 1;
+  if (!isSure || isOpen) process.exitCode = 2;
 }
 
 const AGENT = '@agent';

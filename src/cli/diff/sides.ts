@@ -6,8 +6,14 @@ import { clusterEvents } from '../../model/clusterevents.ts';
 import { mergedInventory } from '../../model/inventory.ts';
 import { problemText } from '../../model/problem.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
-import { noteStates, notesOf, readState, writeNotes } from '../sources/readstate.ts';
-import { DEFAULT_SOCKET, namespacesOf, type SourceOptions, type State } from '../sources/state.ts';
+import { noteStates, notesBeyond, readState, writeNotes } from '../sources/readstate.ts';
+import {
+  DEFAULT_SOCKET,
+  namespacesOf,
+  type SourceOptions,
+  type State,
+  sureNamespaces,
+} from '../sources/state.ts';
 import { LeftOutPolicies } from '../sources/without.ts';
 
 export type SideOptions = Pick<
@@ -24,6 +30,8 @@ export interface Sides {
   readonly unknownPods: State['unknownPods'];
   /** The namespaces of both sides and of `--with`; absent if the caller may not list them. */
   readonly namespaces?: readonly string[];
+  /** The namespaces of which all policies are known; absent where those of all namespaces are. */
+  readonly sureOf?: readonly string[];
   /** Notes on what either side, or the objects for both, lack. */
   readonly notes: readonly string[];
 }
@@ -47,15 +55,21 @@ export async function readSides(oldName: string, newName: string, options: SideO
   const leftOut = policies.notes('on either side', false);
   writeNotes(leftOut);
   const unknownPods = [...states.values()].find(state => state.unknownPods !== undefined)?.unknownPods;
-  const notes = [...new Set([...states.values()].flatMap(notesOf)), ...leftOut];
+  const notes = [...new Set([...states.values()].flatMap(notesBeyond)), ...leftOut];
   const isListed = ![...states.values()].some(state => state.mayNotList?.('namespaces'));
   const namespaces = isListed ? { namespaces: [...states.values()].flatMap(namespacesOf) } : {};
-  return { old, now, unknownPods, ...namespaces, notes };
+  const sureOf = sureOfAll([...states.values()]);
+  return { old, now, unknownPods, ...namespaces, ...(sureOf && { sureOf }), notes };
+}
+
+function sureOfAll(states: readonly State[]): readonly string[] | undefined {
+  const [first, ...others] = states.map(sureNamespaces).filter(each => each !== undefined);
+  return first?.filter(namespace => others.every(each => each.includes(namespace)));
 }
 
 async function readSide(name: string, options: SideOptions): Promise<State> {
   const state = await readState(sourceOf(name, options), { workloads: true });
-  if (state.hidesPolicies)
+  if (sureNamespaces(state)?.length === 0)
     throw new CommandError(
       `${name}: not all policies can be read, so changes cannot be determined${problemsText(state)}`,
     );

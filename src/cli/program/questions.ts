@@ -43,7 +43,8 @@ Exact: every port, protocol and address is in it, over IPv4 and IPv6. Ends that 
 Ingresses, routes of Gateways and Routes are listed with both connections that they stand for: from outside to the pods
 of their controller, and from there to the pods behind. docs/matrix.md says how the controller is found.
 
-Exit code 0; 2: error or undecided, as where there is no pod and no workload, or policies that you may not read.
+Exit code 0; 2: error or undecided, as where there is no pod and no workload, or policies that you may not read. Of your own
+namespace, only connections with others are undecided then (docs/workstation.md).
 
   sluice matrix --manifests ./policies
   sluice matrix --manifests . --ingress-controller ingress/app=traefik

@@ -90,6 +90,11 @@ export function notesOf(state: State): readonly string[] {
   return state.hidesPolicies ? [HIDDEN, ...lacksOf(state)] : lacksOf(state);
 }
 
+/** The same for answers that mark what depends on policies of other namespaces, where only those could not be read. */
+export function notesBeyond(state: State): readonly string[] {
+  return state.policiesOnlyOf === undefined ? notesOf(state) : lacksOf(state);
+}
+
 /** The notes for answers in which each verdict says by itself that policies are hidden. */
 export function lacksOf({ problems, notes }: State): readonly string[] {
   return [...notes, ...problemTexts(problems.filter(({ severity }) => severity === 'error'))];

@@ -57,6 +57,19 @@ export interface Scope {
   readonly selector?: LabelSelector;
 }
 
+/** The namespaces of which all policies are known; undefined where those of all namespaces are. */
+export function sureNamespaces({
+  hidesPolicies,
+  policiesOnlyOf,
+}: Pick<State, 'hidesPolicies' | 'policiesOnlyOf'>): readonly string[] | undefined {
+  return hidesPolicies ? (policiesOnlyOf ?? []) : undefined;
+}
+
+/** Whether lists are limited to a namespace of which all policies are known. */
+export function isScopeSure({ namespace }: Scope, sureOf: readonly string[] | undefined): boolean {
+  return sureOf === undefined || (namespace !== undefined && sureOf.includes(namespace));
+}
+
 /** Throws CommandError where the selector cannot be read. */
 export function scopeOf(options: SourceOptions, contextNamespace?: string): Scope {
   const { namespace, allNamespaces, selector } = options;
@@ -163,7 +176,7 @@ export function clusterViewOf(
   state: State,
   { unknownPods, masquerade, apiServer }: Assumptions,
 ): ClusterView {
-  const { cluster, knowsInventory, known, statuses, scope } = state;
+  const { cluster, knowsInventory, known, statuses, scope, policiesOnlyOf } = state;
   return {
     cluster,
     inventory: inventoryWith(state.inventory, apiServer),
@@ -175,6 +188,7 @@ export function clusterViewOf(
     ...(known && { known }),
     ...(statuses && { statuses }),
     ...(state.mayNotList && { mayNotList: state.mayNotList }),
+    ...(policiesOnlyOf && { policiesOnlyOf }),
   };
 }
 

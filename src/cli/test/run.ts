@@ -1,14 +1,16 @@
 /** Runs a file of expected flows against its cluster. */
 
-import { answer, reasonOf, verdictOfCase } from '../../answers/questions/answer.ts';
+import { answer, type Question, reasonOf, verdictOfCase } from '../../answers/questions/answer.ts';
 import { evaluateAll } from '../../answers/questions/completions.ts';
 import { parseEndpoint } from '../../answers/questions/endpoint.ts';
 import { walkSeen } from '../../answers/questions/judge.ts';
 import type { ClusterView } from '../../answers/questions/place.ts';
+import { flowsWithin, isWithin } from '../../answers/questions/within.ts';
 import { decodeObject } from '../../inputs/kube/decode/decode.ts';
 import { decodeInventory } from '../../inputs/kube/decode/inventory.ts';
 import { ClusterState } from '../../model/cluster.ts';
 import { clusterEvents } from '../../model/clusterevents.ts';
+import type { Flow } from '../../model/flow.ts';
 import { inventoryOf, mergedInventory } from '../../model/inventory.ts';
 import type { PolicyId, PolicyKind } from '../../model/policy.ts';
 import { problemText } from '../../model/problem.ts';
@@ -65,17 +67,27 @@ function runStep(test: RunFile, step: TestStep, cluster: ClusterState, view: Clu
   for (const text of step.delete) remove(test.file, cluster, text);
   const title = step.title === undefined ? {} : { step: step.title };
   const flows = step.flows.map(flow => ({ ...title, ...judgeFlow(view, flow) }));
+  const isKnown = knownIn(view);
   const pairs = step.matrices
     .flatMap(matrix => expandMatrix(cluster, matrix))
     .map(({ text, verdict, flow }) => {
       const { found, undecided } = evaluateAll(cluster, flow, view.unknownPods);
       const test = { ...title, flow: text, expected: verdict };
-      if (undecided !== undefined) return { ...test, failure: undecided, isError: true as const };
+      const doubt = isKnown(flow) ? undecided : BEYOND;
+      if (doubt !== undefined) return { ...test, failure: doubt, isError: true as const };
       return found.verdict === verdict
         ? test
         : { ...test, failure: `expected ${verdict}, got ${found.verdict}` };
     });
   return [...flows, ...pairs];
+}
+
+const BEYOND =
+  'undecided: an end is, or may be, a pod of another namespace, and what policies say of it could not be read';
+
+/** Whether all policies are known that may decide the flow. */
+function knownIn({ cluster, policiesOnlyOf }: ClusterView): (flow: Flow) => boolean {
+  return policiesOnlyOf === undefined ? () => true : flowsWithin(cluster, policiesOnlyOf);
 }
 
 /** Fails if an object cannot be read: the test would prove less than it says. */
@@ -138,17 +150,24 @@ function isLiteralSource(text: string): boolean {
 }
 
 function wrongFlow(
-  { cluster, unknownPods }: ClusterView,
+  view: ClusterView,
   text: string,
   expected: string,
   by: string | undefined,
 ): string | undefined {
+  const { cluster, unknownPods } = view;
   const flow = parseFlow(cluster, text);
+  if (!knownIn(view)(flow)) throw new FlowTextError(BEYOND);
   const { found, undecided, known } = evaluateAll(cluster, flow, unknownPods);
   if (undecided !== undefined) throw new FlowTextError(undecided);
   const { reason } = found.egress.verdict === 'deny' ? found.egress : found.ingress;
   if (found.verdict !== expected) return `expected ${expected}, got ${found.verdict}: ${reason}`;
   return by === undefined ? undefined : wrongDecider(walk(known, flow, unknownPods), expected, by);
+}
+
+export function endsOf(flow: string): Question {
+  const [from = '', to = ''] = flow.split('->').map(end => end.trim());
+  return { from, to };
 }
 
 /** The flow's verdict must hold for every address and endpoint that it means. */
@@ -158,8 +177,9 @@ function wrongAnswer(
   expected: string,
   by: string | undefined,
 ): string | undefined {
-  const [from = '', to = ''] = flow.split('->').map(end => end.trim());
-  const found = answer(view, { from, to });
+  const found = answer(view, endsOf(flow));
+  const { cluster, policiesOnlyOf } = view;
+  if (policiesOnlyOf && !isWithin(found, cluster, policiesOnlyOf)) throw new FlowTextError(BEYOND);
   if (found.verdict === 'undecided') throw new FlowTextError(found.reason);
   const wrong = found.cases.find(each => verdictOfCase(each) !== expected);
   if (wrong !== undefined) {

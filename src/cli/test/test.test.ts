@@ -121,6 +121,18 @@ test.each(['x/deploy/web', 'web', 'x/app=web', 'x/web'])(
   },
 );
 
+test('where policies of other namespaces could not be read, a flow has a verdict within the others alone', async () => {
+  const flows = ['x/a -> 10.0.0.2:80', 'x/a -> x/b:80', 'x/a -> 203.0.113.7:80', 'x/a -> 10.0.0.9:80'];
+  const file = written(`${TWO_PODS}matrix: { port: 80 }\nflows: [${flows.map(each => `'${each} allow'`)}]\n`);
+  const [read, { scope: _, ...state }] = [await readTestFile(file), await readManifests({}, [])];
+  const sureOf = (namespace: string) =>
+    clusterViewOf({ ...state, policiesOnlyOf: [namespace], scope: { defaultNamespace: 'x' } }, {});
+  const undecided = (namespace: string) =>
+    runTestFile(read, sureOf(namespace)).cases.filter(({ isError }) => isError);
+  expect(undecided('x').map(({ flow }) => flow)).toEqual(['x/a -> 10.0.0.9:80']);
+  expect(undecided('y').length).toBe(runTestFile(read, sureOf('y')).cases.length);
+});
+
 describe('a file that would prove less than it says is refused', () => {
   test.each([
     ['title: x', 'expects nothing'],

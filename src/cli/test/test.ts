@@ -10,12 +10,19 @@ import { isData, writeData } from '../../terminal/data.ts';
 import { type JunitCase, junitLines } from '../../terminal/junit.ts';
 import { writeDocument, writeLines } from '../../terminal/output.ts';
 import { terminalWidth, wrap } from '../../terminal/wrap.ts';
+import { wantedBy } from '../explain.ts';
 import { requireReadable } from '../sources/files.ts';
-import { noteState, notesOf, readManifests, readState, writeNotes } from '../sources/readstate.ts';
-import { type Assumptions, clusterViewOf, type SourceOptions, type State } from '../sources/state.ts';
+import { noteState, notesBeyond, readManifests, readState, writeNotes } from '../sources/readstate.ts';
+import {
+  type Assumptions,
+  clusterViewOf,
+  type SourceOptions,
+  type State,
+  sureNamespaces,
+} from '../sources/state.ts';
 import { LeftOutPolicies } from '../sources/without.ts';
 import { readTestFile, type TestFile } from './file.ts';
-import { runTestFile, type TestCase, type TestResult } from './run.ts';
+import { endsOf, runTestFile, type TestCase, type TestResult } from './run.ts';
 
 export type TestOptions = SourceOptions &
   Assumptions & { readonly output: 'text' | 'json' | 'yaml' | 'junit' };
@@ -58,8 +65,13 @@ async function runFile(test: TestFile, options: TestOptions, policies: LeftOutPo
   const { defaultNamespace } = state.scope;
   const cluster = policies.from(state.cluster, defaultNamespace);
   const isLeftOut = (id: PolicyId) => policies.has(id, defaultNamespace);
-  const result = runTestFile(test, clusterViewOf({ ...state, cluster }, options), notesOf(state), isLeftOut);
-  return state.hidesPolicies ? withoutVerdicts(result) : result;
+  const result = runTestFile(
+    test,
+    clusterViewOf({ ...state, cluster }, options),
+    notesBeyond(state),
+    isLeftOut,
+  );
+  return sureNamespaces(state)?.length === 0 ? withoutVerdicts(result) : result;
 }
 
 /** Drops the verdicts: a policy that could not be read might decide otherwise. */
@@ -69,11 +81,13 @@ function withoutVerdicts(result: TestResult): TestResult {
 }
 
 /** The file's own manifests and those of the command line; a file that brings all it needs asks for no cluster. */
-function stateFor({ paths, objects }: TestFile, options: TestOptions): Promise<State> {
+function stateFor({ paths, objects, steps }: TestFile, options: TestOptions): Promise<State> {
   const manifests = [...(options.manifests ?? []), ...paths];
   if (manifests.length > 0) return readState({ ...options, manifests });
   if (objects.length > 0) return readManifests(options, []);
-  return readState(options, { workloads: true, services: true });
+  const questions = steps.flatMap(({ flows }) => flows.map(({ flow }) => endsOf(flow)));
+  const { namespaces = [] } = wantedBy(questions);
+  return readState(options, { workloads: true, services: true, namespaces });
 }
 
 async function write(format: TestOptions['output'], results: readonly TestResult[]): Promise<void> {

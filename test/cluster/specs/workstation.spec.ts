@@ -131,9 +131,17 @@ test('people of a namespace are sure of what is within it; of nodes they are tol
     );
   }
   const matrix = await ask(['matrix', '-n', place.namespace], tenant);
-  expect([matrix.code, matrix.stdout]).toEqual([2, expect.not.stringContaining('Whatever is not listed')]);
+  expect([matrix.code, matrix.stdout]).toEqual([
+    2,
+    expect.stringContaining('Whatever is not listed is denied'),
+  ]);
+  expect(matrix.stdout).toMatch(/any other pod.*: undecided/);
+  for (const [words, wanted] of questions().filter(([[name]]) => WITHIN.includes(name!)))
+    expect((await ask(words, tenant)).code, words.join(' ')).toBe(wanted);
 });
 
+/** All that these ask is within the namespace. */
+const WITHIN = ['coverage', 'diff', 'test'];
 const OF_NODES = ['status', 'inspect', 'trace', 'drops', 'flows', 'record', 'audit'];
 
 test('an agent that is stopped by a signal is named by all, and answers again when it goes on', async () => {

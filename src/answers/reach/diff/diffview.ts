@@ -4,6 +4,7 @@ import { getOrMake } from '../../../lib/collections/getormake.ts';
 import { FAMILIES, type Family } from '../../../model/address.ts';
 import type { Labels } from '../../../model/labels.ts';
 import type { UnknownPods } from '../../../model/podcidrs.ts';
+import { changesBetween, type SureOf } from '../beyond.ts';
 import type { ConnectionPool, Connections } from '../connections.ts';
 import { type DomainMember, familiesOf, type Workloads, workloadsIn } from '../places.ts';
 import type { Reach } from '../reach.ts';
@@ -56,14 +57,18 @@ export interface DiffView {
   readonly notes: readonly string[];
 }
 
-/** Changes of the workloads that `isMeant` accepts, in either cluster. */
+/**
+ * Changes of the workloads that `isMeant` accepts, in either cluster. `sureOf` are the namespaces of which all policies
+ * could be read, if those of others could not.
+ */
 export function diffOf(
   old: Compared,
   now: Compared,
   unknownPods: UnknownPods,
   isMeant: IsMeant = () => true,
+  sureOf?: SureOf,
 ): DiffView {
-  return diffViewOf(comparisonOf(old, now, unknownPods), isMeant);
+  return diffViewOf(comparisonOf(old, now, unknownPods), isMeant, sureOf);
 }
 
 /** Two clusters, judged in all worlds, of which the first is what is known. */
@@ -100,6 +105,7 @@ export function comparisonOf(
 export function diffViewOf(
   { pair: { old, now }, labels, worlds: found, areParted }: Comparison,
   isMeant: IsMeant = () => true,
+  sureOf?: SureOf,
 ): DiffView {
   const worlds = found.flat();
   const [before, after] = worlds[0]!;
@@ -117,7 +123,11 @@ export function diffViewOf(
     worlds.map(sides => changesOf(...sides, isAsked)),
     worlds,
   );
-  const named = changesOfAll.map(({ from, to, ...what }) => ({
+  const decided =
+    sureOf === undefined
+      ? changesOfAll
+      : changesOfAll.flatMap(change => changesBetween(change, sureOf, after.newPods.kinds));
+  const named = decided.map(({ from, to, ...what }) => ({
     ...what,
     from: namesOf(after.reach, from),
     to: namesOf(after.reach, to),
