@@ -9,6 +9,7 @@ import {
   output,
   unknownPodsOption,
   withAgents,
+  withNamespace,
   withoutOption,
   withSources,
 } from './options.ts';
@@ -23,11 +24,14 @@ export function addRecording(sluice: Command, actions: NodeActions): void {
 
 function addRecord(sluice: Command, { record }: NodeActions): void {
   withAgents(
-    sluice
-      .command('record')
-      .description(
-        'write the connections of this node, or of a whole cluster, into a file, to be judged by any policies',
-      )
+    withNamespace(
+      sluice
+        .command('record')
+        .description(
+          'write the connections of this node, or of a whole cluster, into a file, to be judged by any policies',
+        ),
+      'only connections with an end in this namespace',
+    )
       .argument('<file>', 'where to write it; - for standard output')
       .addOption(duration('--for <time>', 'how long: 90s, 10m, 24h; SIGINT ends it before').default(60, '1m'))
       .option('--force', 'replace a file that is there')
@@ -47,6 +51,7 @@ Exit code 0: all was written; 2: error, also where all record and one was away f
 
   sluice record --for 24h shop.rec
   sluice record --for 24h shop.rec --kubeconfig ~/.kube/config
+  sluice record --for 24h shop.rec -n shop   only connections of its pods
   sluice replay shop.rec --manifests policies/`;
 
 const OF_POD_NETWORKS =

@@ -105,6 +105,42 @@ describe('at the prompt', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
+  test.each([
+    [['-n', 'shop'], 3],
+    [['-n', 'shp'], 0],
+    [['-n', 'shp', '-A'], 4],
+  ] as const)('%j: only connections with an end in that namespace are in the file', async (words, flows) => {
+    server.nodes = ['n1'];
+    const { said, child, file } = typed('--for', '1h', ...words);
+    const [session] = (await sessions(1)) as [Session];
+    session.say('\n');
+    const ends = (from: string, to: string) =>
+      [from, to]
+        .map(namespace => ({ ...pod('a', 'n1'), namespace }))
+        .map((pod, i) => ({ end: { address: `10.0.0.${i}`, pod } }));
+    const pairs = [
+      ['shop', 'shop'],
+      ['shop', 'ops'],
+      ['ops', 'shop'],
+      ['ops', 'ops'],
+    ] as const;
+    const silent = ['shop', 'ops'].map(namespace => ({ silent: { namespace, labels: { app: 'b' } } }));
+    const lines = pairs.flatMap(([from, to], i) => [
+      ...ends(from, to),
+      { flow: { ...FLOW, from: 2 * i, to: 2 * i + 1, port: 80 + i, ...OPENED } },
+    ]);
+    child.kill('SIGINT');
+    const all = [HEADER, ...silent, ...lines, { complete: { flows: 4 } }];
+    await finish(session, all.map(line => `${JSON.stringify(line)}\n`).join(''));
+    await vi.waitFor(() => expect(said.code).toBe(0), PATIENCE);
+    const recording = read(file);
+    expect(recording.flows).toHaveLength(flows);
+    expect(recording.silent.map(({ namespace }) => namespace).sort()).toEqual(
+      { 3: ['shop'], 0: [], 4: ['ops', 'shop'] }[flows],
+    );
+    expect(said.err.includes('nothing was recorded of pods in namespace shp')).toBe(flows === 0);
+  });
+
   test('a node that goes away leaves what it had told, is asked again, and is named in the file: trouble', async () => {
     const { said, child, file } = typed('--for', '1h');
     const [first, second] = byNode(await sessions(2));

@@ -95,6 +95,12 @@ export function recordingAbout(scope: Scope, recording: Recording): Recording {
   return { ...recording, flows: recording.flows.filter(({ from, to }) => isAsked(from) || isAsked(to)) };
 }
 
+/** The same for what is to be a recording by itself: pods without a connection are of the question, too. */
+export function partAbout(scope: Scope, recording: Recording): Recording {
+  const silent = recording.silent.filter(each => isInScope(scope, each));
+  return { ...recordingAbout(scope, recording), silent };
+}
+
 /** The same. Throws CommandError where nothing is recorded of that namespace: a name that is mistyped has nothing denied. */
 export function recordedAbout(scope: Scope, recording: Recording): Recording {
   const about = recordingAbout(scope, recording);

@@ -11,11 +11,15 @@ import { printableJsonText } from '../../terminal/printable.ts';
 import { noteWait } from '../../terminal/progress.ts';
 import { heartbeat, serveRemote } from '../everynode/agents.ts';
 import { socketOf, type WhereOptions } from '../everynode/command.ts';
+import { type Scope, scopeOf } from '../sources/state.ts';
 import { collectFromAgent } from './collect.ts';
-import { recordingLacks } from './read.ts';
+import { partAbout, recordingLacks } from './read.ts';
 import { openText, windowText } from './text.ts';
 
 export interface RecordOptions extends WhereOptions {
+  /** Only connections with an end in this namespace. */
+  readonly namespace?: string;
+  readonly allNamespaces?: boolean;
   /** How long to record, in seconds. */
   readonly for: number;
   /** Whether an existing file is replaced. */
@@ -32,14 +36,15 @@ export async function recordCommand(file: string, options: RecordOptions): Promi
   if (options.remote) return recordForPrompt(socket!, options.known === true);
   checkWritable(file, options.force === true);
   noteWait(`recording for ${options.for} s: Ctrl-C ends it before, and keeps what there was`);
-  const merged = new MergedRecording();
+  const scope = scopeOf(options);
+  const merged = new MergedRecording(part => partAbout(scope, part));
   const isWhole = await whileWriting(file, merged, failed =>
     record(socket, merged, AbortSignal.any([endOf(options.for), failed]), options),
   );
   if (!merged.isBegun) throw new CommandError('no agent reported anything: nothing is recorded');
   const recording = merged.recording();
   writeRecording(file, recording);
-  for (const line of summary(recording)) writeNote(line);
+  for (const line of [...summary(recording), ...emptyNotes(scope, recording)]) writeNote(line);
   if (!isWhole) process.exitCode = 2;
 }
 
@@ -104,6 +109,11 @@ function summary(recording: Recording): string[] {
     `recorded ${count}${openText(open)} ${windowText(recording)}, as ${plural(flows.length, 'flow')}`,
     ...recordingLacks(recording),
   ];
+}
+
+function emptyNotes({ namespace }: Scope, { flows }: Recording): string[] {
+  if (namespace === undefined || flows.length > 0) return [];
+  return [`nothing was recorded of pods in namespace ${namespace}`];
 }
 
 // The file of a recording, whole at any time.

@@ -21,7 +21,10 @@ export function mergeRecordings(recordings: readonly Recording[]): Recording {
 /** The most objects of each kind in a merged recording: a larger file could not be read. */
 const MOST_OBJECTS = 100_000;
 
-/** Grows as recordings come, within the limits of one. Labels of namespaces and nodes are those of the latest that came. */
+/**
+ * Grows as recordings come, within the limits of one. Labels of namespaces and nodes are those of the latest that came.
+ * `about` chooses what is taken of each.
+ */
 export class MergedRecording {
   readonly #recorder = new Recorder();
   readonly #namespaces = new Map<string, Namespace>();
@@ -34,8 +37,14 @@ export class MergedRecording {
   #unknownPods: Recording['unknownPods'] = 'allow';
   #lost = 0;
   #isCut = false;
+  readonly #about: (recording: Recording) => Recording;
 
-  add(recording: Recording): void {
+  constructor(about: (recording: Recording) => Recording = whole => whole) {
+    this.#about = about;
+  }
+
+  add(whole: Recording): void {
+    const recording = this.#about(whole);
     this.#fromMs = Math.min(this.#fromMs, recording.fromMs);
     this.#toMs = Math.max(this.#toMs, recording.toMs);
     for (const flow of recording.flows) this.#recorder.record(flow);
