@@ -135,6 +135,21 @@ test('the API server opens connections to webhooks, from its endpoints', () => {
   );
 });
 
+test('an address that a pod of a template could get stays that of the API server', () => {
+  const at = ENDPOINTS.replaceAll('172.18.0.', '10.0.0.').replace('{ ip: 10.0.0.3 }', '{ ip: 10.0.0.1 }');
+  const rule = egress('{ to: [{ ipBlock: { cidr: 10.0.0.0/30 } }], ports: [{ port: 6443 }] }');
+  const world = view(at, rule);
+  for (const to of ['svc/kubernetes.default:443', '10.0.0.1:6443'])
+    expect(ask(world, to)).toMatchObject({
+      verdict: 'allow',
+      cases: expect.not.arrayContaining([
+        expect.objectContaining({ flow: expect.objectContaining({ from: '10.0.0.1' }) }),
+      ]),
+    });
+  const { verdict, reason } = answer(world, { from: 'svc/kubernetes.default', to: 'deploy/op:9443' });
+  expect([verdict, reason]).toEqual(['deny', expect.stringContaining('10.0.0.2')]);
+});
+
 test('an endpoint of it that is asked by address is no address of a Service', () => {
   expect(ask(view(ENDPOINTS, ONE), '172.18.0.2:6443').verdict).toBe('allow');
   expect(ask(view(ONE), '172.18.0.2:6443').verdict).toBe('undecided');

@@ -111,7 +111,7 @@ export function judge(
   targets: readonly Target[],
   family: Family | undefined,
 ): JudgedQuestion {
-  const taken = takenAddresses(cluster);
+  const taken = takenBeside(cluster, sources, targets);
   const podsOf = (places: readonly ResolvedEndpoint[]) => places.flatMap(endpoint => podOf(endpoint) ?? []);
   const toPods = podsOf(targets.map(({ endpoint }) => endpoint));
   const from = sources.map(endpoint => assignAddresses(cluster, endpoint, toPods, 'ingress', taken));
@@ -351,6 +351,20 @@ function assignAddresses(
   const { pod } = unassigned;
   const there = pod && { ...pod, addresses: candidates.map(({ address }) => address) };
   return { endpoint, candidates, isCut: all.length > MOST_PIECES, ...(there && { pod: there }) };
+}
+
+/** With the addresses of the ends that have some: a pod that had one of these would be the other end, to policy. */
+function takenBeside(
+  cluster: Cluster,
+  sources: readonly ResolvedEndpoint[],
+  targets: readonly Target[],
+): Set<Address> {
+  const taken = takenAddresses(cluster);
+  for (const { addresses } of [...sources, ...targets.map(({ endpoint }) => endpoint)])
+    for (const address of addresses) taken.add(address);
+  for (const { translation } of targets)
+    if (translation?.kind === 'load-balancer') taken.add(translation.address);
+  return taken;
 }
 
 function candidateIn(range: AddressRange, taken: Set<Address>): CandidateAddress[] {
