@@ -1,15 +1,15 @@
 /** `sluice suggest --manifests PATH`: the policies for the connections that manifests name, without any traffic. */
 
-import { type Guess, type GuessEnd, guessConnections } from '../answers/guess/guess.ts';
-import { type GuessedPolicies, policiesFor } from '../answers/guess/policies.ts';
+import { type Guess, type GuessEnd, type Guesses, guessConnections } from '../answers/guess/guess.ts';
+import { type GuessedPolicy, policiesFor } from '../answers/guess/policies.ts';
 import { answer } from '../answers/questions/answer.ts';
 import type { ClusterView } from '../answers/questions/place.ts';
 import { referencesIn } from '../inputs/files/references.ts';
-import { decodeObject } from '../inputs/kube/decode/decode.ts';
 import type { Reference } from '../inputs/kube/decode/references.ts';
 import { plural } from '../lib/text/plural.ts';
 import type { Policy, PolicyId } from '../model/policy.ts';
 import { FlowTextError } from '../semantics/flowtext.ts';
+import { PolicyIndex } from '../semantics/policyindex.ts';
 import { CommandError } from '../terminal/commanderror.ts';
 import { writeDocument, writeUnwrapped } from '../terminal/output.ts';
 import { yamlText } from '../terminal/yamltext.ts';
@@ -36,18 +36,21 @@ export async function guessCommand(options: GuessOptions): Promise<void> {
   const view = clusterViewOf(state, options);
   const guessed = orCommandError(() => guessConnections(view, references, options.ingressController));
   const suggested = policiesFor(view, guessed, options.namespace);
-  if (suggested.objects.length === 0)
-    throw new CommandError('there is no pod and no workload in the manifests that policy could select');
+  const { objects, notWritten, remarks } = suggested;
+  if (objects.length === 0) throw new CommandError(nobodyText(notWritten));
   const isAbout = ({ from, to }: Guess) =>
     [from, to].some(end => typeof end !== 'string' && isIn(end, options.namespace));
   const own = guessed.guesses.filter(isAbout);
-  const { written, unreadable } = decoded(suggested);
-  const denied = stillDenied(view, own, written);
-  const refused = [...suggested.unselectable, ...unreadable];
-  writeDocument(headLines(own, guessed.notGuessed, refused, denied));
-  for (const { object, comments } of written)
-    writeUnwrapped(`---\n${yamlText(object, suggested.remarks, guessComments(comments))}`);
+  const denied = stillDenied(view, own, objects);
+  writeDocument(headLines(own, guessed.notGuessed, notWritten, denied));
+  for (const { object, comments } of objects)
+    writeUnwrapped(`---\n${yamlText(object, remarks, guessComments(comments))}`);
   process.exitCode = denied.some(({ verdict }) => verdict === 'deny') ? 1 : denied.length > 0 ? 2 : 0;
+}
+
+function nobodyText(notWritten: readonly string[]): string {
+  const text = 'there is no pod and no workload in the manifests that policy could select';
+  return notWritten.length === 0 ? text : `${text}: ${notWritten.slice(0, 3).join('; ')}`;
 }
 
 function isIn(end: Exclude<GuessEnd, string>, namespace: string | undefined): boolean {
@@ -73,29 +76,16 @@ interface Denied {
 /** More would take minutes, and the first ones show what is wrong. */
 const MOST_JUDGED = 2_000;
 
-type Written = GuessedPolicies['objects'][number] & { readonly policy: Policy };
-
-/** What labels or names of manifests make of a policy that no API server takes is left out, with the reason. */
-function decoded({ objects }: GuessedPolicies) {
-  const written: Written[] = [];
-  const unreadable: string[] = [];
-  for (const each of objects) {
-    const { event, problems } = decodeObject(each.object);
-    if (event?.type === 'policy' && problems.length === 0) written.push({ ...each, policy: event.value! });
-    else unreadable.push(...problems.map(({ object, field, message }) => `${object}: ${field} ${message}`));
-  }
-  return { written, unreadable };
-}
-
 /** What policies that are there already deny, or a policy that is too large. */
 function stillDenied(
   view: ClusterView,
   guesses: readonly Guess[],
-  written: readonly Written[],
+  written: readonly GuessedPolicy[],
 ): readonly Denied[] {
   const policies = new Map<PolicyId, Policy>(view.cluster.policies);
   for (const { policy } of written) policies.set(policy.id, policy);
-  const after = { ...view, cluster: { ...view.cluster, policies } };
+  const cluster = { ...view.cluster, policies };
+  const after = { ...view, cluster, index: new PolicyIndex(policies.values()) };
   return guesses.slice(0, MOST_JUDGED).flatMap(({ from, to, protocol, port }): Denied[] => {
     if (to === 'dns') return [];
     const target =
@@ -116,20 +106,20 @@ function questionText(end: GuessEnd): string {
   return typeof end === 'string' ? 'internet' : end.text;
 }
 
-const MOST_LINES = 40;
+const MOST_LISTED = 40;
 
 function headLines(
   guesses: readonly Guess[],
-  notGuessed: readonly string[],
-  refused: readonly string[],
+  notGuessed: Guesses['notGuessed'],
+  notWritten: readonly string[],
   denied: readonly Denied[],
 ): string[] {
   const named = guesses.filter(({ to }) => to !== 'dns').length;
   return [
     `Policies to begin with, for ${plural(named, 'connection')} that the manifests name: guessed, not seen. Read each before it is applied.`,
     'All else of these pods is denied, but that they look up names. A node always reaches its own pods, so probes need no rule.',
-    ...listed('No policy can be written for', refused),
-    ...listed('Not guessed', notGuessed),
+    ...listed('Not written', notWritten),
+    ...listed('Not guessed', [...notGuessed], notGuessedLines),
     ...listed(
       'Still not allowed',
       denied.map(({ text }) => text),
@@ -138,12 +128,32 @@ function headLines(
   ].map(line => `# ${line}`);
 }
 
-function listed(title: string, texts: readonly string[]): string[] {
-  if (texts.length === 0) return [];
-  const more = texts.length - MOST_LINES;
+const MOST_PLACES = 3;
+
+/** What is named, and below it where; the path to the template of a workload is always the same. */
+function notGuessedLines([what, where]: readonly [string, ReadonlySet<string>]): string[] {
+  const places = [...where].map(each => each.replace(/ spec\.(?:jobTemplate\.spec\.)?template\.spec\./, ' '));
+  const more = places.length - MOST_PLACES;
+  return [
+    what,
+    ...places.slice(0, MOST_PLACES).map(each => `  ${each}`),
+    ...(more > 0 ? [`  and at ${plural(more, 'more place')}`] : []),
+  ];
+}
+
+function listed<T = string>(
+  title: string,
+  items: readonly T[],
+  linesOf: (item: T) => readonly string[] = item => [String(item)],
+): string[] {
+  if (items.length === 0) return [];
+  const more = items.length - MOST_LISTED;
   return [
     `${title}:`,
-    ...texts.slice(0, MOST_LINES).map(text => `  ${text}`),
+    ...items
+      .slice(0, MOST_LISTED)
+      .flatMap(linesOf)
+      .map(line => `  ${line}`),
     ...(more > 0 ? [`  and ${more} more`] : []),
   ];
 }

@@ -4519,7 +4519,25 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'const policies = new Map<PolicyId, Policy>();',
     test: 'cli/guess.test.ts',
   },
+  {
+    name: 'a guessed default-deny cuts off who has no policy of its own',
+    find: 'const common = [...(open.length > 0 ? [] : this.#ofAllPods(name)),',
+    replace: 'const common = [...this.#ofAllPods(name),',
+    test: 'property/guess.test.ts',
+  },
+  {
+    name: 'a guessed policy with too many peers is not split',
+    find: 'if (all.length < 2 || fits(all)) return [all];',
+    replace: 'if (all.length < 20_000) return [all];',
+    test: 'guess/guess.test.ts',
+  },
   // The API server by name
+  {
+    name: 'a pod of a question gets the address of the other end',
+    find: 'for (const address of addresses) taken.add(address);',
+    replace: '',
+    test: 'apiserver.test.ts',
+  },
   {
     name: 'an API server whose address is not known is judged by one of those that it may have',
     find: 'const isSame = unknown === undefined ||',

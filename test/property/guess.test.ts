@@ -22,6 +22,8 @@ interface App {
   readonly isNamed: boolean;
   readonly isHeadless: boolean;
   readonly isOpen: boolean;
+  /** Without a label: no policy can name it, so nothing isolates it, and no rule at another end names it. */
+  readonly isBare: boolean;
   readonly labels: Readonly<Record<string, string>>;
 }
 
@@ -41,10 +43,13 @@ const appArbitrary = (index: number) =>
     isNamed: fc.boolean(),
     isHeadless: fc.boolean(),
     isOpen: fc.boolean(),
+    isBare: fc.integer({ max: 9, min: 0 }).map(n => n === 0),
     labels: fc
       .constantFrom({}, { tier: 'x' }, { tier: 'x', team: 'y' })
       .map(labels => ({ app: `a${Math.floor(index / 2)}`, part: `p${index}`, ...labels })),
   });
+
+const labelsOf = ({ isBare, labels }: App): App['labels'] => (isBare ? {} : labels);
 
 const worldArbitrary = fc.integer({ min: 2, max: 5 }).chain(count =>
   fc.record({
@@ -105,7 +110,8 @@ function manifestsOf(apps: readonly App[], calls: readonly Call[]): object[] {
 }
 
 function objectsOf(app: App, index: number, apps: readonly App[], calls: readonly Call[]): object[] {
-  const { name, namespace, labels, port, servicePort, isNamed, isHeadless, isOpen } = app;
+  const { name, namespace, port, servicePort, isNamed, isHeadless, isOpen } = app;
+  const labels = labelsOf(app);
   const its = calls.flatMap(({ from, to, form }, at) =>
     from === index ? [said(app, apps[to]!, form, at)] : [],
   );
@@ -125,7 +131,7 @@ function objectsOf(app: App, index: number, apps: readonly App[], calls: readonl
       kind: 'Deployment',
       metadata,
       spec: {
-        selector: { matchLabels: labels },
+        ...(!app.isBare && { selector: { matchLabels: labels } }),
         template: { metadata: { labels }, spec: { containers: [container] } },
       },
     },
@@ -134,7 +140,7 @@ function objectsOf(app: App, index: number, apps: readonly App[], calls: readonl
       kind: 'Service',
       metadata,
       spec: {
-        selector: labels,
+        selector: app.isBare ? { app: 'nobody' } : labels,
         ...(isHeadless && { clusterIP: 'None' }),
         ...(isOpen && !isHeadless && { type: 'LoadBalancer' }),
         ports: [{ name: 'main', port: isHeadless ? port : servicePort, targetPort: isNamed ? 'main' : port }],
@@ -163,7 +169,7 @@ function clusterOf(apps: readonly App[], policies: Cluster['policies'], base: Cl
       ports: ports.map(({ port }) => ({ name: 'main', protocol: 'TCP' as const, port })),
     });
   for (const [i, app] of apps.entries())
-    add(app.namespace, app.name, addressOf(i), app.labels, app.isNamed ? [app] : []);
+    add(app.namespace, app.name, addressOf(i), labelsOf(app), app.isNamed ? [app] : []);
   add('kube-system', 'dns', DNS, { 'k8s-app': 'kube-dns' });
   add('kube-system', 'other', OTHER, { 'k8s-app': 'other' });
   return { ...base, pods, policies };
@@ -175,7 +181,7 @@ const OTHER = '10.0.1.2' as Address;
 const OUTSIDE = '192.0.2.1' as Address;
 
 test('what manifests name is allowed, nothing else is, and check has no complaint', () => {
-  const tally = { allowed: 0, denied: 0, calls: 0 };
+  const tally = { allowed: 0, denied: 0, calls: 0, bare: 0 };
   fc.assert(
     fc.property(worldArbitrary, ({ apps, calls }) => {
       const text = textOf(manifestsOf(apps, calls));
@@ -198,7 +204,13 @@ test('what manifests name is allowed, nothing else is, and check has no complain
         state.apply(event!);
       }
       const whole = { ...cluster, policies: state.policies };
-      expect(lint(whole, inventory, []).map(problemText)).toEqual([]);
+      const { length: bare } = apps.filter(({ isBare }) => isBare);
+      // A Service of a bare one selects nobody.
+      const complaints = lint(whole, inventory, []).filter(
+        ({ code }) => bare === 0 || code !== 'empty-service',
+      );
+      expect(complaints.map(problemText)).toEqual([]);
+      tally.bare += bare;
       const evaluate = evaluator(clusterOf(apps, state.policies, cluster), 'allow');
       const expected = new Set(calls.map(({ from, to }) => `${from} ${to} ${apps[to]!.port}`));
       tally.calls += calls.length;
@@ -210,12 +222,19 @@ test('what manifests name is allowed, nothing else is, and check has no complain
           for (const protocol of ['TCP', 'UDP'] as const)
             for (const port of [53, 80, 81, 5432, 8080, 9999]) {
               if (from === to || (typeof from !== 'number' && typeof to !== 'number')) continue;
-              const open = typeof to === 'number' && apps[to]!.isOpen && !apps[to]!.isHeadless;
-              const isNamed = protocol === 'TCP' && expected.has(`${from} ${to} ${port}`);
+              const target = typeof to === 'number' ? apps[to]! : undefined;
+              const source = typeof from === 'number' ? apps[from]! : undefined;
+              const isNamed =
+                !target?.isBare &&
+                !source?.isBare &&
+                protocol === 'TCP' &&
+                expected.has(`${from} ${to} ${port}`);
               const isDns = to === 'dns' && port === 53;
+              const isIn = target?.isOpen && !target.isHeadless && protocol === 'TCP' && port === target.port;
               // Whoever is outside may come; a pod here has to be allowed to go.
-              const isIn = open && typeof from !== 'number' && protocol === 'TCP' && port === apps[to]!.port;
-              const wanted = isNamed || isDns || isIn ? 'allow' : 'deny';
+              const mayGo = !source || source.isBare || isNamed || isDns;
+              const mayCome = !target || target.isBare || isNamed || isIn;
+              const wanted = mayGo && mayCome ? 'allow' : 'deny';
               const { verdict } = evaluate({ from: at(from), to: at(to), protocol, port });
               expect([from, to, protocol, port, verdict]).toEqual([from, to, protocol, port, wanted]);
               tally[verdict === 'allow' ? 'allowed' : 'denied']++;
@@ -224,6 +243,7 @@ test('what manifests name is allowed, nothing else is, and check has no complain
     { numRuns: runs(300, 30) },
   );
   expect(tally.calls).toBeGreaterThan(runs(300, 30));
+  expect(tally.bare).toBeGreaterThan(runs(30, 3));
   expect(tally.allowed).toBeGreaterThan(runs(300, 30));
   expect(tally.denied).toBeGreaterThan(runs(3000, 300));
 });

@@ -51,7 +51,7 @@ function guessed(
       ({ from, to, protocol, port }) => `${endText(from)} -> ${endText(to)} ${protocol} ${port}`,
     ),
     why: named.flatMap(each => each.why),
-    not: found.notGuessed,
+    not: [...found.notGuessed].flatMap(([why, where]) => [...where].map(each => `${each}: ${why}`)),
   };
 }
 
@@ -329,9 +329,129 @@ test('pods on the network of their node, and those that no selector means, are n
     },
   };
   const { world, found } = guessed([job, ...API]);
-  const { objects, unselectable } = policiesFor(world, found);
-  expect(unselectable).toEqual([expect.stringContaining('no selector means shop/tick')]);
-  expect(objects).toHaveLength(2);
+  const { objects, notWritten } = policiesFor(world, found);
+  expect(notWritten).toEqual([
+    'CronJob shop/tick: it has no label of its own, so give its template (or manifest) one',
+    expect.stringContaining(
+      'suggested-default-deny and suggested-dns of shop: they would cut off CronJob shop/tick',
+    ),
+  ]);
+  expect(specsOf(objects)).toEqual({
+    'allow-api': {
+      podSelector: { matchLabels: { app: 'api' } },
+      policyTypes: ['Ingress', 'Egress'],
+      egress: [
+        { to: [expect.anything()], ports: [expect.objectContaining({ port: 53 }), expect.anything()] },
+      ],
+    },
+  });
+});
+
+type Spec = Readonly<Record<string, unknown>>;
+
+const specsOf = (objects: readonly { readonly object: object }[]) =>
+  Object.fromEntries(
+    objects.map(({ object }) => {
+      const { metadata, spec } = object as { metadata: { name: string }; spec: Spec };
+      return [metadata.name, spec];
+    }),
+  );
+
+const labelled = (name: string, app: string, container: Fields = {}) => {
+  const text = JSON.stringify(workload(name, container));
+  return JSON.parse(text.replaceAll(`"app":"${name}"`, `"app":${JSON.stringify(app)}`)) as object;
+};
+
+test('a peer that no policy can name is left out alone, and nothing isolates it', () => {
+  const bad = labelled('bad', 'no value!', variable('X', 'http://api'));
+  const leads = service('bad', { selector: { app: 'no value!' } });
+  const asks = [variable('A', 'http://bad').env[0], variable('B', 'http://api').env[0]];
+  const { world, found } = guessed([workload('web', { env: asks }), ...API, bad, leads]);
+  const { objects, notWritten } = policiesFor(world, found);
+  const { 'allow-web': web, 'allow-api': api, ...others } = specsOf(objects);
+  expect(others).toEqual({});
+  expect(web!.egress).toMatchObject([{ ports: [{ port: 53 }, { port: 53 }] }, { ports: [{ port: 8080 }] }]);
+  expect(api!.ingress).toEqual([
+    { from: [{ podSelector: { matchLabels: { app: 'web' } } }], ports: [{ protocol: 'TCP', port: 8080 }] },
+  ]);
+  expect(notWritten[0]).toMatch(/^Deployment shop\/bad: podSelector\.matchLabels\.app .*"no value!"/);
+});
+
+test('more peers than a policy may have are in several, and a namespace without room leaves its workload as it is', () => {
+  const world = (count: number) =>
+    guessed([
+      workload('api'),
+      service('api'),
+      ...Array.from({ length: count }, (_, at) => workload(`web${at}`, variable('X', 'http://api'))),
+    ]);
+  const some = world(300);
+  const { objects, notWritten } = policiesFor(some.world, some.found);
+  const own = objects
+    .map(({ policy }) => policy)
+    .filter(({ id }) => id.startsWith('NetworkPolicy shop/allow-api'));
+  expect(own.map(({ id, ingress }) => [id, ingress!.length])).toEqual([
+    ['NetworkPolicy shop/allow-api', 150],
+    ['NetworkPolicy shop/allow-api-2', 150],
+  ]);
+  expect([objects.length, notWritten]).toEqual([304, []]);
+  const many = world(1_100);
+  const beyond = policiesFor(many.world, many.found);
+  expect(beyond.notWritten).toEqual([
+    'Deployment shop/api: the namespace has no room for its rules',
+    expect.stringContaining('cut off Deployment shop/api'),
+  ]);
+  expect(beyond.objects).toHaveLength(1_100);
+});
+
+test.each([
+  [{ app: 'no value!' }, 53],
+  [{ 'bad key': 'dns' }, 53],
+  [{ app: 'dns' }, 'a-name-that-is-too-long'],
+])('a DNS that no policy can name, by %j and port %s, is taken to be as usual', (selector, targetPort) => {
+  const dns = {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: 'kube-dns', namespace: 'kube-system' },
+    spec: { selector, ports: [{ name: 'dns', port: 53, protocol: 'UDP', targetPort }] },
+  };
+  const { world, found } = guessed([...API, dns]);
+  const { objects, notWritten } = policiesFor(world, found);
+  expect(specsOf(objects)['suggested-dns']).toMatchObject({
+    egress: [{ to: [{ podSelector: { matchLabels: { 'k8s-app': 'kube-dns' } } }] }],
+  });
+  expect(notWritten).toEqual([expect.stringMatching(/^Service kube-system\/kube-dns: .*is taken instead$/)]);
+});
+
+test('what makes pods whose labels nobody knows is not cut off', () => {
+  const kafka = {
+    apiVersion: 'kafka.strimzi.io/v1beta2',
+    kind: 'Kafka',
+    metadata: { name: 'events', namespace: 'shop' },
+    spec: { kafka: { replicas: 3 } },
+  };
+  const { world, found } = guessed([...API, kafka]);
+  const { objects, notWritten } = policiesFor(world, found);
+  expect(Object.keys(specsOf(objects))).toEqual(['allow-api']);
+  expect(notWritten).toEqual([expect.stringContaining('cut off Kafka shop/events')]);
+});
+
+test('names of policies are ones that an API server takes, each once', () => {
+  const long = 'x'.repeat(238);
+  const named = (name: string, app: string) =>
+    ({ ...labelled(app, app, variable('X', 'http://api')), metadata: { name, namespace: 'shop' } }) as object;
+  const { world, found } = guessed([
+    ...API,
+    named('Web.Café', 'a'),
+    named('web.caf-', 'b'),
+    named(`${long}-y`, 'c'),
+    named(`${long}-z`, 'd'),
+    named('\x1b[2J', 'e'),
+  ]);
+  const names = Object.keys(specsOf(policiesFor(world, found).objects)).filter(each =>
+    each.startsWith('allow'),
+  );
+  expect(new Set(names).size).toBe(names.length);
+  for (const name of names) expect(name).toMatch(/^[a-z0-9]([-a-z0-9]{0,251}[a-z0-9])?$/);
 });
 
 test('a policy that is there keeps its name, and DNS is that of the Service', () => {

@@ -41,8 +41,8 @@ export interface Guess {
 export interface Guesses {
   readonly members: readonly Member[];
   readonly guesses: readonly Guess[];
-  /** Sentences on what is named and no guess. */
-  readonly notGuessed: readonly string[];
+  /** Sentences on what is named and no guess, each with the objects and fields that name it. */
+  readonly notGuessed: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
 /** `controllers` are ends that serve Ingresses and routes. Throws FlowTextError where there is no such end. */
@@ -56,13 +56,13 @@ export function guessConnections(
   return {
     members: [...found.members.values()],
     guesses: found.guesses(),
-    notGuessed: [...found.notGuessed],
+    notGuessed: found.notGuessed,
   };
 }
 
 class Guesser {
   readonly members: Map<string, Member>;
-  readonly notGuessed = new Set<string>();
+  readonly notGuessed = new Map<string, Set<string>>();
   readonly #inventory: Inventory;
   readonly #references: readonly Reference[];
   readonly #controllers: Controllers;
@@ -83,13 +83,13 @@ class Guesser {
   }
 
   guess(): void {
-    const texts = new Map(this.#of('texts').map(({ key, texts }) => [key, texts]));
-    for (const speaker of this.#of('speaker')) this.#ofSpeaker(speaker, texts);
+    const configs = new Map(this.#of('texts').map(({ key, texts }) => [key, this.#configOf(texts)]));
+    for (const speaker of this.#of('speaker')) this.#ofSpeaker(speaker, configs);
     this.#entrances();
     for (const monitor of this.#of('monitor')) this.#monitor(monitor);
     for (const { object, field, service, port } of this.#of('webhook')) {
       const called = this.#inventory.services.get(service);
-      if (called === undefined) this.notGuessed.add(`${object} ${field}: ${noService(service)}`);
+      if (called === undefined) this.#skip(`${object} ${field}`, noService(service));
       else this.#toService('api server', called, port, `${object} ${field}`);
     }
     this.#callersOfApi();
@@ -102,43 +102,49 @@ class Guesser {
     return this.#references.filter((each): each is Extract<Reference, { kind: K }> => each.kind === kind);
   }
 
-  #ofSpeaker(speaker: Speaker, byKey: ReadonlyMap<string, readonly SaidText[]>): void {
-    const from = this.members.get(speaker.object);
+  #skip(where: string, why: string): void {
+    getOrMake(this.notGuessed, why, () => new Set()).add(where);
+  }
+
+  #hostsOf(text: string): readonly SaidHost[] {
+    return getOrMake(this.#hosts, text, () => hostsIn(text));
+  }
+
+  /** Once for all pods that have it. */
+  #configOf(texts: readonly SaidText[]): Config {
+    return {
+      naming: texts.filter(({ text }) => this.#hostsOf(text).length > 0),
+      byName: new Map(texts.map(each => [each.name, each])),
+      plain: plainTexts(texts),
+    };
+  }
+
+  #ofSpeaker(speaker: Speaker, configs: ReadonlyMap<string, Config>): void {
+    const { object, texts } = speaker;
+    const from = this.members.get(object);
     if (from === undefined) return;
-    const { object } = speaker;
-    const taken = speaker.configMaps.flatMap(({ field, key, only, name }) =>
-      (byKey.get(key) ?? [])
-        .filter(text => only === undefined || text.name === only)
-        .map(text => ({
-          ...text,
-          name: name ?? text.name,
-          why: `ConfigMap ${key} ${text.field}, by ${object} ${field}`,
-        })),
-    );
-    const own = speaker.texts.map(text => ({
+    const taken = speaker.configMaps.flatMap(each => takenFrom(configs.get(each.key), each, object));
+    const said = [plainTexts(texts), ...taken.map(({ plain }) => plain)];
+    const own = texts.map(text => ({
       ...text,
       why: `${object} ${text.field}${text.name === '' ? '' : ` (${text.name})`}`,
     }));
-    const all = [...own, ...taken];
-    const said = new Map(all.map(({ name, text }) => [plainName(name), text]));
-    for (const { text, name, why } of all)
-      for (const host of getOrMake(this.#hosts, text, () => hostsIn(text)))
-        this.#ofHost(from, host, { text, name, said, why });
+    for (const { text, name, why } of [...own, ...taken.flatMap(({ naming }) => naming)])
+      for (const host of this.#hostsOf(text)) this.#ofHost(from, host, { text, name, said, why });
   }
 
   #ofHost(from: Member, said: SaidHost, { text, name, said: others, why }: Said): void {
     const { host, port, scheme, isCertain } = said;
     if (isLoopback(host)) return;
     if (isAddress(host)) {
-      if (isCertain) this.notGuessed.add(`${why}: ${host} is an address, of which the manifests say nothing`);
+      if (isCertain) this.#skip(why, `${host} is an address, of which the manifests say nothing`);
       return;
     }
     const keys = servicesNamed(host, from.pod.namespace);
     const service = keys.map(key => this.#service(key)).find(each => each !== undefined);
     if (service === undefined) {
-      if (isExternal(said)) this.notGuessed.add(`${why}: ${host} is outside of the cluster`);
-      else if (scheme !== undefined || host.includes('.svc'))
-        this.notGuessed.add(`${why}: ${noService(keys[0] ?? host)}`);
+      if (isExternal(said)) this.#skip(why, `${host} is outside of the cluster`);
+      else if (scheme !== undefined || host.includes('.svc')) this.#skip(why, noService(keys[0] ?? host));
       return;
     }
     if (!isCertain && !(text.trim() === host && saysHost(name))) return;
@@ -157,7 +163,7 @@ class Guesser {
       return;
     }
     const led = this.#ledTo(service, asked);
-    if (typeof led === 'string') this.notGuessed.add(`${why}: Service ${service.key} ${led}`);
+    if (typeof led === 'string') this.#skip(why, `Service ${service.key} ${led}`);
     else for (const { to, protocol, port } of led) this.#add(from, to, protocol, port, why);
   }
 
@@ -199,8 +205,8 @@ class Guesser {
           const { field, service: key, port, targetPort } = backend;
           const why = `${entrance.object} ${field}`;
           const service = services.get(key);
-          if (!isGranted(backend, routeGrants)) this.notGuessed.add(`${why}: ${notGranted(key)}`);
-          else if (service === undefined) this.notGuessed.add(`${why}: ${noService(key)}`);
+          if (!isGranted(backend, routeGrants)) this.#skip(why, notGranted(key));
+          else if (service === undefined) this.#skip(why, noService(key));
           else this.#toService(from, service, port ?? namedOnly(targetPort), `${why}${how}`);
         }
   }
@@ -229,9 +235,8 @@ class Guesser {
   }
 
   #monitor({ object, of, namespaces, selector, ports }: Monitor): void {
-    const scrapers = [...this.members.values()].filter(({ pod }) => isPrometheus(pod.labels));
-    if (scrapers.length === 0)
-      return void this.notGuessed.add(`${object}: there is no Prometheus among the manifests`);
+    const scrapers = [...this.members.values()].filter(({ pod }) => scrapes(pod.labels));
+    if (scrapers.length === 0) return void this.#skip(object, 'there is no Prometheus among the manifests');
     const isMeant = (namespace: string, labels: Labels) =>
       (namespaces?.includes(namespace) ?? true) && matchesLabels(selector, labels);
     const services = this.#of('service').flatMap(({ key, labels }) => {
@@ -263,22 +268,56 @@ class Guesser {
 
   #toApi(from: GuessEnd, why: string): void {
     const ports = new Set([...apiServerEndpoints(this.#inventory).values()].flat());
-    if (ports.size === 0) this.notGuessed.add(`${why}: ${API_UNKNOWN}`);
+    if (ports.size === 0) this.#skip(why, API_UNKNOWN);
     for (const port of ports) this.#add(from, 'api server', 'TCP', port, why);
   }
 
   #add(from: GuessEnd, to: GuessEnd, protocol: Protocol, port: number, why: string): void {
     if (from === 'api server' && apiServerEndpoints(this.#inventory).size === 0)
-      return void this.notGuessed.add(`${why}: ${API_UNKNOWN}`);
+      return void this.#skip(why, API_UNKNOWN);
     for (const end of [from, to])
       if (typeof end !== 'string' && end.pod.hostNetwork)
-        return void this.notGuessed.add(
-          `${why}: ${end.id} is on the network of its node, where policy does not select it`,
+        return void this.#skip(
+          why,
+          `${end.id} is on the network of its node, where policy does not select it`,
         );
     const key = `${endText(from)} ${endText(to)} ${protocol} ${port}`;
     const guess = getOrMake(this.#found, key, () => ({ from, to, protocol, port, why: new Set<string>() }));
     guess.why.add(why);
   }
+}
+
+/** The values of a ConfigMap. */
+interface Config {
+  /** Those that may name hosts. */
+  readonly naming: readonly SaidText[];
+  readonly byName: ReadonlyMap<string, SaidText>;
+  readonly plain: PlainTexts;
+}
+
+/** Values by their plain names. */
+type PlainTexts = ReadonlyMap<string, string>;
+
+function plainTexts(texts: readonly Pick<SaidText, 'name' | 'text'>[]): PlainTexts {
+  return new Map(texts.map(({ name, text }) => [plainName(name), text]));
+}
+
+/** What a container takes of a ConfigMap: all of it, or one value by a name of its own. */
+function takenFrom(
+  config: Config | undefined,
+  { field, key, only, name: own }: Speaker['configMaps'][number],
+  object: string,
+) {
+  const one = only === undefined ? undefined : config?.byName.get(only);
+  if (config === undefined || (only !== undefined && one === undefined)) return [];
+  const texts = one === undefined ? config.naming : [{ ...one, name: own ?? one.name }];
+  const why = (of: string) => `ConfigMap ${key} ${of}, by ${object} ${field}`;
+  return [
+    {
+      naming: texts.map(text => ({ ...text, why: why(text.field) })),
+      plain: one === undefined ? config.plain : plainTexts(texts),
+    },
+  ];
 }
 
 const ON_NODE = '; what serves it is on the network of a node';
@@ -297,8 +336,8 @@ interface LedTo {
 }
 
 interface Said extends Pick<SaidText, 'text' | 'name'> {
-  /** All values of the pod by their plain names. */
-  readonly said: ReadonlyMap<string, string>;
+  /** All values of the pod; the last ones count first. */
+  readonly said: readonly PlainTexts[];
   readonly why: string;
 }
 
@@ -319,9 +358,9 @@ function plainName(name: string): string {
 }
 
 /** `DB_PORT` beside `DB_HOST`. */
-function portBeside(name: string, said: ReadonlyMap<string, string>): number | undefined {
+function portBeside(name: string, said: readonly PlainTexts[]): number | undefined {
   const base = plainName(name).replace(/(?:hostname|host|address|addr|server|service|svc|endpoint)$/, '');
-  const text = said.get(`${base}port`) ?? '';
+  const text = said.findLast(each => each.has(`${base}port`))?.get(`${base}port`) ?? '';
   return /^[1-9]\d{0,4}$/.test(text) ? Number(text) : undefined;
 }
 
@@ -340,6 +379,6 @@ function targetOf(to: Member, { target, protocol }: ServicePort): number | undef
   return typeof target === 'number' ? target : namedPort(to.pod, target, protocol);
 }
 
-function isPrometheus(labels: Labels): boolean {
+function scrapes(labels: Labels): boolean {
   return labels[NAME_LABEL] === 'prometheus' || labels.app === 'prometheus';
 }

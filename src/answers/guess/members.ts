@@ -2,7 +2,7 @@
 import type { Cluster, Pod } from '../../model/cluster.ts';
 import type { Inventory } from '../../model/inventory.ts';
 import type { Labels } from '../../model/labels.ts';
-import type { WorkloadId } from '../../model/workload.ts';
+import type { PodMaker, WorkloadId } from '../../model/workload.ts';
 import { podsByWorkload, topWorkloads } from '../../model/workloadof.ts';
 import { workloadText } from '../questions/endpoint.ts';
 
@@ -43,8 +43,7 @@ export function membersOf(cluster: Cluster, inventory: Inventory): Map<string, M
     const workload = id.startsWith('Pod ') ? {} : { workload: id as WorkloadId };
     found.set(id, { id, name, text: pod!.key, pod: pod!, ...workload });
   }
-  for (const { kind, namespace, name } of inventory.podMakers) {
-    if (kind !== 'Prometheus' && kind !== 'PrometheusAgent') continue;
+  for (const { kind, namespace, name } of inventory.podMakers.filter(isPrometheus)) {
     const labels = { [NAME_LABEL]: 'prometheus', 'operator.prometheus.io/name': name };
     const text = `${namespace}/${Object.entries(labels)
       .map(label => label.join('='))
@@ -59,6 +58,11 @@ export function membersOf(cluster: Cluster, inventory: Inventory): Map<string, M
     });
   }
   return found;
+}
+
+/** Whether it is known which labels its pods have. */
+export function isPrometheus({ kind }: PodMaker): boolean {
+  return kind === 'Prometheus' || kind === 'PrometheusAgent';
 }
 
 const NOWHERE = { node: '', addresses: [], finished: false, createdAt: '' } as const;
