@@ -101,17 +101,17 @@ function cellType({ pool }: MatrixView, cell: ReturnType<MatrixView['cell']>): C
   };
 }
 
-/** `80`, `80+` for more than one, `all`, `all−` for all but some; `53u` for UDP alone would say less than it takes. */
+/** `80`, `80…` for more than one, `all`, `most` for all but some, as `+` and `−` are of edits; `53u` for UDP alone would say less than it takes. */
 function shortText(text: string): string {
   if (text === 'all') return 'all';
-  if (text.startsWith('all')) return 'all−';
+  if (text.startsWith('all')) return 'most';
   const numbers = text.match(/\d+(?:-\d+)?/g) ?? [];
   const ports = [
     ...new Set(/^IPv4 .*\| IPv6 /.test(text) ? numbers.filter(each => !/^[46]$/.test(each)) : numbers),
   ];
   const [first = 'some'] = ports;
   const isLong = first.length > 5;
-  return `${isLong ? first.replace(/-.*/, '–') : first}${ports.length > 1 ? '+' : ''}`;
+  return `${isLong ? first.replace(/-.*/, '–') : first}${ports.length > 1 ? '…' : ''}`;
 }
 
 export function changesShown(view: DiffView): Changes {

@@ -123,3 +123,10 @@ test('a fix is the YAML that kubectl takes, and says what else it opens', () => 
   expect(verdict).toBe('allow');
   expect(yaml?.verbatim).toContain('kind: NetworkPolicy');
 });
+
+test('a cell has no sign of an edit in its short text', () => {
+  const { types } = opened().model;
+  const shorts = types.map(({ short }) => short);
+  expect(shorts.join()).toMatch(/…/);
+  expect(shorts.filter(short => /[+−]/.test(short))).toEqual([]);
+});

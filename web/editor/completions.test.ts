@@ -46,6 +46,7 @@ test.each([
     ['podSelector', 'namespaceSelector', 'ipBlock'],
   ],
   [`${HEAD}# a comment |`, []],
+  [`${HEAD}spec:\n  podSelector:\n    matchLabels:\n      constructor: |`, []],
 ])('%j is completed by %j', (text, labels) => {
   expect(offered(text)).toEqual(labels);
 });

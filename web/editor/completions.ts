@@ -71,7 +71,8 @@ function keysAt(path: readonly string[], kind: string, vocabulary: Vocabulary | 
 function valuesOf(path: readonly string[], key: string, vocabulary: Vocabulary | undefined): Completion[] {
   const words = (all: readonly string[], detail: string) =>
     all.map(label => ({ label, type: 'enum', detail }));
-  const fixed = VALUES[key];
+  // A key that is typed may be `constructor`.
+  const fixed = Object.hasOwn(VALUES, key) ? VALUES[key] : undefined;
   if (fixed !== undefined) return words(fixed, key);
   if (vocabulary === undefined) return [];
   if (key === 'namespace') return words(vocabulary.namespaces, 'namespace of the cluster');
@@ -80,7 +81,7 @@ function valuesOf(path: readonly string[], key: string, vocabulary: Vocabulary |
   if (key === 'kubernetes.io/metadata.name') return words(vocabulary.namespaces, 'namespace of the cluster');
   const labels = labelsFor(path, vocabulary);
   if (key === 'key') return words(Object.keys(labels), 'label of the cluster');
-  return words(labels[key] ?? [], 'value of the cluster');
+  return words((Object.hasOwn(labels, key) && labels[key]) || [], 'value of the cluster');
 }
 
 /** Of namespaces below a selector of namespaces, else of pods. */

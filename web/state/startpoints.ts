@@ -1,4 +1,4 @@
-/** Policies to begin with. Each is a text as a person would write it. */
+/** Policies to begin with. Each is a text as a person would write it, but for quotes: a namespace may be named `123`. */
 
 export interface StartPoint {
   readonly title: string;
@@ -11,7 +11,7 @@ const networkPolicy = (name: string, namespace: string, spec: string) => `apiVer
 kind: NetworkPolicy
 metadata:
   name: ${name}
-  namespace: ${namespace}
+  namespace: ${JSON.stringify(namespace)}
 spec:
 ${spec}`;
 
@@ -97,7 +97,7 @@ spec:
   subject:
     namespaces:
       matchLabels:
-        kubernetes.io/metadata.name: ${namespace}
+        kubernetes.io/metadata.name: ${JSON.stringify(namespace)}
   ingress:
     - name: not-from-other-namespaces
       action: Deny
@@ -106,7 +106,7 @@ spec:
             matchExpressions:
               - key: kubernetes.io/metadata.name
                 operator: NotIn
-                values: [${namespace}]
+                values: [${JSON.stringify(namespace)}]
 `,
   },
 ];

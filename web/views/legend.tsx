@@ -28,6 +28,7 @@ export function Tools() {
 export function Legend() {
   const of = model.value;
   const has = (what: 'byFamily' | 'undecided') => of?.types.some(type => type[what]) ?? false;
+  const shorts = of?.types.map(({ short }) => short) ?? [];
   return (
     <ul class="legend" aria-label="Signs of the matrix">
       <li>
@@ -52,6 +53,16 @@ export function Legend() {
       <li>
         <i data-kind="closes">−</i>closes
       </li>
+      {shorts.some(short => short.endsWith('…')) && (
+        <li>
+          <i>…</i>and more ports
+        </li>
+      )}
+      {shorts.includes('most') && (
+        <li>
+          <b>most</b>ports
+        </li>
+      )}
       {has('byFamily') && (
         <li>
           <i>6</i>IPv4 and IPv6 differ
