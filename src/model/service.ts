@@ -30,6 +30,8 @@ export interface Service {
   readonly externalIps: readonly Address[];
   /** Addresses of its load balancer that kube-proxy leaves alone (`ipMode: Proxy`); absent if there are none. */
   readonly proxiedIps?: readonly Address[];
+  /** Of a load balancer that has no address yet: those that its author asks for. Nobody forwards them. */
+  readonly wantedIps?: readonly Address[];
   /**
    * `externalTrafficPolicy: Local`: endpoints on the node that receives an external connection see its source address.
    */

@@ -31,7 +31,7 @@ function namespacesOf({ services, podMakers, workloads }: Inventory): ReadonlySe
 }
 
 function missing(
-  { service: key, port }: Backend,
+  { service: key, port, targetPort }: Backend,
   service: Service | undefined,
   mayMiss: ReadonlySet<string>,
 ): string | undefined {
@@ -41,10 +41,21 @@ function missing(
     return mayMiss.has(key.slice(0, key.indexOf('/')))
       ? `names Service ${key}, which does not exist`
       : undefined;
-  if (port === undefined || service.type === 'ExternalName' || portsAt(service, port).length > 0)
-    return undefined;
-  const has = firstOf(service.ports, 5, ({ port, name }) => (name === '' ? `${port}` : `${port} (${name})`));
-  return `names port ${port} of Service ${key}, which has ${has}`;
+  if (service.type === 'ExternalName') return undefined;
+  const has = (portOf: (of: ServicePort) => number | string) =>
+    firstOf(service.ports, 5, of => (of.name === '' ? `${portOf(of)}` : `${portOf(of)} (${of.name})`));
+  if (targetPort !== undefined && leadsElsewhere(service, targetPort))
+    return `names port ${targetPort} of pods, and Service ${key} leads to ${has(({ target }) => target)}`;
+  if (port === undefined || portsAt(service, port).length > 0) return undefined;
+  return `names port ${port} of Service ${key}, which has ${has(each => each.port)}`;
+}
+
+/** A router looks among the endpoints, by the port of the pods or by the name of the Service's. */
+function leadsElsewhere({ ports, selector }: Service, asked: number | string): boolean {
+  const isKnown = ports.every(({ target }) => typeof asked === 'string' || typeof target === 'number');
+  return (
+    selector !== undefined && isKnown && !ports.some(({ name, target }) => name === asked || target === asked)
+  );
 }
 
 /** All of a Service's ports, or the one of that number or name. */

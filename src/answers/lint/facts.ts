@@ -31,7 +31,10 @@ export type PolicyWarning = (policy: Policy, facts: Facts) => readonly Problem[]
 export function factsOf(cluster: Cluster, inventory: Inventory, serviceNetworks: readonly Cidr[]): Facts {
   const nodes = [...cluster.nodes.values()];
   const ofNodes = new Set(nodes.flatMap(({ addresses }) => addresses));
-  const external = [...inventory.services.values()].flatMap(({ externalIps }) => externalIps);
+  const external = [...inventory.services.values()].flatMap(({ externalIps, wantedIps = [] }) => [
+    ...externalIps,
+    ...wantedIps,
+  ]);
   const candidates = new Candidates(cluster, inventory);
   return {
     cluster,

@@ -393,8 +393,8 @@ describe('entrances', () => {
     `{ apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: { name: in, namespace: shop }, spec: { rules: [{ http: { paths: [{ backend: { service: ${backend} } }] } }] } }`;
   const route = (ref: string) =>
     `{ apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: { name: in, namespace: shop }, spec: { rules: [{ backendRefs: [${ref}] }] } }`;
-  const openshift =
-    '{ apiVersion: route.openshift.io/v1, kind: Route, metadata: { name: in, namespace: shop }, spec: { to: { kind: Service, name: wbe } } }';
+  const openshift = (to: string, port: number | string = '""') =>
+    `{ apiVersion: route.openshift.io/v1, kind: Route, metadata: { name: in, namespace: shop }, spec: { to: { kind: Service, name: ${to} }, port: { targetPort: ${port} } } }`;
 
   test.each([
     [
@@ -417,7 +417,17 @@ describe('entrances', () => {
       route('{ name: web, port: 8080 }'),
       'names port 8080 of Service shop/web, which has 80 (http)',
     ],
-    ['a Service of a Route', openshift, 'names Service shop/wbe, which does not exist'],
+    ['a Service of a Route', openshift('wbe'), 'names Service shop/wbe, which does not exist'],
+    [
+      'the port of the Service of a Route',
+      openshift('web', 80),
+      'names port 80 of pods, and Service shop/web leads to 8080 (http)',
+    ],
+    [
+      'a port of a Route by name',
+      openshift('web', 'https'),
+      'names port https of pods, and Service shop/web leads to 8080 (http)',
+    ],
   ])('missing-service: %s', (_, object, text) => {
     expect(found('missing-service', ...WEB, object)).toEqual([expect.stringContaining(text)]);
   });
@@ -427,6 +437,9 @@ describe('entrances', () => {
     ['what is there, by name', ingress('{ name: web, port: { name: http } }')],
     ['another namespace, of which no Service is known', route('{ name: x, namespace: other, port: 1 }')],
     ['what an annotation says', ingress('{ name: redirect, port: { name: use-annotation } }')],
+    ['no port of a Route', openshift('web')],
+    ['a port of pods of a Route', openshift('web', 8080)],
+    ['a port of a Route by its name', openshift('web', 'http')],
     ['another kind', route('{ kind: S3Bucket, group: example.org, name: x, port: 1 }')],
   ])('missing-service: silent of %s', (_, object) =>
     expect(found('missing-service', ...WEB, object)).toEqual([]),
@@ -475,6 +488,15 @@ test('service-address: the address of a load balancer, unless it is a node’s',
   expect(found('service-address', balancer, out('192.0.2.7/32'))).toHaveLength(1);
   expect(found('service-address', balancer, out('192.0.2.0/24'))).toEqual([]);
   expect(found('service-address', balancer, node, out('192.0.2.7/32'))).toEqual([]);
+  const asks = (more: string, spec = '') =>
+    `{ apiVersion: v1, kind: Service, metadata: { name: lb, namespace: shop, annotations: { ${more} } }, spec: { type: LoadBalancer ${spec} } }`;
+  expect(found('service-address', asks('', ', loadBalancerIP: 192.0.2.7'), out('192.0.2.7/32'))).toHaveLength(
+    1,
+  );
+  const metallb = asks('metallb.io/loadBalancerIPs: "192.0.2.7, 2001:db8::7"');
+  expect(found('service-address', metallb, out('2001:db8::7/128'))).toHaveLength(1);
+  for (const other of [asks('', ', loadBalancerIP: nonsense'), asks('metallb.io/loadBalancerIPs: ","')])
+    expect(found('service-address', other, out('192.0.2.7/32'))).toEqual([]);
 });
 
 test('no-dns and dns-anyone have a fix unless DNS is said to be elsewhere', () => {

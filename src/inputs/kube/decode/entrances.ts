@@ -110,7 +110,7 @@ export function routeGrantsOf(object: unknown): readonly RouteGrant[] | undefine
 /** Its port may be one of the pods, and so is not compared with those of the Service. */
 function openshiftBackends(spec: Map, namespace: string): Backend[] {
   const { targetPort } = asMap(spec.port);
-  const isPort = typeof targetPort === 'number' || typeof targetPort === 'string';
+  const isPort = typeof targetPort === 'number' || (typeof targetPort === 'string' && targetPort !== '');
   const backends = [
     ...backendAt('spec.to', namespace, asMap(spec.to).name),
     ...asMaps(spec.alternateBackends).flatMap(({ name }, at) =>

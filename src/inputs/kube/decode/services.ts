@@ -20,6 +20,7 @@ export function decodeService(object: Field): Service | undefined {
   const externalName = spec.get('externalName').text();
   const selector = spec.get('selector');
   const proxied = serviceAddresses(loadBalancerIps(object, 'Proxy'));
+  const wanted = wantedIps(object);
   return {
     key: `${namespace}/${name}`,
     namespace,
@@ -28,6 +29,7 @@ export function decodeService(object: Field): Service | undefined {
     clusterIps: serviceAddresses(clusterIps),
     externalIps: serviceAddresses([...spec.get('externalIPs').items(), ...loadBalancerIps(object, 'VIP')]),
     ...(proxied.length > 0 && { proxiedIps: proxied }),
+    ...(wanted.length > 0 && { wantedIps: wanted }),
     ...(spec.get('externalTrafficPolicy').value === 'Local' && { keepsSource: true as const }),
     ...(spec.get('internalTrafficPolicy').value === 'Local' && { isNodeLocal: true as const }),
     headless: clusterIps[0]?.value === 'None',
@@ -43,6 +45,20 @@ function loadBalancerIps(object: Field, mode: 'VIP' | 'Proxy'): readonly Field[]
   const ofMode = ingress.filter(item => (item.get('ipMode').value === 'Proxy') === (mode === 'Proxy'));
   return ofMode.map(item => item.get('ip')).filter(({ isPresent }) => isPresent);
 }
+
+/** `spec.loadBalancerIP` is deprecated since Kubernetes 1.24, and MetalLB has annotations in its place. */
+function wantedIps(object: Field): readonly Address[] {
+  const spec = object.get('spec');
+  const hasOne = object.get('status').get('loadBalancer').get('ingress').items().length > 0;
+  if (spec.get('type').value !== 'LoadBalancer' || hasOne) return [];
+  const annotations = object.get('metadata').get('annotations');
+  const texts = [spec.get('loadBalancerIP'), ...WANTED_BY.map(key => annotations.get(key))];
+  return texts.flatMap(({ value }) =>
+    typeof value === 'string' ? value.split(',').flatMap(text => parseAddress(text.trim()) ?? []) : [],
+  );
+}
+
+const WANTED_BY = ['metallb.io/loadBalancerIPs', 'metallb.universe.tf/loadBalancerIPs'];
 
 /** `None`, and nothing, are no addresses. */
 export function serviceAddresses(fields: readonly Field[]): Address[] {
