@@ -4531,6 +4531,12 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'if (all.length < 20_000) return [all];',
     test: 'guess/guess.test.ts',
   },
+  {
+    name: 'a load balancer of a controller is a way of its own',
+    find: 'if (own.length === 0 || controllers.has(to)) return [];',
+    replace: 'if (own.length === 0) return [];',
+    test: 'entrances/entryways.test.ts',
+  },
   // The API server by name
   {
     name: 'a pod of a question gets the address of the other end',
