@@ -3555,6 +3555,18 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'within.test.ts',
   },
   {
+    name: 'every node: streams are opened without a limit',
+    find: 'const open = await opening.enter();',
+    replace: 'const open = () => undefined;',
+    test: 'everynode.test.ts',
+  },
+  {
+    name: 'every node: a node that refuses the caller keeps its place while it waits for the others',
+    find: 'open();\n      if (error instanceof MissingRight)',
+    replace: 'if (error instanceof MissingRight)',
+    test: 'everynode.test.ts',
+  },
+  {
     name: 'matrix: one end in the known namespace is enough to be sure of a pair',
     find: 'namespaces().every(each => isSure(sureOf, each))',
     replace: 'namespaces().some(each => isSure(sureOf, each))',
