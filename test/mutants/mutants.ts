@@ -1154,7 +1154,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'relabelled here: pods that wait for their allowances have them',
-    find: "match === 'yes' && pod.isolateOnly ? 'unknown' : match",
+    find: "match === 'yes' && pod.closed !== undefined ? 'unknown' : match",
     replace: 'match',
     test: 'podpreparations.test.ts',
   },
