@@ -1153,6 +1153,12 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'podpreparations.test.ts',
   },
   {
+    name: 'tunnels: the interface of Flannel’s back end udp is none',
+    find: "kind === 'tun' && name === 'flannel0'",
+    replace: "kind === 'tun' && name === ''",
+    test: 'policyrouting.test.ts',
+  },
+  {
     name: 'relabelled here: pods that wait for their allowances have them',
     find: "match === 'yes' && pod.closed !== undefined ? 'unknown' : match",
     replace: 'match',
