@@ -1,6 +1,17 @@
 /** The frame of the page: its head, and the panes beside one another, or one at a time on a narrow screen. */
 import { printable } from '../src/terminal/printable.ts';
-import { failure, files, isStale, judged, leftOut, model, opened, status } from './state/manifests.ts';
+import {
+  changes,
+  failure,
+  files,
+  isEdited,
+  isStale,
+  judged,
+  leftOut,
+  model,
+  opened,
+  status,
+} from './state/manifests.ts';
 import { chooseTheme } from './state/theme.ts';
 import { filter, isEditing, PANES, pane, selected, theme, VIEWS, type View, view } from './state/view.ts';
 import { ChangeCounts, ChangeList } from './views/changes.tsx';
@@ -65,7 +76,7 @@ export function App() {
               if (each === 'edit') isEditing.value = true;
             }}
           >
-            {PANE_NAMES[each]}
+            {each === 'why' && selected.value === undefined ? 'Glance' : PANE_NAMES[each]}
           </button>
         ))}
       </nav>
@@ -125,8 +136,12 @@ function Head() {
             }}
           />
           <span class="counts">
-            {status.value === 'idle' ? `${workloads} workloads · ${policies} policies` : 'judging…'}
+            {status.value === 'idle' ? `${workloads} workloads · ${policies} policies` : 'judging…'}{' '}
+            {status.value === 'reading' && model.value !== undefined && <StopButton />}
           </span>
+          <p class="out-of-sight" role="status">
+            {isEdited.value && changes.value?.summary}
+          </p>
           <button
             type="button"
             class="edit-button"

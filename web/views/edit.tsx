@@ -78,7 +78,7 @@ function Tabs({ current }: { readonly current: string | undefined }) {
   const list = useRef<HTMLUListElement>(null);
   useEffect(() => {
     list.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
-  }, [current]);
+  }, [current, isEdited.value]);
   return (
     <div class="tabs">
       <ul ref={list}>
@@ -93,9 +93,10 @@ function Tabs({ current }: { readonly current: string | undefined }) {
             >
               {printable(name).replace(/^.*\/(?=[^/]+\/[^/]*$)/, '…/')}
               {before.get(name) !== text && (
-                <span class="edited" title="edited">
+                <span class="edited">
                   {' '}
-                  ●
+                  <span aria-hidden="true">●</span>
+                  <span class="out-of-sight">edited</span>
                 </span>
               )}
             </button>

@@ -179,7 +179,7 @@ function Exposures() {
   return (
     <details class="exposures">
       <summary>Pods that are not there yet</summary>
-      <ul>
+      <ul tabIndex={0} aria-label="Pods that are not there yet">
         {exposures.slice(0, MOST_NAMED).map(({ direction, members, whom, connections }, i) => (
           <li key={i}>
             {members.map(short).join(', ')} {direction === 'ingress' ? '←' : '→'} {whom.join(', ')}:{' '}
