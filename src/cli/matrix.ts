@@ -1,8 +1,12 @@
 /** `sluice matrix`: who reaches whom on which ports, by workload. */
 
 import Table from 'cli-table3';
-import { type Entryway, entrywaysOfMatrix } from '../answers/entrances/entryways.ts';
-import { doubtNotes, entrywaysInDoubt } from '../answers/entrances/waytext.ts';
+import {
+  doubtNotes,
+  type Entryway,
+  entrywaysFromInternet,
+  entrywaysInDoubt,
+} from '../answers/entrances/entryways.ts';
 import { cellText } from '../answers/reach/connectionstext.ts';
 import { csvLines, dotLines, htmlLines, markdownLines } from '../answers/reach/documents.ts';
 import { hostNetworkNotes, unreadNotes } from '../answers/reach/leftout.ts';
@@ -71,7 +75,7 @@ export async function matrixCommand(options: MatrixOptions): Promise<void> {
   );
   const isAsked = ({ pods }: Pick<EndView, 'pods'>) => pods.some(pod => isInScope(state.scope, pod));
   const entryways = orCommandError(() => {
-    const found = entrywaysOfMatrix(clusterViewOf(state, { unknownPods }), options.ingressController);
+    const found = entrywaysFromInternet(clusterViewOf(state, { unknownPods }), options.ingressController);
     const all = state.hidesPolicies ? entrywaysInDoubt(found, HIDDEN) : found;
     return { ways: all.ways.filter(isAsked), doubts: all.doubts.filter(isAsked) };
   });

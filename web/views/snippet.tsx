@@ -3,7 +3,8 @@ import { printable } from '../../src/terminal/printable.ts';
 import type { Place } from '../core/protocol.ts';
 import { blockOf } from '../state/lines.ts';
 import { files } from '../state/manifests.ts';
-import { showPlace } from '../state/place.ts';
+import { goToLine } from '../state/place.ts';
+import { isEditing, pane, file as shownFile } from '../state/view.ts';
 
 interface Props {
   readonly place: Place;
@@ -21,7 +22,18 @@ export function Snippet({ place, verdict, isDeciding }: Props) {
   const { lines, first, last } = blockOf(text, line, AROUND, MOST_LINES);
   return (
     <figure class="snippet" data-verdict={isDeciding ? verdict : undefined}>
-      <PlaceButton place={place} />
+      <button
+        type="button"
+        class="quiet where"
+        onClick={() => {
+          shownFile.value = file;
+          isEditing.value = true;
+          pane.value = 'edit';
+          goToLine(place);
+        }}
+      >
+        {file}:{line}
+      </button>
       <pre tabIndex={0}>
         {lines.map(({ number, text: each }) => (
           <span key={number} class="code-line" data-marked={number >= first && number <= last}>
@@ -32,17 +44,5 @@ export function Snippet({ place, verdict, isDeciding }: Props) {
         ))}
       </pre>
     </figure>
-  );
-}
-
-/** `policies.yaml:12`, which opens the editor there. */
-export function PlaceButton({ place }: { readonly place: Place }) {
-  const { file, line } = place;
-  if (file === undefined) return null;
-  return (
-    <button type="button" class="quiet where" onClick={() => showPlace(place)}>
-      {file}
-      {line !== undefined && `:${line}`}
-    </button>
   );
 }

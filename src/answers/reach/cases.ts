@@ -256,3 +256,13 @@ export function allowedOf(pool: ConnectionPool, { parts }: JudgedPeers): Connect
   const allowed = parts.filter(({ decision }) => decision.verdict === 'allow');
   return allowed.reduce((sum, { connections }) => pool.or(sum, connections), pool.none);
 }
+
+/** Each connection in the first of these that has it. */
+export function onceEach(pool: ConnectionPool, parts: readonly DecidedConnections[]): DecidedConnections[] {
+  let rest = pool.all;
+  return parts.flatMap(({ connections, decision }) => {
+    const own = pool.and(connections, rest);
+    rest = pool.minus(rest, own);
+    return own === pool.none ? [] : [{ connections: own, decision }];
+  });
+}

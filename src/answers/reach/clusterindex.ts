@@ -74,9 +74,8 @@ export function clusterIndexOf(
 ): ClusterIndex {
   const policies = [...cluster.policies.values()].sort(comparePolicies);
   const ground = { cluster, unknownPods, imaginedPods, alongside, ...wordsOf(alongside) };
-  const alike = before.filter(each => isSameGround(each, ground));
-  const known = alike[0] ?? placesOf(ground);
-  const policiesOf = policiesByTemplate(policies, known, alike);
+  const known = before.find(each => isSameGround(each, ground)) ?? placesOf(ground);
+  const policiesOf = policiesByTemplate(policies, known, before);
   return { ...known, cluster, alongside, policies, policiesOf };
 }
 
@@ -186,9 +185,16 @@ function policiesByTemplate(
     for (const template of yes) found[template]!.push(policy);
     for (const template of indeterminate) found[template]!.push(effectIfUncertain(policy));
   }
+  const known = before.map(each => ({
+    ...each,
+    indexes: each.templates === templates ? undefined : templates.indexesIn(each.templates),
+  }));
   return found.map((all, template) => {
-    const known = before.map(({ policiesOf }) => policiesOf[template]!);
-    return known.find(each => isSameList(each, all)) ?? all;
+    for (const { policiesOf, indexes } of known) {
+      const list = policiesOf[indexes === undefined ? template : indexes[template]!];
+      if (list !== undefined && isSameList(list, all)) return list;
+    }
+    return all;
   });
 }
 

@@ -27,6 +27,8 @@ export interface FamilyEnds {
   readonly unknown: readonly number[];
   /** The index of the end that an address is. */
   at(address: Address): number;
+  /** The index of an equal end. */
+  find(end: End): number | undefined;
   /** The end as a pod sees it that has the address by a name of the class; it is not in `all`. */
   named(end: number, nameClass: number): number;
   /** The end without its class of names, if it is one of `named`. */
@@ -84,6 +86,7 @@ export function familyEndsOf(family: Family, clusterIndex: ClusterIndex): Family
     possible,
     unknown: possible.length < 2 ? [] : [...new Set(ofImagined)],
     at,
+    find: end => table.find(end),
     outside,
     imagined: ofImagined,
     ...naming(table.all.length),
@@ -217,23 +220,37 @@ class EndTable {
 
   /** Returns the index of the end; equal ends share one. */
   add(end: End): number {
-    const { template, region, accepted, denied, isTunnelEnd, isOutside, isUnknownPod, oneOf } = end;
-    const words = [accepted, denied].map(each => `${each.nodeSelectors}/${each.networks}`);
-    const ofNode = `${words.join('/')}/${isTunnelEnd}`;
-    const where = oneOf === undefined ? region : 'unknown';
-    const text = `${template}/${where}/${ofNode}/${isOutside}/${isUnknownPod}`;
+    const text = textOfEnd(end);
     const known = this.#byText.get(text);
     if (known !== undefined) return known;
     this.#byText.set(text, this.#all.length);
     return this.#all.push(end) - 1;
   }
+
+  find(end: End): number | undefined {
+    return this.#byText.get(textOfEnd(end));
+  }
+}
+
+function textOfEnd({ template, region, accepted, denied, oneOf, ...is }: End): string {
+  const where = oneOf === undefined ? region : 'unknown';
+  const ofNode = `${textOfMeaning(accepted)}/${textOfMeaning(denied)}/${is.isTunnelEnd}`;
+  return `${template}/${where}/${ofNode}/${is.isOutside}/${is.isUnknownPod}`;
+}
+
+function textOfMeaning({ nodeSelectors, networks }: NodeMeaning): string {
+  return `${nodeSelectors}/${networks}`;
 }
 
 // The ends of a family that each peer of a rule selects.
 
+type Words = Pick<ClusterIndex, 'vocabulary' | 'selected'> & {
+  readonly templates: Pick<ClusterIndex['templates'], 'all'>;
+};
+
 export class PeerSets {
-  readonly #clusterIndex: ClusterIndex;
-  readonly #ends: FamilyEnds;
+  readonly #clusterIndex: Words;
+  readonly #ends: Pick<FamilyEnds, 'all' | 'regions'>;
   readonly #known = new Map<string, Selected>();
   /** The ends of each template. */
   readonly #byTemplate: readonly number[][];
@@ -241,7 +258,7 @@ export class PeerSets {
   readonly #nodes: ReadonlyMap<string, number>;
   readonly everybody: Selected;
 
-  constructor(clusterIndex: ClusterIndex, ends: FamilyEnds) {
+  constructor(clusterIndex: Words, ends: Pick<FamilyEnds, 'all' | 'regions'>) {
     this.#clusterIndex = clusterIndex;
     this.#ends = ends;
     this.#byTemplate = clusterIndex.templates.all.map(() => []);

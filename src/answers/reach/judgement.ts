@@ -6,7 +6,6 @@ import type { FamilyEnds } from './familyends.ts';
 
 /** What the policies on one subject say, by the index of the peer. */
 export interface Judgement {
-  readonly groups: readonly JudgedPeers[];
   /** Ids of the connections that are allowed. */
   readonly allowed: Uint32Array;
   /** Whether they are all connections with all peers. */
@@ -33,16 +32,26 @@ export function limiting(judgement: Judgement | undefined): Uint32Array | undefi
 export function judgementOf(
   pool: ConnectionPool,
   groups: readonly JudgedPeers[],
-  { all, unknown }: FamilyEnds,
+  ends: FamilyEnds,
   of: UnknownAddress,
 ): Judgement {
   const ids = groups.map(group => allowedOf(pool, group).id);
-  const allowed = new Uint32Array(all.length);
+  const allowed = new Uint32Array(ends.all.length);
   // The last group is of all that no rule is about, which are most.
   allowed.fill(ids.at(-1)!);
   for (const [i, { peers }] of groups.slice(0, -1).entries()) peers.fill(allowed, ids[i]!);
+  return { allowed: withUnknown(pool, ends, allowed, of), isOpen: ids.every(id => id === pool.all.id) };
+}
+
+/** Fills in what is allowed with pods of which the address is not known. */
+export function withUnknown(
+  pool: ConnectionPool,
+  { all, unknown }: FamilyEnds,
+  allowed: Uint32Array,
+  of: UnknownAddress,
+): Uint32Array {
   for (const end of unknown) allowed[end] = idOfUnknown(pool, all[end]!.oneOf!, allowed, of);
-  return { groups, allowed, isOpen: ids.every(id => id === pool.all.id) };
+  return allowed;
 }
 
 function idOfUnknown(

@@ -1,13 +1,15 @@
 /** Who reaches whom in a cluster, over both families: exact, and computed from the policies alone. */
 
 import { getOrMake } from '../../lib/collections/getormake.ts';
+import { once } from '../../lib/collections/once.ts';
 import type { Address, Family } from '../../model/address.ts';
 import { type Cluster, isNodeItself, type Node, type PodKey } from '../../model/cluster.ts';
 import { patternsOfPolicy } from '../../model/domainpeers.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { Direction, Policy, PolicyId } from '../../model/policy.ts';
 import { Bits } from './bits.ts';
-import { Cases, type DecidedConnections, type JudgedPeers, judgePeers } from './cases.ts';
+import { Carrier } from './carried.ts';
+import { Cases, type DecidedConnections, type JudgedPeers, judgePeers, onceEach } from './cases.ts';
 import { type ClusterIndex, clusterIndexOf, type ImaginedPod } from './clusterindex.ts';
 import { ConnectionPool, type Connections } from './connections.ts';
 import { type End, type FamilyEnds, familyEndsOf } from './familyends.ts';
@@ -80,6 +82,11 @@ class FamilyReach {
   readonly #plain: Uint8Array;
   /** Results by direction, and by the index of the end whose policies are evaluated. */
   readonly #byEnd: Record<Direction, (Judgement | undefined)[]>;
+  /** The same by the list of policies that decide. */
+  readonly #byPolicies = {
+    egress: new Map<readonly Policy[], Judgement>(),
+    ingress: new Map<readonly Policy[], Judgement>(),
+  };
 
   /** `same` is a reach of the same cluster in which the addresses of pods that have none are others. */
   constructor(
@@ -98,16 +105,17 @@ class FamilyReach {
     this.#cases = alike ? alike.#cases : new Cases(pool, clusterIndex, this.ends);
     this.#groups = same ? same.#groups : new Map();
     this.#resolving = same ? same.#resolving : this.#endsResolving();
-    const judged = (direction: Direction) => {
-      const known = new Map<number | undefined, Judgement | undefined>();
-      return this.ends.all.map((end, i) =>
-        getOrMake(
-          known,
-          end.template,
-          () => this.#takenOver(direction, i, before) ?? this.#judge(direction, end),
-        ),
-      );
-    };
+    const known = before.map(each => ({ reach: each, carrier: once(() => this.#carrierFrom(each)) }));
+    const judged = (direction: Direction) =>
+      this.ends.all.map(({ template }) => {
+        const policies = template === undefined ? undefined : clusterIndex.policiesOf[template];
+        if (policies === undefined) return undefined;
+        return getOrMake(
+          this.#byPolicies[direction],
+          policies,
+          () => this.#takenOver(direction, policies, known) ?? this.#judge(direction, template!),
+        );
+      });
     this.#byEnd = { egress: judged('egress'), ingress: judged('ingress') };
     const isPlain = (end: End) => !end.isTunnelEnd && !end.isOutside && !end.isUnknownPod;
     this.#plain = Uint8Array.from(this.ends.all, end => Number(isPlain(end)));
@@ -117,12 +125,24 @@ class FamilyReach {
     return new FamilyReach(this.family, this.#pool, this.#clusterIndex, { unknown, same: this, before });
   }
 
-  /** Lists of policies are one object only where the ends are the same, too. */
-  #takenOver(direction: Direction, end: number, before: readonly FamilyReach[]): Judgement | undefined {
-    const policies = this.policiesOn(end);
-    if (policies === undefined) return undefined;
-    const known = before.find(each => each.policiesOn(end) === policies);
-    return known === undefined ? undefined : known.#byEnd[direction][end];
+  /** Lists of policies are one object only where the pods that they are on are the same, too. */
+  #takenOver(
+    direction: Direction,
+    policies: readonly Policy[],
+    before: readonly { readonly reach: FamilyReach; readonly carrier: () => Carrier }[],
+  ): Judgement | undefined {
+    for (const { reach, carrier } of before) {
+      const known = reach.#byPolicies[direction].get(policies);
+      if (known === undefined) continue;
+      if (reach.ends === this.ends) return known;
+      return carrier().carried(direction, policies, known, this.#unknown);
+    }
+    return undefined;
+  }
+
+  #carrierFrom(before: FamilyReach): Carrier {
+    const ground = (reach: FamilyReach) => ({ clusterIndex: reach.#clusterIndex, ends: reach.ends });
+    return new Carrier(this.#pool, ground(this), ground(before));
   }
 
   /** The policies on the pods of an end; the same list in another reach where all that they say is the same. */
@@ -202,7 +222,11 @@ class FamilyReach {
   /** The policies that decide, and their decisions. */
   group(direction: Direction, own: number, peer: number): JudgedPeers | undefined {
     const bare = this.ends.bare(peer);
-    return this.#judgement(direction, own, peer)?.groups.find(({ peers }) => peers.has(bare));
+    const end = this.ends.bare(own);
+    const { template } = this.ends.all[end]!;
+    if (template === undefined) return undefined;
+    const resolved = this.#resolvedBy(direction, end, peer);
+    return this.#groupsOf(direction, template, resolved).find(({ peers }) => peers.has(bare));
   }
 
   /**
@@ -214,7 +238,7 @@ class FamilyReach {
     const of = this.#unknown[direction];
     const at = typeof of === 'number' ? oneOf?.[Math.min(of, oneOf.length - 1)] : undefined;
     if (oneOf === undefined || at !== undefined) return this.group(direction, own, at ?? peer)?.parts;
-    if (this.#judgement(direction, own, peer) === undefined) return undefined;
+    if (this.ends.all[this.ends.bare(own)]!.template === undefined) return undefined;
     const all = oneOf.flatMap(each => this.group(direction, own, each)!.parts);
     const counting = of === 'all' ? 'deny' : 'allow';
     const first = all.filter(({ decision }) => decision.verdict === counting);
@@ -280,7 +304,7 @@ class FamilyReach {
     if (direction === 'ingress' && this.#isOfNode(cluster.nodes.get(subject.node), peer)) return pool.all;
     const end = this.ends.at(own);
     const resolved = direction === 'egress' ? this.#patternsResolved(end, subject.key, peer) : NOTHING;
-    const judgement = this.#judge(direction, this.ends.all[end]!, resolved)!;
+    const judgement = this.#judge(direction, this.ends.all[end]!.template!, resolved);
     return this.#allowedBy(judgement, direction, this.ends.at(peer));
   }
 
@@ -308,14 +332,19 @@ class FamilyReach {
 
   #judgement(direction: Direction, own: number, peer: number): Judgement | undefined {
     const end = this.ends.bare(own);
-    const nameClass = direction === 'egress' ? this.ends.nameClassOf(peer) : undefined;
-    if (nameClass === undefined || !this.mayResolve(end, nameClass)) return this.#byEnd[direction][end];
-    const { meaning } = this.#clusterIndex.names[nameClass]!;
-    return getOrMake(
-      this.#byName,
-      this.ends.named(end, nameClass),
-      () => this.#judge(direction, this.ends.all[end]!, meaning)!,
+    const resolved = this.#resolvedBy(direction, end, peer);
+    if (resolved === NOTHING) return this.#byEnd[direction][end];
+    const named = this.ends.named(end, this.ends.nameClassOf(peer)!);
+    return getOrMake(this.#byName, named, () =>
+      this.#judge(direction, this.ends.all[end]!.template!, resolved),
     );
+  }
+
+  /** The patterns that mean the name by which the pods of an end have the address of a peer. */
+  #resolvedBy(direction: Direction, end: number, peer: number): ReadonlySet<string> {
+    const nameClass = direction === 'egress' ? this.ends.nameClassOf(peer) : undefined;
+    const isKnown = nameClass !== undefined && this.mayResolve(end, nameClass);
+    return isKnown ? this.#clusterIndex.names[nameClass]!.meaning : NOTHING;
   }
 
   /** For each class of names, the ends of pods with a rule by such a name. */
@@ -330,35 +359,34 @@ class FamilyReach {
   }
 
   /** `resolved` are the patterns that match the name by which DNS gave it the address of its peer. */
-  #judge(
-    direction: Direction,
-    { template }: End,
-    resolved: ReadonlySet<string> = NOTHING,
-  ): Judgement | undefined {
-    if (template === undefined) return undefined;
-    const { portsText } = this.#clusterIndex.templates.all[template]!;
-    const policies = this.#clusterIndex.policiesOf[template]!.filter(
-      policy => policy[direction] !== undefined,
-    );
-    const names = policies.map(({ id, uncertain }) => `${id}${uncertain ? '?' : ''}`);
-    const key = JSON.stringify([direction, direction === 'ingress' && portsText, names, ...resolved]);
-    return getOrMake(this.#judgements, key, () => {
-      const groups = getOrMake(this.#groups, key, () =>
-        judgePeers(this.#pool, this.#cases.of(policies, direction, portsText, resolved), this.#everybody),
-      );
+  #judge(direction: Direction, template: number, resolved: ReadonlySet<string> = NOTHING): Judgement {
+    return getOrMake(this.#judgements, this.#keyOf(direction, template, resolved), () => {
+      const groups = this.#groupsOf(direction, template, resolved);
       return judgementOf(this.#pool, groups, this.ends, this.#unknown[direction]);
     });
+  }
+
+  #groupsOf(direction: Direction, template: number, resolved: ReadonlySet<string>): readonly JudgedPeers[] {
+    return getOrMake(this.#groups, this.#keyOf(direction, template, resolved), () => {
+      const { portsText } = this.#clusterIndex.templates.all[template]!;
+      const policies = this.#clusterIndex.policiesOf[template]!;
+      return judgePeers(
+        this.#pool,
+        this.#cases.of(policies, direction, portsText, resolved),
+        this.#everybody,
+      );
+    });
+  }
+
+  /** Equal where the same decides. */
+  #keyOf(direction: Direction, template: number, resolved: ReadonlySet<string>): string {
+    const { portsText } = this.#clusterIndex.templates.all[template]!;
+    const deciding = this.#clusterIndex.policiesOf[template]!.filter(
+      policy => policy[direction] !== undefined,
+    );
+    const names = deciding.map(({ id, uncertain }) => `${id}${uncertain ? '?' : ''}`);
+    return JSON.stringify([direction, direction === 'ingress' && portsText, names, ...resolved]);
   }
 }
 
 const NOTHING: ReadonlySet<string> = new Set();
-
-/** Each connection in the first of these that has it. */
-function onceEach(pool: ConnectionPool, parts: readonly DecidedConnections[]): DecidedConnections[] {
-  let rest = pool.all;
-  return parts.flatMap(({ connections, decision }) => {
-    const own = pool.and(connections, rest);
-    rest = pool.minus(rest, own);
-    return own === pool.none ? [] : [{ connections: own, decision }];
-  });
-}

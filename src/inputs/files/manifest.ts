@@ -1,4 +1,5 @@
 import { getOrMake } from '../../lib/collections/getormake.ts';
+import { once } from '../../lib/collections/once.ts';
 import type { Cidr } from '../../model/address.ts';
 import { type Problem, problemNote } from '../../model/problem.ts';
 import { WORKLOAD_KINDS } from '../../model/workload.ts';
@@ -154,14 +155,6 @@ function objectsIn(value: unknown, namespace: string | undefined): readonly Read
       name: objectKey(object) ?? '',
     };
   });
-}
-
-function once<T>(make: () => T): () => T {
-  let made: { readonly value: T } | undefined;
-  return () => {
-    made ??= { value: make() };
-    return made.value;
-  };
 }
 
 /** Sets the namespace of an object that names none, as kubectl does. */

@@ -5,6 +5,7 @@ import { MultiMap } from '../../../lib/collections/multimap.ts';
 import type { Address } from '../../../model/address.ts';
 import { addressOwners, ownsAddressOver, type Standpoint } from '../../../model/addressowners.ts';
 import {
+  type AppliedPod,
   type Cluster,
   isSelectable,
   type Namespace,
@@ -26,7 +27,7 @@ import { TextByName } from '../textbyname.ts';
 
 /** A selectable pod, and its namespace as it was when the pod was applied. */
 export interface KnownPod {
-  readonly pod: Pod;
+  readonly pod: AppliedPod;
   readonly namespace: Namespace;
 }
 
