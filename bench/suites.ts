@@ -14,7 +14,12 @@ interface Suite {
 }
 
 /** As they are called, and the Debian packages that have them. */
-export const PROGRAMS = { cc: 'gcc and libc6-dev', ip: 'iproute2', nft: 'nftables' } as const;
+export const PROGRAMS = {
+  cc: 'gcc and libc6-dev',
+  chromium: 'chromium',
+  ip: 'iproute2',
+  nft: 'nftables',
+} as const;
 export type Program = keyof typeof PROGRAMS;
 
 /** Loaded when they are run, so that none of them carries another's memory. */
@@ -132,6 +137,12 @@ export const SUITES: readonly Suite[] = [
       const { benchEdit } = await import('./edit.ts');
       return () => benchEdit();
     },
+  },
+  {
+    name: 'page',
+    needs: ['chromium'],
+    what: 'the page in a browser: from manifests to the matrix, from a key to the painted difference, memory',
+    load: async () => (await import('./page.ts')).benchPage,
   },
   {
     name: 'explain',

@@ -1,0 +1,223 @@
+/**
+ * What a person waits for in the page, in Debian's Chromium: from manifests to the matrix, from a key to the painted
+ * difference, the longest task of the main thread, in which no frame is painted, and the memory of both threads.
+ */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { stringify } from 'yaml';
+import { builtFolder } from './build.ts';
+import { type FolderSize, folderObjects } from './manifestfolder.ts';
+import { absolute, type BenchRow, percentile } from './row.ts';
+
+const CHROMIUM = '/usr/bin/chromium';
+const KEYS = 20;
+const FILE = 'policies.yaml';
+/** Where a key is pressed; what it replaces of the text is none but for the digit of a network. */
+const PLACES = {
+  port: / port: (?=\d)/g,
+  label: /app: app-(?=\d)/g,
+  network: /cidr: 10\.\d+\.0\.0\/(?=1)/g,
+} as const;
+
+export async function benchPage(): Promise<BenchRow[]> {
+  if (!existsSync(CHROMIUM)) throw new Error(`there is no ${CHROMIUM}: apt-get install chromium`);
+  const url = pathToFileURL(join(builtFolder(), 'page/sluice.html')).href;
+  const browser = await chromium.launch({
+    executablePath: CHROMIUM,
+    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
+  });
+  try {
+    return [
+      ...(await typedRows(browser, url, { workloads: 500, replicas: 1, policies: 1000 }, 150, 400)),
+      ...(await typedRows(browser, url, { workloads: 100, replicas: 1, policies: 200 }, 80, 150)),
+      ...(await openedRows(browser, url)),
+    ];
+  } finally {
+    await browser.close();
+  }
+}
+
+async function typedRows(
+  browser: Browser,
+  url: string,
+  size: FolderSize,
+  budget: number,
+  first: number,
+): Promise<BenchRow[]> {
+  const what = `page, ${size.workloads} workloads`;
+  const { page, openMs } = await opened(browser, url, size);
+  const taskMs = await longestTaskMs(page);
+  await page.getByRole('button', { name: 'Edit', exact: true }).first().click();
+  await page.getByRole('button', { name: FILE }).first().click();
+  await page.locator(EDITOR).waitFor();
+  await settled(page);
+  await longestTaskMs(page);
+  const keys = {
+    port: await keysMs(page, size, 'port'),
+    label: await keysMs(page, size, 'label'),
+    network: await keysMs(page, size, 'network'),
+  };
+  const rows = [
+    absolute(`${what}: from the drop of files to the painted matrix`, 's', openMs / 1000, 1),
+    absolute(`${what}: longest task of the main thread meanwhile`, 'ms', taskMs, 50),
+    ...Object.entries(keys).map(([place, ms]) =>
+      absolute(`${what}: key in a ${place} to its painted difference, p95`, 'ms', percentile(ms, 95), budget),
+    ),
+    absolute(`${what}: the first key in a network`, 'ms', keys.network[0]!, first),
+    absolute(`${what}: longest task of the main thread while typing`, 'ms', await longestTaskMs(page), 50),
+    absolute(`${what}: memory of JavaScript then`, 'MB', await heapMb(page), 100),
+  ];
+  await page.close();
+  return rows;
+}
+
+async function openedRows(browser: Browser, url: string): Promise<BenchRow[]> {
+  const { page, openMs } = await opened(browser, url, { workloads: 1500, replicas: 10, policies: 1000 });
+  const rows = [
+    absolute('page, 15,000 pods: from the drop of files to the painted matrix', 's', openMs / 1000, 5),
+    absolute('page, 15,000 pods: longest task of the main thread', 'ms', await longestTaskMs(page), 50),
+  ];
+  await page.close();
+  return rows;
+}
+
+function filesOf(size: FolderSize): readonly (readonly [string, string])[] {
+  return Object.entries(folderObjects(size)).map(([name, items]) => [
+    `${name}.yaml`,
+    items.map(item => stringify(item)).join('---\n'),
+  ]);
+}
+
+async function opened(
+  browser: Browser,
+  url: string,
+  size: FolderSize,
+): Promise<{ readonly page: Page; readonly openMs: number }> {
+  const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
+  page.setDefaultTimeout(120_000);
+  await page.addInitScript(WATCH);
+  await page.goto(url);
+  const openMs = await page.evaluate<number>(dropScript(filesOf(size)));
+  await settled(page);
+  return { page, openMs };
+}
+
+/** A key at places that are far from each other, each taken back before the next. */
+async function keysMs(page: Page, size: FolderSize, place: keyof typeof PLACES): Promise<number[]> {
+  const text = filesOf(size).find(([name]) => name === FILE)![1];
+  const places = [...text.matchAll(PLACES[place])].map(({ index, 0: found }) => index + found.length);
+  const found: number[] = [];
+  for (let i = 0; i < KEYS; i++) {
+    await page.locator(EDITOR).evaluate(GO_TO, places[(i * 37) % places.length]!);
+    await settled(page);
+    await page.evaluate('watched.keys.length = 0');
+    await page.keyboard.press(String(1 + (i % 2)));
+    await page.evaluate('watched.until(() => watched.keys.length > 0)');
+    found.push(...(await page.evaluate<number[]>('watched.keys')));
+    await settled(page);
+    await page.keyboard.press('Backspace');
+    await settled(page);
+  }
+  return found;
+}
+
+const EDITOR = '.editor .cm-content';
+const GO_TO = (element: unknown, anchor: number) => {
+  const { cmTile, cmView } = element as Record<
+    string,
+    { view: { dispatch(spec: object): void; focus(): void } }
+  >;
+  const { view } = (cmTile ?? cmView)!;
+  view.dispatch({ selection: { anchor }, scrollIntoView: true });
+  view.focus();
+};
+
+/** Nothing is computed any more, and nothing is about to be. */
+async function settled(page: Page): Promise<void> {
+  // Not `waitForFunction`, which the security policy of the page forbids.
+  await page.evaluate('watched.until(() => performance.now() - watched.busyAt > 400 && watched.isIdle())');
+}
+
+async function longestTaskMs(page: Page): Promise<number> {
+  return page.evaluate<number>('watched.longestTask()');
+}
+
+/** In use in the page and in its worker, which are two heaps. */
+async function heapMb(page: Page): Promise<number> {
+  const session = await page.context().newCDPSession(page);
+  const inWorker = new Promise<number>(done => {
+    session.on('Target.receivedMessageFromTarget', ({ message }) => {
+      const { id, result } = JSON.parse(message) as { id?: number; result?: { usedSize: number } };
+      if (id === 2) done(result!.usedSize);
+    });
+  });
+  const toWorker = (sessionId: string, id: number, method: string) =>
+    session.send('Target.sendMessageToTarget', { sessionId, message: JSON.stringify({ id, method }) });
+  session.on('Target.attachedToTarget', ({ sessionId }) => {
+    void toWorker(sessionId, 1, 'HeapProfiler.collectGarbage');
+    void toWorker(sessionId, 2, 'Runtime.getHeapUsage');
+  });
+  await session.send('Target.setAutoAttach', {
+    autoAttach: true,
+    waitForDebuggerOnStart: false,
+    flatten: false,
+  });
+  await session.send('HeapProfiler.collectGarbage');
+  const { usedSize } = await session.send('Runtime.getHeapUsage');
+  return (usedSize + (await inWorker)) / 2 ** 20;
+}
+
+/** A key is done when the worker has answered and the frame after that is painted. */
+const WATCH = `
+const watched = globalThis.watched = {
+  keys: [], pressedAt: undefined, busyAt: 0, tasks: [],
+  isIdle: () => document.querySelector('.panes')?.dataset.status === 'idle',
+  painted: () => new Promise(done => requestAnimationFrame(() => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = done;
+    port2.postMessage(0);
+  })),
+  until: async holds => {
+    while (!holds()) await new Promise(done => setTimeout(done, 20));
+  },
+  longestTask: () => {
+    watched.take(watched.observer.takeRecords());
+    return Math.max(0, ...watched.tasks.splice(0));
+  },
+  take: entries => watched.tasks.push(...entries.map(({ duration }) => duration)),
+};
+watched.observer = new PerformanceObserver(list => watched.take(list.getEntries()));
+watched.observer.observe({ type: 'longtask' });
+addEventListener('keydown', ({ key, timeStamp }) => {
+  if (/\\d/.test(key)) watched.pressedAt = timeStamp;
+  watched.busyAt = performance.now();
+}, true);
+let wasIdle = true;
+new MutationObserver(async () => {
+  const isIdle = watched.isIdle();
+  watched.busyAt = performance.now();
+  const { pressedAt } = watched;
+  if (wasIdle === isIdle || pressedAt === undefined) return void (wasIdle = isIdle);
+  wasIdle = isIdle;
+  if (!isIdle) return;
+  watched.pressedAt = undefined;
+  await watched.painted();
+  watched.keys.push(performance.now() - pressedAt);
+}).observe(document, { subtree: true, attributes: true, attributeFilter: ['data-status'] });
+`;
+
+/** Gives how long it takes until the matrix is painted. */
+function dropScript(files: readonly (readonly [string, string])[]): string {
+  return `(async () => {
+    const data = new DataTransfer();
+    for (const [name, text] of ${JSON.stringify(files)}) data.items.add(new File([text], name));
+    watched.longestTask();
+    const start = performance.now();
+    dispatchEvent(new DragEvent('drop', { dataTransfer: data, cancelable: true }));
+    while (document.querySelector('main .matrix') === null) await new Promise(requestAnimationFrame);
+    await watched.painted();
+    return performance.now() - start;
+  })()`;
+}
