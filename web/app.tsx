@@ -1,8 +1,19 @@
 /** The frame of the page: its head, and the panes beside one another, or one at a time on a narrow screen. */
 import { printable } from '../src/terminal/printable.ts';
-import { failure, files, isStale, judged, model, opened, status, stopReading } from './state/manifests.ts';
+import {
+  changes,
+  failure,
+  files,
+  isEdited,
+  isStale,
+  judged,
+  leftOut,
+  model,
+  opened,
+  status,
+} from './state/manifests.ts';
 import { chooseTheme } from './state/theme.ts';
-import { filter, isEditing, pane, selected, theme, VIEWS, type View, view } from './state/view.ts';
+import { filter, isEditing, PANES, pane, selected, theme, VIEWS, type View, view } from './state/view.ts';
 import { ChangeCounts, ChangeList } from './views/changes.tsx';
 import { EditPane } from './views/edit.tsx';
 import { Focus } from './views/focus.tsx';
@@ -11,6 +22,7 @@ import { List } from './views/list.tsx';
 import { Matrix } from './views/matrix.tsx';
 import { Start } from './views/open.tsx';
 import { Policies } from './views/policies.tsx';
+import { StopButton } from './views/stopbutton.tsx';
 import { Why } from './views/why.tsx';
 
 export function App() {
@@ -18,7 +30,7 @@ export function App() {
     return (
       <>
         <Head />
-        <main id="main" class="start-main">
+        <main class="look start-main">
           <Failure />
           <Start />
         </main>
@@ -30,7 +42,7 @@ export function App() {
         Skip to the matrix
       </button>
       <Head />
-      <div
+      <main
         class="panes"
         data-pane={pane.value}
         data-editing={isEditing.value}
@@ -39,21 +51,22 @@ export function App() {
         data-number={opened.value}
       >
         {isEditing.value && <EditPane />}
-        <main id="main" tabIndex={-1}>
+        <div class="look" id="look" tabIndex={-1}>
           <Failure />
+          <LeftOut />
           {isStale.value && (
             <p class="stale" role="status">
               A document cannot be parsed now: this is how it was before.
             </p>
           )}
           {model.value === undefined ? <Waiting /> : <Look />}
-        </main>
-        <aside class="beside" aria-label="At a glance, and why">
+        </div>
+        <section class="beside" aria-label="At a glance, and why">
           {selected.value === undefined ? <Glance /> : <Why />}
-        </aside>
-      </div>
+        </section>
+      </main>
       <nav class="pane-choice" aria-label="Panes">
-        {(['look', 'edit', 'why'] as const).map(each => (
+        {PANES.map(each => (
           <button
             key={each}
             type="button"
@@ -63,7 +76,7 @@ export function App() {
               if (each === 'edit') isEditing.value = true;
             }}
           >
-            {PANES[each]}
+            {each === 'why' && selected.value === undefined ? 'Glance' : PANE_NAMES[each]}
           </button>
         ))}
       </nav>
@@ -71,11 +84,11 @@ export function App() {
   );
 }
 
-const PANES = { look: 'Look', edit: 'Edit', why: 'Why' } as const;
+const PANE_NAMES = { look: 'Look', edit: 'Edit', why: 'Why' } as const;
 
 /** No link, as the address has the state of the page. */
 function skip(): void {
-  document.querySelector<HTMLElement>('#main')?.focus();
+  document.querySelector<HTMLElement>('#look')?.focus();
 }
 
 const NAMES: Record<View, string> = {
@@ -123,8 +136,12 @@ function Head() {
             }}
           />
           <span class="counts">
-            {status.value === 'idle' ? `${workloads} workloads · ${policies} policies` : 'judging…'}
+            {status.value === 'idle' ? `${workloads} workloads · ${policies} policies` : 'judging…'}{' '}
+            {status.value === 'reading' && model.value !== undefined && <StopButton />}
           </span>
+          <p class="out-of-sight" role="status">
+            {isEdited.value && changes.value?.summary}
+          </p>
           <button
             type="button"
             class="edit-button"
@@ -184,9 +201,24 @@ function Waiting() {
   if (status.value !== 'reading') return null;
   return (
     <p class="empty" role="status">
-      Reading the manifests…{' '}
-      <button type="button" onClick={stopReading}>
-        Stop
+      Reading the manifests… <StopButton />
+    </p>
+  );
+}
+
+function LeftOut() {
+  if (leftOut.value === undefined) return null;
+  return (
+    <p class="stale" role="status">
+      {leftOut.value}{' '}
+      <button
+        type="button"
+        class="quiet"
+        onClick={() => {
+          leftOut.value = undefined;
+        }}
+      >
+        Close
       </button>
     </p>
   );

@@ -3,10 +3,10 @@ import { render } from 'preact';
 import { App } from './app.tsx';
 import { givenFiles } from './state/given.ts';
 import { files, openFiles } from './state/manifests.ts';
+import { startExplaining } from './state/question.ts';
 import { startRouting } from './state/route.ts';
 import { startTheme } from './state/theme.ts';
 import { startDropping } from './views/open.tsx';
-import { startExplaining } from './views/why.tsx';
 
 export async function start(): Promise<void> {
   startTheme();

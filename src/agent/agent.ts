@@ -9,7 +9,7 @@
  */
 import { nextTurn } from '../lib/async/eventloopyield.ts';
 import { realTiming, type Timing } from '../lib/async/timing.ts';
-import type { AppliedPod, Cluster, ClusterEvent, PodKey } from '../model/cluster.ts';
+import type { Cluster, ClusterEvent, Pod, PodKey } from '../model/cluster.ts';
 import type { LastingStatus } from '../model/policystatus.ts';
 import { type Kernel, KernelError } from '../nft/kernel.ts';
 import type { Op } from '../nft/plan/op.ts';
@@ -93,7 +93,7 @@ export class Agent {
   }
 
   /** Pods with changes that are not in force: as the rules in force have them, or nothing where they know none. */
-  get podsInForce(): ReadonlyMap<PodKey, AppliedPod | undefined> {
+  get podsInForce(): ReadonlyMap<PodKey, Pod | undefined> {
     return this.#desired.podsInForce;
   }
 

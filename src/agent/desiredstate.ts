@@ -7,7 +7,7 @@ import type { TimeBudget } from '../compiler/live/workbudget.ts';
 import { inSlices } from '../lib/async/eventloopyield.ts';
 import type { Timing } from '../lib/async/timing.ts';
 import { errorText } from '../lib/text/errortext.ts';
-import type { AppliedPod, Cluster, ClusterEvent, Pod, PodKey } from '../model/cluster.ts';
+import type { Cluster, ClusterEvent, Pod, PodKey } from '../model/cluster.ts';
 import { clusterEvents } from '../model/clusterevents.ts';
 import type { PolicyId } from '../model/policy.ts';
 import type { PolicyChange } from '../model/policychange.ts';
@@ -100,7 +100,7 @@ export class DesiredState {
   }
 
   /** Pods with changes that are not in force: as the rules in force have them, or nothing where they know none. */
-  get podsInForce(): ReadonlyMap<PodKey, AppliedPod | undefined> {
+  get podsInForce(): ReadonlyMap<PodKey, Pod | undefined> {
     return this.#podsInForce.pods(this.cluster);
   }
 
@@ -324,14 +324,14 @@ export class PodsInForce {
   }
 
   /** The pods as the rules have them; each has the namespace of the rules, if that differs from the cluster's. */
-  pods({ namespaces }: Cluster): ReadonlyMap<PodKey, AppliedPod | undefined> {
+  pods({ namespaces }: Cluster): ReadonlyMap<PodKey, Pod | undefined> {
     const waiting = [...this.#waiting].map(([key, inForce]) => [key, podIn(inForce, namespaces)] as const);
     return new Map([...this.#recorded, ...this.#taken, ...waiting]);
   }
 }
 
-function podIn(inForce: PodInForce | undefined, namespaces: Cluster['namespaces']): AppliedPod | undefined {
+function podIn(inForce: PodInForce | undefined, namespaces: Cluster['namespaces']): Pod | undefined {
   if (inForce === undefined) return undefined;
   const { pod, namespace } = inForce;
-  return namespaces.get(pod.namespace) === namespace ? pod : { ...pod, namespaceBefore: namespace };
+  return namespaces.get(pod.namespace) === namespace ? pod : { ...pod, namespaceInForce: namespace };
 }

@@ -1,7 +1,7 @@
 /** The engine turns events into the desired state of the kernel. */
 import type { TimeBudget } from '../compiler/live/workbudget.ts';
 import type { Pieces } from '../lib/collections/pieces.ts';
-import type { AppliedPod, Cluster, ClusterEvent, Namespace, PodKey } from '../model/cluster.ts';
+import type { Cluster, ClusterEvent, Namespace, Pod, PodKey } from '../model/cluster.ts';
 import type { Policy, PolicyId } from '../model/policy.ts';
 import type { PolicyChange } from '../model/policychange.ts';
 import type { Op } from '../nft/plan/op.ts';
@@ -9,7 +9,7 @@ import type { Ruleset } from '../nft/ruleset.ts';
 
 /** A pod and its namespace as rules have them. */
 export interface PodInForce {
-  readonly pod: AppliedPod;
+  readonly pod: Pod;
   readonly namespace: Namespace;
 }
 

@@ -38,5 +38,5 @@ test('a pod that waits by its namespace alone has that as its rules have it', ()
   const pods = new PodsInForce();
   pods.committed(new Map([[key, { pod: first!, namespace: namespaceOf('blue') }]]));
   const inForce = pods.pods(clusterIn(namespaceOf('red'))).get(key);
-  expect(inForce).toEqual({ ...first, namespaceBefore: namespaceOf('blue') });
+  expect(inForce).toEqual({ ...first, namespaceInForce: namespaceOf('blue') });
 });

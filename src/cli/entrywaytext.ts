@@ -1,5 +1,6 @@
-/** Ways through ingress controllers, for people. */
-import { ENTRYWAYS, type Entryways, entrywayGroups, entrywayText } from '../answers/entrances/entryways.ts';
+/** Ways from outside, for people. */
+import type { Entryways } from '../answers/entrances/entryways.ts';
+import { ENTRYWAYS, entrywayGroups, entrywayText } from '../answers/entrances/waytext.ts';
 import type { Verdict } from '../answers/questions/answer.ts';
 import pc from '../terminal/colours.ts';
 

@@ -1,10 +1,5 @@
-import {
-  doubtNotes,
-  type Entryways,
-  entrywaysInDoubt,
-  entrywaysOfAnswer,
-  isFromOutside,
-} from '../answers/entrances/entryways.ts';
+import { type Entryways, entrywaysOfAnswer, isFromOutside } from '../answers/entrances/entryways.ts';
+import { doubtNotes, entrywaysInDoubt } from '../answers/entrances/waytext.ts';
 import { type Answer, inDoubt, type Question } from '../answers/questions/answer.ts';
 import { ask, parseQuestions, type QuestionResult, type Unreadable } from '../answers/questions/ask.ts';
 import { type NamedEndpoint, parseEndpoint, shortServiceName } from '../answers/questions/endpoint.ts';

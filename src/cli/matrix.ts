@@ -1,12 +1,8 @@
 /** `sluice matrix`: who reaches whom on which ports, by workload. */
 
 import Table from 'cli-table3';
-import {
-  doubtNotes,
-  type Entryway,
-  entrywaysFromInternet,
-  entrywaysInDoubt,
-} from '../answers/entrances/entryways.ts';
+import { type Entryway, entrywaysOfMatrix } from '../answers/entrances/entryways.ts';
+import { doubtNotes, entrywaysInDoubt } from '../answers/entrances/waytext.ts';
 import { cellText } from '../answers/reach/connectionstext.ts';
 import { csvLines, dotLines, htmlLines, markdownLines } from '../answers/reach/documents.ts';
 import { hostNetworkNotes, unreadNotes } from '../answers/reach/leftout.ts';
@@ -75,7 +71,7 @@ export async function matrixCommand(options: MatrixOptions): Promise<void> {
   );
   const isAsked = ({ pods }: Pick<EndView, 'pods'>) => pods.some(pod => isInScope(state.scope, pod));
   const entryways = orCommandError(() => {
-    const found = entrywaysFromInternet(clusterViewOf(state, { unknownPods }), options.ingressController);
+    const found = entrywaysOfMatrix(clusterViewOf(state, { unknownPods }), options.ingressController);
     const all = state.hidesPolicies ? entrywaysInDoubt(found, HIDDEN) : found;
     return { ways: all.ways.filter(isAsked), doubts: all.doubts.filter(isAsked) };
   });

@@ -4,7 +4,7 @@
  */
 import type { Namespace, Pod } from '../model/cluster.ts';
 import { effectIfUncertain } from '../model/failclosed.ts';
-import type { AppliedPolicy, Direction, Policy } from '../model/policy.ts';
+import type { Direction, Policy } from '../model/policy.ts';
 import type { NamedPort, PortRange } from '../model/ports.ts';
 import { type Match, matchSubject } from '../model/selector.ts';
 import { namedPortsOn, resolvedOn } from './namedportson.ts';
@@ -73,7 +73,7 @@ export function isolates(policy: Policy): boolean {
 }
 
 /** Whether the policy only isolates until its rules are prepared. */
-export function awaitsRules({ closed }: AppliedPolicy): boolean {
+export function awaitsRules({ closed }: Policy): boolean {
   return closed === 'rules follow';
 }
 

@@ -2,7 +2,7 @@
 import type { Address } from './address.ts';
 import type { HostPortMapping } from './hostport.ts';
 import type { Mac } from './mac.ts';
-import type { AppliedPolicy, PolicyId, Protocol } from './policy.ts';
+import type { Policy, PolicyId, Protocol } from './policy.ts';
 import type { Labelled } from './selector.ts';
 
 /** `namespace/name`. */
@@ -35,14 +35,13 @@ export interface Pod extends Labelled {
   readonly createdAt: string;
   /** Named ports of its containers and restartable init containers (4.14). */
   readonly ports: readonly ContainerPort[];
-}
-
-/** A pod as rules are made from it. While a change of it waits, that is less than the API says, and made by the compiler alone. */
-export interface AppliedPod extends Pod {
-  /** Its namespace as the rules in force have it, if the namespace has changed since. */
-  readonly namespaceBefore?: Namespace;
-  /** Policies that select it isolate it, and their allow rules follow later. */
-  readonly isolateOnly?: true;
+  /**
+   * In a cluster as the rules of a node have it, which `trace` and `inspect` read: the namespace of a pod that the rules
+   * know in an earlier version of it. Absent elsewhere.
+   */
+  readonly namespaceInForce?: Namespace;
+  /** Likewise: policies that select it isolate it, and what they allow is not in force yet. */
+  readonly closed?: 'rules follow';
 }
 
 export interface Namespace extends Labelled {
@@ -152,12 +151,12 @@ export interface ResolvedNames extends Resolved {
 /** The state that policy is evaluated and compiled from. */
 export interface Cluster {
   readonly namespaces: ReadonlyMap<string, Namespace>;
-  readonly pods: ReadonlyMap<PodKey, AppliedPod>;
+  readonly pods: ReadonlyMap<PodKey, Pod>;
   readonly nodes: ReadonlyMap<string, Node>;
   /** The policies that are in force. */
-  readonly policies: ReadonlyMap<PolicyId, AppliedPolicy>;
+  readonly policies: ReadonlyMap<PolicyId, Policy>;
   /** Policies that are never in force because they are annotated as audited; absent if there are none. */
-  readonly audited?: ReadonlyMap<PolicyId, AppliedPolicy>;
+  readonly audited?: ReadonlyMap<PolicyId, Policy>;
   /** The DNS answers that pods got; absent if no answers are read: then no address has a name. */
   readonly resolved?: Resolved;
   /**
@@ -175,18 +174,18 @@ export interface Cluster {
  */
 export type ClusterEvent =
   | { readonly type: 'namespace'; readonly key: string; readonly value?: Namespace }
-  | { readonly type: 'pod'; readonly key: PodKey; readonly value?: AppliedPod }
+  | { readonly type: 'pod'; readonly key: PodKey; readonly value?: Pod }
   | { readonly type: 'node'; readonly key: string; readonly value?: Node }
-  | { readonly type: 'policy'; readonly key: PolicyId; readonly value?: AppliedPolicy }
+  | { readonly type: 'policy'; readonly key: PolicyId; readonly value?: Policy }
   | { readonly type: 'hostPort'; readonly key: string; readonly value?: HostPortMapping };
 
 /** A Cluster that is updated by events. */
 export class ClusterState implements Cluster {
   readonly namespaces = new Map<string, Namespace>();
-  readonly pods = new Map<PodKey, AppliedPod>();
+  readonly pods = new Map<PodKey, Pod>();
   readonly nodes = new Map<string, Node>();
-  readonly policies = new Map<PolicyId, AppliedPolicy>();
-  readonly audited = new Map<PolicyId, AppliedPolicy>();
+  readonly policies = new Map<PolicyId, Policy>();
+  readonly audited = new Map<PolicyId, Policy>();
   readonly hostPorts = new Map<string, HostPortMapping>();
 
   apply(event: ClusterEvent): void {
@@ -231,8 +230,8 @@ export function namespaceOf(cluster: Cluster, name: string): Namespace {
 }
 
 /** The namespace as it applies to this pod: the rules in force may have an earlier version of it. */
-export function namespaceAround(cluster: Cluster, { namespace, namespaceBefore }: AppliedPod): Namespace {
-  return namespaceBefore ?? namespaceOf(cluster, namespace);
+export function namespaceAround(cluster: Cluster, { namespace, namespaceInForce }: Pod): Namespace {
+  return namespaceInForce ?? namespaceOf(cluster, namespace);
 }
 
 /** Whether both have the same labels. */

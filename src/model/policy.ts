@@ -58,15 +58,11 @@ export interface Policy {
    * Its author only wants to see what it would do: it is never in force (`ClusterState` keeps it in a map of its own).
    */
   readonly audited?: true;
+  /** Why this version says less than its author wrote; absent if it is as written. */
+  readonly closed?: Closed;
   /** Absent: this policy does not affect the direction (N2, C10). Present and empty: no rule matches. */
   readonly ingress?: readonly Rule[];
   readonly egress?: readonly Rule[];
-}
-
-/** A policy as rules are made from it: its author's, or less if that cannot be in force. */
-export interface AppliedPolicy extends Policy {
-  /** Absent if its rules are those that its author wrote. */
-  readonly closed?: Closed;
 }
 
 export interface Rule {
@@ -140,12 +136,12 @@ export function rulesOf({ ingress = [], egress = [] }: Pick<Policy, 'ingress' | 
 }
 
 /** The policy without its rules: it isolates the pods that it selects, and allows nothing. */
-export function withoutRules({ ingress, egress, ...policy }: Policy, closed: IsolateOnly): AppliedPolicy {
+export function withoutRules({ ingress, egress, ...policy }: Policy, closed: IsolateOnly): Policy {
   return { ...policy, closed, ...(ingress && { ingress: [] }), ...(egress && { egress: [] }) };
 }
 
 /** Whether nothing was left out of it when it was read, and its author wants it in force. */
-export function isAsWritten({ closed, audited, subject: { namespaces, pods } }: AppliedPolicy): boolean {
+export function isAsWritten({ closed, audited, subject: { namespaces, pods } }: Policy): boolean {
   const isReadable = !pods.unreadable && (namespaces.kind === 'name' || !namespaces.selector.unreadable);
   return closed === undefined && !audited && isReadable;
 }

@@ -1,8 +1,8 @@
 /** A policy that was added, changed or deleted, as a batch applies it. */
-import type { AppliedPolicy, PolicyId } from './policy.ts';
+import type { Policy, PolicyId } from './policy.ts';
 
 export interface PolicyChange {
   readonly id: PolicyId;
   /** Absent if the policy is deleted. */
-  readonly value: AppliedPolicy | undefined;
+  readonly value: Policy | undefined;
 }

@@ -8,15 +8,15 @@
  *     as its source reads it: over-budget, held, closed, uncertain, audited
  *
  * Admission (src/agent/admission) brings them together; `sluice status`, `inspect`, the log, metrics and Events are made from
- * its list. A version that differs from what the author wrote says why itself (`AppliedPolicy.closed`), for `explain`. A policy
+ * its list. A version that differs from what the author wrote says why itself (`Policy.closed`), for `explain`. A policy
  * whose change waits may have another status beside: that of the version that it asks for, or that it is held at.
  */
 import { firstOf } from '../lib/text/firstof.ts';
 import {
-  type AppliedPolicy,
   type Closed,
   isAsWritten,
   namespaceOfPolicy,
+  type Policy,
   type PolicyId,
   type PolicyKind,
 } from './policy.ts';
@@ -108,7 +108,7 @@ export function whyClosed(closed: Closed): string {
 }
 
 /** Why the version that is in force allows nothing; undefined where it may allow something. */
-export function whyNothingIsAllowed({ closed }: AppliedPolicy): string | undefined {
+export function whyNothingIsAllowed({ closed }: Policy): string | undefined {
   return closed && closed !== 'nodes unread' ? WHY[closed] : undefined;
 }
 
@@ -120,7 +120,7 @@ const SOURCE_KINDS: Partial<Record<Closed, StatusAsRead['kind']>> = {
 };
 
 /** The status of a policy as its source has read it. */
-export function statusAsRead(policy: AppliedPolicy): StatusAsRead | undefined {
+export function statusAsRead(policy: Policy): StatusAsRead | undefined {
   const { id, closed, audited } = policy;
   if (isAsWritten(policy)) return undefined;
   if (audited) return { id, kind: 'audited', reason: AUDITED };

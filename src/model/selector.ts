@@ -88,11 +88,11 @@ export function matchPod(
 /** Whether a policy with this subject selects a pod. For a pod that policies only isolate, a match is unknown. */
 export function matchSubject(
   subject: PodSelector,
-  pod: Labelled & { readonly namespace: string; readonly isolateOnly?: true },
+  pod: Labelled & { readonly namespace: string; readonly closed?: 'rules follow' },
   namespace: Labelled,
 ): Match {
   const match = matchPod(subject, pod, namespace);
-  return match === 'yes' && pod.isolateOnly ? 'unknown' : match;
+  return match === 'yes' && pod.closed !== undefined ? 'unknown' : match;
 }
 
 /** Whether a rule with this selector applies to a pod of this namespace. */

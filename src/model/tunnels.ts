@@ -8,8 +8,11 @@ import type { Node, NodeLinks, Tunnels } from './cluster.ts';
 import type { Flow } from './flow.ts';
 import { podCidrsOf } from './podcidrs.ts';
 
-/** UDP ports: VXLAN (IANA's port and Linux's), FOU, GUE, Geneve. */
-export const TUNNEL_PORTS: readonly number[] = [4789, 5555, 6080, 6081, 8472];
+/** Where flanneld itself takes in what it writes to the interface `flannel0`, with its back end `udp`. */
+export const FLANNEL_UDP_PORT = 8285;
+
+/** UDP ports: VXLAN (IANA's port and Linux's), FOU, GUE, Geneve, Flannel's own. */
+export const TUNNEL_PORTS: readonly number[] = [4789, 5555, 6080, 6081, FLANNEL_UDP_PORT, 8472];
 
 /** IP protocols: IPv4 in IP, IPv6 in IP, GRE. */
 export const TUNNEL_PROTOCOLS: readonly number[] = [4, 41, 47];

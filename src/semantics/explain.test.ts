@@ -1,14 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Address } from '../model/address.ts';
 import { ClusterState } from '../model/cluster.ts';
-import {
-  type Action,
-  type AppliedPolicy,
-  type Policy,
-  type Rule,
-  type Tier,
-  withoutRules,
-} from '../model/policy.ts';
+import { type Action, type Policy, type Rule, type Tier, withoutRules } from '../model/policy.ts';
 import { EVERY_NAMESPACE, EVERYTHING } from '../model/selector.ts';
 import { evaluate, evaluator } from './evaluate.ts';
 import { walk } from './explain.ts';
@@ -81,7 +74,7 @@ test('walk() shows that Baseline has no say where a NetworkPolicy isolates', () 
   ]);
 });
 
-function closedByNodes(policy: Policy): AppliedPolicy {
+function closedByNodes(policy: Policy): Policy {
   const closed = policy.ingress!.map(rule => ({ ...rule, peers: 'any' as const }));
   return { ...policy, closed: 'nodes unread', ingress: closed };
 }

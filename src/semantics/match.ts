@@ -2,14 +2,7 @@
 
 import { assertNever } from '../lib/text/assert.ts';
 import { type Address, cidrContains, familyOf } from '../model/address.ts';
-import {
-  type AppliedPod,
-  type Cluster,
-  internalIpsOf,
-  type Node,
-  namespaceAround,
-  type Pod,
-} from '../model/cluster.ts';
+import { type Cluster, internalIpsOf, type Node, namespaceAround, type Pod } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
 import type { Direction, NetworkPeer, Peer, PortMatch, Rule } from '../model/policy.ts';
 import { type Match, matchesLabels, matchPod, type PodSelector } from '../model/selector.ts';
@@ -19,10 +12,10 @@ export interface Packet {
   readonly flow: Flow;
   readonly direction: Direction;
   /** The pod that the policies select: the source of egress, the destination of ingress. */
-  readonly subject: AppliedPod;
+  readonly subject: Pod;
   /** The other end, and the pod that owns its address, if one does. */
   readonly peer: Address;
-  readonly peerPod: AppliedPod | undefined;
+  readonly peerPod: Pod | undefined;
   /** The node that sends from the other end's address into its tunnel (N75). */
   readonly peerTunnel: Node | undefined;
   /** The nodes that the other end may be for a rule that denies or passes (C59). */
@@ -114,7 +107,7 @@ function declares(
 }
 
 /** Whether a selector of a subject or peer selects this pod; not if the pod owns no address (N45, N46, N47). */
-export function selects(cluster: Cluster, selector: PodSelector, pod: AppliedPod): Match {
+export function selects(cluster: Cluster, selector: PodSelector, pod: Pod): Match {
   return matchPod(selector, pod, namespaceAround(cluster, pod));
 }
 

@@ -5,7 +5,7 @@ import { firstOf } from '../lib/text/firstof.ts';
 import { type Address, type Cidr, cidrText } from '../model/address.ts';
 import type { Cluster, Node, Pod } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
-import type { Action, AppliedPolicy, Direction, Peer, Policy, PortMatch, Rule } from '../model/policy.ts';
+import type { Action, Direction, Peer, Policy, PortMatch, Rule } from '../model/policy.ts';
 import { whyClosed, whyNothingIsAllowed } from '../model/policystatus.ts';
 import { podSelectorText, selectorText } from '../model/selector.ts';
 import { matchingPeer, matchingPort, matchRule, type Packet } from './match.ts';
@@ -47,16 +47,16 @@ export function ownNode(pod: Pod): string {
 }
 
 /** `NetworkPolicy shop/web ingress[0] allows pods app=lb in namespace shop on TCP 80`. */
-export function ruleSays({ cluster }: View, policy: AppliedPolicy, rule: Rule, packet: Packet): string {
+export function ruleSays({ cluster }: View, policy: Policy, rule: Rule, packet: Packet): string {
   const peer = peerText(matchingPeer(cluster, rule, packet) ?? 'any');
   const port = portText(matchingPort(rule, packet) ?? 'any');
   return `${ruleName(policy, rule)} ${VERBS[rule.action]} ${peer} on ${port}${doubt(cluster, policy, rule, packet)}`;
 }
 
 /** N68: why it is not known whether the policy or rule applies. */
-function doubt(cluster: Cluster, policy: AppliedPolicy, rule: Rule, packet: Packet): string {
+function doubt(cluster: Cluster, policy: Policy, rule: Rule, packet: Packet): string {
   const { subject, peerPod } = packet;
-  if (policy.uncertain && subject.isolateOnly) return `; what it allows to ${subject.key} is on its way`;
+  if (policy.uncertain && subject.closed) return `; what it allows to ${subject.key} is on its way`;
   if (policy.uncertain) return `; it is not known whether the policy selects ${subject.key}`;
   if (policy.closed === 'nodes unread' && rule.action === 'deny' && rule.peers === 'any')
     return `; ${whyClosed(policy.closed)}`;
@@ -71,7 +71,7 @@ function ruleName(policy: Policy, rule: Rule): string {
 }
 
 /** `NetworkPolicies shop/a and shop/b select shop/web, and none allows ingress from shop/api on TCP 80`. */
-export function isolatedReason(policies: readonly AppliedPolicy[], packet: Packet): string {
+export function isolatedReason(policies: readonly Policy[], packet: Packet): string {
   const names = policies.map(policy => policy.name);
   const [closed, ...others] = policies.filter(policy => whyNothingIsAllowed(policy) !== undefined);
   if (closed === undefined) return isolatedText(names, packet);

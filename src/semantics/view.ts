@@ -3,14 +3,7 @@
 import { getOrMake } from '../lib/collections/getormake.ts';
 import type { Address } from '../model/address.ts';
 import { addressOwners } from '../model/addressowners.ts';
-import {
-  type AppliedPod,
-  addressesOfNode,
-  type Cluster,
-  type Node,
-  namespaceAround,
-  type Pod,
-} from '../model/cluster.ts';
+import { addressesOfNode, type Cluster, type Node, namespaceAround, type Pod } from '../model/cluster.ts';
 import { effectIfUncertain } from '../model/failclosed.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import type { Direction, Policy, Rule, Tier } from '../model/policy.ts';
@@ -133,7 +126,7 @@ export function policiesAmong(
  * The policy as it applies to the pod: empty if it does not select the pod, and what `effectIfUncertain` leaves if that
  * is not known (N68) or the pod only awaits its allow rules.
  */
-export function asSeenBy(pod: AppliedPod, policy: Policy, cluster: Cluster): readonly Policy[] {
+export function asSeenBy(pod: Pod, policy: Policy, cluster: Cluster): readonly Policy[] {
   const match = matchSubject(policy.subject, pod, namespaceAround(cluster, pod));
   if (match === 'no') return [];
   return [match === 'yes' ? policy : effectIfUncertain(policy)];

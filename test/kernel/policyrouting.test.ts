@@ -79,6 +79,14 @@ test('listPodLinks() says by which interfaces pods are reached, and leaves out w
   expect(flannelTunnels).toEqual([{ name: 'flannel.1', mtu: 1450 }]);
 });
 
+test('the interface of Flannel’s back end udp is a tunnel of the node, by the port of flanneld', async () => {
+  ip('tuntap', 'add', 'mode', 'tun', 'name', 'flannel0');
+  ip('tuntap', 'add', 'mode', 'tun', 'name', 'vpn0');
+  expect((await links()).tunnels).toBeUndefined(); // nothing is taken in while it is down
+  for (const device of ['flannel0', 'vpn0']) ip('link', 'set', device, 'up');
+  expect((await links()).tunnels).toEqual({ ports: [8285], protocols: [] });
+});
+
 async function links(...known: readonly ReturnType<typeof pod>[]) {
   const pods = new Map(known) as unknown as ReadonlyMap<never, Pod>;
   const cluster = { namespaces: new Map(), nodes: new Map(), policies: new Map(), pods } as Cluster;

@@ -1153,8 +1153,14 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'podpreparations.test.ts',
   },
   {
+    name: 'tunnels: the interface of Flannel’s back end udp is none',
+    find: "kind === 'tun' && name === 'flannel0'",
+    replace: "kind === 'tun' && name === ''",
+    test: 'policyrouting.test.ts',
+  },
+  {
     name: 'relabelled here: pods that wait for their allowances have them',
-    find: "match === 'yes' && pod.isolateOnly ? 'unknown' : match",
+    find: "match === 'yes' && pod.closed !== undefined ? 'unknown' : match",
     replace: 'match',
     test: 'podpreparations.test.ts',
   },
@@ -3573,6 +3579,18 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'within.test.ts',
   },
   {
+    name: 'every node: streams are opened without a limit',
+    find: 'const open = await opening.enter();',
+    replace: 'const open = () => undefined;',
+    test: 'everynode.test.ts',
+  },
+  {
+    name: 'every node: a node that refuses the caller keeps its place while it waits for the others',
+    find: 'open();\n      if (error instanceof MissingRight)',
+    replace: 'if (error instanceof MissingRight)',
+    test: 'everynode.test.ts',
+  },
+  {
     name: 'matrix: one end in the known namespace is enough to be sure of a pair',
     find: 'namespaces().every(each => isSure(sureOf, each))',
     replace: 'namespaces().some(each => isSure(sureOf, each))',
@@ -4548,6 +4566,12 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'if (all.length < 2 || fits(all)) return [all];',
     replace: 'if (all.length < 20_000) return [all];',
     test: 'guess/guess.test.ts',
+  },
+  {
+    name: 'a load balancer of a controller is a way of its own',
+    find: 'if (own.length === 0 || controllers.has(to)) return [];',
+    replace: 'if (own.length === 0) return [];',
+    test: 'entrances/entryways.test.ts',
   },
   // The API server by name
   {

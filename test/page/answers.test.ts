@@ -118,8 +118,8 @@ async function compareExplanation(
     .click();
   const why = page.locator('.why');
   await why.locator('.verdict').waitFor();
-  const command = (await why.locator('code').last().innerText()).replace('sluice explain ', '');
-  const [from = '', to = ''] = command.split(' ');
+  const command = await why.locator('code').last().innerText();
+  const [from = '', to = ''] = wordsOf(command).slice(2);
   const { cluster, inventory } = modelOf(files).now;
   const view = {
     cluster,
@@ -138,6 +138,11 @@ async function compareExplanation(
   );
   expect(listed).toEqual(stops.map(({ policy, rule = '' }) => `${policy.replace(/^\S+ /, '')} ${rule}`));
   await why.getByRole('button', { name: 'Close' }).click();
+}
+
+/** As a shell takes it apart. */
+function wordsOf(command: string): readonly string[] {
+  return [...command.matchAll(/(?:'[^']*'|[^\s'])+/g)].map(([word]) => word.replaceAll("'", ''));
 }
 
 interface Answer {

@@ -1,8 +1,10 @@
 /** What a person does on the page: look, ask, edit; by mouse and by keys; in every colour and width. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Opened, type OpenOptions, type Site, startSite } from './support/browser.ts';
+import { type Opened, type OpenOptions, openManifests, type Site, startSite } from './support/browser.ts';
 
 let site: Site;
 beforeAll(async () => {
@@ -147,6 +149,79 @@ test('the keyboard alone goes to a cell, explains it, and comes back', async () 
   });
 });
 
+const focusedText = (page: Page) =>
+  page.evaluate<string>('document.activeElement?.getAttribute("aria-label") ?? ""');
+
+test('on a narrow screen the focus goes to the reason, and closing it leads back to the cell', async () => {
+  await inPage({ at: SHOP, width: 400 }, async page => {
+    await page.getByRole('grid').focus();
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    const why = page.getByRole('region', { name: 'Why' });
+    await why.locator('.verdict').waitFor();
+    expect(await focusedText(page)).toBe('Why');
+    await why.getByRole('button', { name: 'Close' }).press('Enter');
+    await expect.poll(() => focusedText(page)).toContain('Who reaches whom');
+    expect(await page.evaluate('document.activeElement.getAttribute("aria-activedescendant")')).toBe(
+      'cell-1-0',
+    );
+  });
+});
+
+test('a link to an end that is not there says so, and closes', async () => {
+  await inPage({ at: `${SHOP}&why=Pod+no%E2%80%AEsuch&why=Pod+shop%2Fdb` }, async page => {
+    const why = page.getByRole('region', { name: 'Why' });
+    await why.getByText('The manifests have no Pod no\\u{202e}such.').waitFor();
+    await why.getByRole('button', { name: 'Close' }).click();
+    await page.getByRole('heading', { name: 'At a glance' }).waitFor();
+    expect(page.url()).not.toContain('why=');
+  });
+});
+
+test('the picture around an end has the steps to it and from it, and a list says the same', async () => {
+  await inPage({ at: `${SHOP}&v=focus&at=Pod+shop%2Fdb` }, async page => {
+    const picture = page.getByRole('group', { name: /^Picture/ });
+    await picture.waitFor();
+    const said = await page.locator('.layers .out-of-sight li').allInnerTexts();
+    expect(said).toContain('shop/api → shop/db: TCP 5432');
+    expect(said).toContain('shop/web → shop/api: TCP 8080');
+    expect(await picture.locator('path').count()).toBe(said.length);
+    await picture.getByText('api', { exact: true }).first().click();
+    await page.locator('.focus-middle b').getByText('api').waitFor();
+  });
+});
+
+test('of more arrows than an eye can follow there is no picture, and the page says so', async () => {
+  const pod = (i: number) =>
+    `kind: Pod\napiVersion: v1\nmetadata: { name: p${i}, namespace: many }\nspec: { containers: [{ name: c }] }\nstatus: { podIP: 10.0.0.${i + 1} }\n`;
+  await inPage({}, async page => {
+    await openManifests(page, [['pods.yaml', Array.from({ length: 32 }, (_, i) => pod(i)).join('---\n')]]);
+    await page.getByRole('button', { name: 'Focus', exact: true }).click();
+    await page.getByText(/A picture would have \d\d arrows/).waitFor();
+    expect(await page.locator('.layers path').count()).toBe(0);
+    await page.getByLabel('Filter by name').fill('p1');
+    await page.getByRole('group', { name: /^Picture/ }).waitFor();
+  });
+});
+
+const INGRESS = ['cluster.yaml', 'policies.yaml'].map(
+  name => [name, readFileSync(join(import.meta.dirname, '../../examples/ingress', name), 'utf8')] as const,
+);
+
+test('ways from outside: a step of one is explained by a click', async () => {
+  await inPage({}, async page => {
+    await openManifests(page, INGRESS);
+    await page.locator('summary', { hasText: 'by a Service, Ingress or route' }).click();
+    const denied = page.locator('.way[data-verdict="deny"]');
+    expect(await denied.innerText()).toContain('by Ingress shop/shop');
+    await denied.getByRole('button', { name: /controller → shop\/api/ }).press('Enter');
+    const why = page.getByRole('region', { name: 'Why' });
+    await why.getByText('✕ denied').waitFor();
+    expect(await why.getByLabel('Port').inputValue()).toBe('9090');
+    expect(await violations(page)).toEqual([]);
+  });
+});
+
 async function violations(page: Page): Promise<string[]> {
   await page.evaluate(axe.source);
   return page.evaluate(
@@ -157,11 +232,12 @@ async function violations(page: Page): Promise<string[]> {
 
 const WHY = 'why=Pod+guest%2Fvisitor&why=Pod+shop%2Fdb';
 /** Panes whose content is wider than they are. */
-const WIDER = `[...document.querySelectorAll('.beside, main, .policies, .list, .focus')].filter(each => each.scrollWidth > each.clientWidth).map(each => each.className)`;
+const WIDER = `[...document.querySelectorAll('.beside, .look, .policies, .list, .focus')].filter(each => each.scrollWidth > each.clientWidth).map(each => each.className)`;
 const STATES = [
   '',
-  `${SHOP}&${WHY}`,
-  `${SHOP}&v=focus`,
+  `${SHOP}&${WHY}&pane=why`,
+  `${SHOP}&v=focus&at=Pod+shop%2Fapi`,
+  `${SHOP}&why=Pod+nosuch&why=Pod+shop%2Fdb&pane=why`,
   `${SHOP}&v=policies`,
   `${SHOP}&v=list`,
   `${SHOP}&v=changes&edit`,
@@ -176,7 +252,7 @@ test.each([
   for (const at of STATES)
     await inPage({ at, ...look }, async page => {
       await page
-        .locator(at === '' ? '.start' : '#main > *')
+        .locator(at === '' ? '.start' : at.includes('pane=why') ? '.why .reason' : '#look > *')
         .first()
         .waitFor();
       if (at.includes('edit')) await page.locator(EDITOR).waitFor({ state: 'attached' });

@@ -55,8 +55,8 @@ function expectSteps(
   const isAllowed = (from: Address, to: Address, port: number) =>
     evaluate({ from, to, protocol: 'TCP', port, viaService: true }).verdict === 'allow';
   const all = connections(controller, behind);
-  if (second.verdict !== 'undecided')
-    expect(second.verdict).toBe(all.every(([from, to]) => isAllowed(from, to, port)) ? 'allow' : 'deny');
+  if (second!.verdict !== 'undecided')
+    expect(second!.verdict).toBe(all.every(([from, to]) => isAllowed(from, to, port)) ? 'allow' : 'deny');
   // Policies may deny some of the internet: one address does not show that all of it may.
   if (first.verdict !== 'allow') return;
   for (const to of controller.addresses) expect(isAllowed(OUTSIDE[familyOf(to)], to, first.port)).toBe(true);

@@ -74,6 +74,8 @@ function withAwaiting(cluster: Cluster, each: number): Cluster {
 
 /** Every pod does. */
 function awaitingIn(cluster: Cluster): Cluster {
-  const pods = [...cluster.pods].map(([key, pod]) => [key, { ...pod, isolateOnly: true as const }] as const);
+  const pods = [...cluster.pods].map(
+    ([key, pod]) => [key, { ...pod, closed: 'rules follow' as const }] as const,
+  );
   return { ...cluster, pods: new Map(pods) };
 }

@@ -5,7 +5,7 @@ import { lint } from '../../src/answers/lint/lint.ts';
 import type { Cluster } from '../../src/model/cluster.ts';
 import type { Flow } from '../../src/model/flow.ts';
 import { NO_INVENTORY } from '../../src/model/inventory.ts';
-import type { AppliedPolicy, PolicyId, Rule } from '../../src/model/policy.ts';
+import type { Policy, PolicyId, Rule } from '../../src/model/policy.ts';
 import type { WarningCode } from '../../src/model/problem.ts';
 import { evaluator } from '../../src/semantics/evaluate.ts';
 import { flowsArbitrary, knownClusterArbitrary } from '../support/arbitrary/cluster.ts';
@@ -30,14 +30,14 @@ function warned(cluster: Cluster, ...codes: WarningCode[]) {
   return lint(cluster, NO_INVENTORY, []).filter(({ code }) => codes.includes(code!));
 }
 
-function withPolicy(cluster: Cluster, id: PolicyId, policy: AppliedPolicy | undefined): Cluster {
+function withPolicy(cluster: Cluster, id: PolicyId, policy: Policy | undefined): Cluster {
   const policies = new Map(cluster.policies);
   if (policy === undefined) policies.delete(id);
   else policies.set(id, policy);
   return { ...cluster, policies };
 }
 
-function withoutRule(policy: AppliedPolicy, field: string): AppliedPolicy {
+function withoutRule(policy: Policy, field: string): Policy {
   const others = (rules: readonly Rule[] | undefined) =>
     rules?.filter(({ path }) => `spec.${path}` !== field);
   const [ingress, egress] = [others(policy.ingress), others(policy.egress)];

@@ -409,9 +409,9 @@ describe('sluice.v1.Sluice', () => {
     const labels = Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`label-${i}`, 'x'.repeat(63)]));
     const namespaces = ['shop', 'far'].map(name => ({ name, labels: { ...labels, name } }));
     const pods = Array.from({ length: 100 }, (_, i) => {
-      const namespaceBefore = namespaces[i % 2]!;
-      const [namespace, name] = [namespaceBefore.name, `pod-${i}`];
-      return { ...POD, key: `${namespace}/${name}` as PodKey, namespace, name, namespaceBefore };
+      const namespaceInForce = namespaces[i % 2]!;
+      const [namespace, name] = [namespaceInForce.name, `pod-${i}`];
+      return { ...POD, key: `${namespace}/${name}` as PodKey, namespace, name, namespaceInForce };
     });
     for (const pod of pods) podsInForce.set(pod.key, pod);
     inForce();

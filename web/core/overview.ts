@@ -10,7 +10,7 @@ import { topWorkloads, workloadOf } from '../../src/model/workloadof.ts';
 import { peerText, portText } from '../../src/semantics/reason.ts';
 import type { Overview, PolicyView, Rule as RuleView, Vocabulary } from './protocol.ts';
 
-export function overviewOf(loaded: LoadedCluster): Overview {
+export function overviewOf(loaded: LoadedCluster): Omit<Overview, 'ways' | 'wayNotes'> {
   const { cluster, inventory } = loaded;
   const means = whomOf(loaded);
   const all = [...cluster.policies.values(), ...cluster.audited.values()].toSorted(comparePolicies);

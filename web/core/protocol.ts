@@ -1,6 +1,6 @@
 /**
  * What passes between the page and its worker. Every text of an answer is printable already (core/printabledata.ts), but
- * for those under the key `verbatim`, which are files to be saved.
+ * for those of a `Verbatim`, which are files to be saved.
  */
 import type { Problem } from '../../src/model/problem.ts';
 
@@ -115,8 +115,36 @@ export interface Overview {
   readonly policies: readonly PolicyView[];
   /** Workloads that no policy selects in any direction. */
   readonly withoutPolicy: readonly string[];
+  /** From outside, by load balancers and ingress controllers. */
+  readonly ways: readonly Way[];
+  /** What is not known of them. */
+  readonly wayNotes: readonly string[];
   /** For completion in the editor. */
   readonly vocabulary: Vocabulary;
+}
+
+/** From outside to a workload: through an ingress controller in two steps, or by a load balancer in one. */
+export interface Way {
+  /** `Ingress shop/web`, `Service shop/web`. */
+  readonly objects: readonly string[];
+  /** `Deployment shop/web`. */
+  readonly to: string;
+  readonly verdict: Verdict;
+  /** No pod of the controller is in the manifests. */
+  readonly isAssumed?: true;
+  readonly steps: readonly WayStep[];
+}
+
+export interface WayStep {
+  /** `internet`, or as rows have it. */
+  readonly from: string;
+  readonly to: string;
+  readonly protocol: string;
+  readonly port: number;
+  /** The stricter one, where only some connections are allowed. */
+  readonly verdict: Verdict;
+  readonly isPartial?: true;
+  readonly reason: string;
 }
 
 export interface Vocabulary {
@@ -189,9 +217,13 @@ export interface Explanation {
 export interface Explained {
   /** As `sluice explain` takes it. */
   readonly question: { readonly from: string; readonly to: string };
+  /** The same question for a shell: `sluice explain shop/web shop/db:5432/TCP`. */
+  readonly command: string;
   readonly port: string;
   readonly protocol: string;
   readonly answer: Explanation | { readonly error: string };
+  /** Of a question from outside. */
+  readonly ways: readonly Way[];
   /** Where the policies and rules of the walk are written, by `POLICY RULE`. */
   readonly places: Readonly<Record<string, Place>>;
 }

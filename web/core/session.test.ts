@@ -1,8 +1,10 @@
 /** What the page shows of a cluster is what the command line says of it. */
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { EditModel } from '../../src/answers/edit/editmodel.ts';
+import { entrywaysOfMatrix } from '../../src/answers/entrances/entryways.ts';
 import { cellText } from '../../src/answers/reach/connectionstext.ts';
 import { memberText, rowsOf } from '../../src/answers/reach/rows.ts';
 import type { Files, Model } from './protocol.ts';
@@ -129,4 +131,43 @@ test('a cell has no sign of an edit in its short text', () => {
   const shorts = types.map(({ short }) => short);
   expect(shorts.join()).toMatch(/…/);
   expect(shorts.filter(short => /[+−]/.test(short))).toEqual([]);
+});
+
+const INGRESS: Files = ['cluster.yaml', 'policies.yaml'].map(
+  name => [name, readFileSync(join(SHOP, '../ingress', name), 'utf8')] as const,
+);
+
+test('ways from outside are those of sluice matrix, and those of explain where the internet asks', () => {
+  const { session, model } = opened(INGRESS);
+  const edited = new EditModel();
+  edited.open(new Map(INGRESS));
+  const { cluster, inventory } = edited.now;
+  const expected = entrywaysOfMatrix({
+    ...{ cluster, inventory, knowsInventory: true, defaultNamespace: 'default', unknownPods: 'allow' },
+  }).ways;
+  const { ways } = session.overview();
+  expect(expected.length).toBeGreaterThan(1);
+  const words = ({ to, verdict, steps }: (typeof expected)[number] | (typeof ways)[number]) =>
+    `${to} ${verdict}: ${steps.map(step => `${step.from} ${step.to} ${step.port} ${step.verdict}`).join(', ')}`;
+  expect(new Set(ways.map(words))).toEqual(new Set(expected.map(words)));
+  const [{ to } = { to: '' }] = ways;
+  const asked = session.explain({ from: rowOf(model, 'internet'), to: rowOf(model, to) });
+  expect(asked.ways.map(words)).toEqual(ways.filter(way => way.to === to).map(words));
+  expect(session.document('md').verbatim).toContain('From outside');
+});
+
+test('where a policy cannot be read, a way from outside is undecided', () => {
+  const { session } = opened([...INGRESS, ['broken.yaml', 'kind: NetworkPolicy\nmetadata: [']]);
+  expect([...new Set(session.overview().ways.map(({ verdict }) => verdict))]).toEqual(['undecided']);
+});
+
+test('the command of a question is one for a shell, whatever a link says of the port', () => {
+  const { session, model } = opened();
+  const [from, to] = [rowOf(model, 'internet'), rowOf(model, 'Pod shop/db')];
+  const { command, question } = session.explain({ from, to, port: "80'; id $(id) #", protocol: 'TCP' });
+  const script = `sluice() { printf '%s\\n' "$@"; }; ${command}`;
+  expect(spawnSync('sh', ['-c', script], { encoding: 'utf8' }).stdout).toBe(
+    `explain\n${question.from}\n${question.to}\n`,
+  );
+  expect(question.to).toContain("80'; id");
 });

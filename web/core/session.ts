@@ -1,5 +1,6 @@
 /** The cluster of the page: manifests that are read, and what is asked of them. It runs in the worker. */
 import { EditModel } from '../../src/answers/edit/editmodel.ts';
+import { doubtNotes } from '../../src/answers/entrances/waytext.ts';
 import { inDoubt, type Question } from '../../src/answers/questions/answer.ts';
 import { ask, type QuestionResult } from '../../src/answers/questions/ask.ts';
 import { answerObject, fixOf } from '../../src/answers/questions/explanation.ts';
@@ -10,12 +11,14 @@ import type { MatrixView } from '../../src/answers/reach/view.ts';
 import type { LoadedCluster } from '../../src/inputs/files/load.ts';
 import { withoutSecrets } from '../../src/inputs/files/withoutsecrets.ts';
 import { plural } from '../../src/lib/text/plural.ts';
+import { shellWord } from '../../src/lib/text/shellword.ts';
 import type { Problem } from '../../src/model/problem.ts';
 import { yamlText } from '../../src/terminal/yamltext.ts';
 import { endpointText, likelyPort } from './endpoints.ts';
 import { auditedChanges, changesShown, modelOf, rowsShown } from './model.ts';
 import { LOST, notesOf } from './notes.ts';
 import { overviewOf } from './overview.ts';
+import { Verbatim } from './printabledata.ts';
 import type {
   Asked,
   Changes,
@@ -30,6 +33,7 @@ import type {
   Place,
   Row,
 } from './protocol.ts';
+import { waysFromOutside, waysOf, waysShown } from './ways.ts';
 
 const UNKNOWN_PODS = 'allow';
 
@@ -74,7 +78,8 @@ export class Session implements Core {
 
   overview(): Overview {
     const { loaded } = this.#now();
-    return overviewOf(loaded);
+    const ways = waysFromOutside(clusterViewOf(loaded), loaded.hidesPolicies);
+    return { ...overviewOf(loaded), ways: waysShown(ways), wayNotes: doubtNotes(ways) };
   }
 
   check(): readonly Problem[] {
@@ -86,8 +91,14 @@ export class Session implements Core {
     const { loaded } = this.#now();
     const clusterView = clusterViewOf(loaded);
     const result = answerOf(loaded, clusterView, question);
-    const answer = answerObject(result, clusterView, []) as Explanation;
-    return { question, port, protocol, answer, places: placesOf(loaded, answer) };
+    const ways = waysOf(result, clusterView, loaded.hidesPolicies);
+    const answer = answerObject(result, clusterView, [], { ways }) as Explanation;
+    return {
+      ...{ question, port, protocol, answer },
+      command: commandOf(question),
+      ways: ways === undefined ? [] : waysShown(ways),
+      places: placesOf(loaded, answer),
+    };
   }
 
   fix(asked: Asked, wanted: 'allow' | 'deny'): Fixed {
@@ -102,19 +113,21 @@ export class Session implements Core {
       ({ from, to, flow: { protocol, port } }) =>
         `${from} → ${to}${port === undefined ? '' : `:${port}`}/${protocol}`,
     );
-    const verbatim = fix.objects.map(object => yamlText(object)).join('---\n');
+    const yaml = fix.objects.map(object => yamlText(object)).join('---\n');
     const all = fix.allPorts ? ['every port and protocol between these ends'] : [];
-    return { yaml: { verbatim }, verdict: fix.verdict, also: [...all, ...also] };
+    return { yaml: new Verbatim(yaml), verdict: fix.verdict, also: [...all, ...also] };
   }
 
-  document(format: DocumentFormat): { readonly verbatim: string } {
+  document(format: DocumentFormat): Verbatim<string> {
     const { view, loaded } = this.#now();
+    const entryways = waysFromOutside(clusterViewOf(loaded), loaded.hidesPolicies);
     const rows = rowsOf(view, () => true);
-    return { verbatim: documentText(format, view, rows, notesOf(loaded)) };
+    const notes = [...doubtNotes(entryways), ...notesOf(loaded)];
+    return new Verbatim(documentText(format, { ...view, entryways }, rows, notes));
   }
 
-  withoutSecrets(files: Files): { readonly verbatim: Files } {
-    return { verbatim: files.map(([name, text]) => [name, withoutSecrets(text)] as const) };
+  withoutSecrets(files: Files): Verbatim<Files> {
+    return new Verbatim(files.map(([name, text]) => [name, withoutSecrets(text)] as const));
   }
 
   #now(): State {
@@ -136,6 +149,11 @@ export class Session implements Core {
       : `${second}/${asked.protocol}`;
     return { question: { from: first, to: withPort }, ...asked };
   }
+}
+
+/** The port may be of a link, which may come from anybody. */
+function commandOf({ from, to }: Question): string {
+  return ['sluice', 'explain', from, to].map(shellWord).join(' ');
 }
 
 /** Policies that could not be read may decide anything: then there is no verdict. */

@@ -160,7 +160,10 @@ const EXTENSIONS: Extension = [
   highlightSelectionMatches(),
   search({ top: true }),
   lintGutter(),
-  EditorView.contentAttributes.of({ 'aria-label': 'Text of the manifest', tabindex: '0' }),
+  EditorView.contentAttributes.of({
+    'aria-label': 'Text of the manifest. Escape and then Tab leaves it',
+    tabindex: '0',
+  }),
   // Tab leaves the editor after Escape, as its keys need both.
   keymap.of([...completionKeymap, ...defaultKeymap, ...historyKeymap, ...searchKeymap, indentWithTab]),
   THEME,

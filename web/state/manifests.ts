@@ -3,7 +3,7 @@ import { batch, computed, signal } from '@preact/signals';
 import type { Problem } from '../../src/model/problem.ts';
 import { printable } from '../../src/terminal/printable.ts';
 import { CoreClient } from '../core/client.ts';
-import type { Changes, Files, Model, Overview } from '../core/protocol.ts';
+import type { Changes, Core, Files, Model, Overview } from '../core/protocol.ts';
 
 export const core = new CoreClient();
 
@@ -30,6 +30,8 @@ export const status = signal<'idle' | 'busy' | 'reading'>('idle');
 export const isStale = signal(false);
 /** Why there is no answer. */
 export const failure = signal<string | undefined>(undefined);
+/** What of a folder was left out. */
+export const leftOut = signal<string | undefined>(undefined);
 
 export const isEdited = computed(() => !isSame(base.value, files.value));
 
@@ -39,15 +41,24 @@ function isSame(a: Files, b: Files): boolean {
 
 /** More is no manifest that a person looks at, and the page would need a multiple of it as memory. */
 const MOST_BYTES = 64 * 1024 * 1024;
-const MOMENT_MS = 400;
+export const MOMENT_MS = 400;
 /** Hostile texts can take a parser very long. */
 const LONGEST_MS = 60_000;
 const PAUSE_MS = 120;
 
 let run = 0;
 
-/** Opens manifests in place of what was open. `edited` are the texts that are shown, if they are not these. */
-export async function openFiles(given: Files, of?: string, edited: Files = given): Promise<void> {
+interface Opening {
+  /** The id of the example. */
+  readonly of?: string;
+  /** The texts that are shown, if they are not these. */
+  readonly edited?: Files;
+  /** What of the folder is not among them. */
+  readonly without?: string;
+}
+
+/** Opens manifests in place of what was open. */
+export async function openFiles(given: Files, { of, edited = given, without }: Opening = {}): Promise<void> {
   const size = given.reduce((sum, [, text]) => sum + text.length, 0);
   if (size > MOST_BYTES) {
     failure.value = 'These manifests have more than 64 MB, which is more than this page reads.';
@@ -60,6 +71,7 @@ export async function openFiles(given: Files, of?: string, edited: Files = given
     base.value = given;
     files.value = edited;
     example.value = of;
+    leftOut.value = without;
     model.value = undefined;
     changes.value = undefined;
     overview.value = undefined;
@@ -82,10 +94,44 @@ async function openBase(given: Files): Promise<Model> {
   return read;
 }
 
+let openingAgain: Promise<void> | undefined;
+
+/** For a worker that was started after a stop. */
+function openedAgain(): Promise<void> {
+  if (stopsAtOpening === core.stops) return Promise.resolve();
+  openingAgain ??= openAgain().finally(() => {
+    openingAgain = undefined;
+  });
+  return openingAgain;
+}
+
+async function openAgain(): Promise<void> {
+  const [opened, now] = [base.value, files.value];
+  let judged = await openBase(opened);
+  if (base.value !== opened) return;
+  if (!isSame(opened, now) && (await core.call('edit', now)) === 'read') judged = await core.call('matrix');
+  // Questions are of its rows.
+  if (base.value === opened) model.value = judged;
+}
+
+/** What is asked about the rows of the matrix, or all of it. It ends after a minute, too. */
+export async function ask<M extends keyof Core>(
+  method: M,
+  ...args: Parameters<Core[M]>
+): Promise<ReturnType<Core[M]>> {
+  const longest = setTimeout(() => core.stop(TOO_LONG), LONGEST_MS);
+  try {
+    await openedAgain();
+    return await core.call(method, ...args);
+  } finally {
+    clearTimeout(longest);
+  }
+}
+
 /** The texts of examples are loaded with the first of them. */
 export async function openExample(id: string): Promise<void> {
   const { files: all } = await import('bundled:examplefiles');
-  await openFiles(all.get(id) ?? [], id);
+  await openFiles(all.get(id) ?? [], { of: id });
 }
 
 /** Sets the text of a file, or adds the file. */
@@ -125,11 +171,7 @@ async function refresh(): Promise<void> {
     const now = files.value;
     last = now;
     isDone = await answered(async isCurrent => {
-      if (stopsAtOpening !== core.stops) {
-        const judged = await openBase(base.value);
-        // Questions are of its rows.
-        if (isCurrent()) model.value = judged;
-      }
+      await openedAgain();
       const read = await core.call('edit', now);
       const changed = read === 'unreadable' ? undefined : await core.call('changes');
       if (!isCurrent()) return;

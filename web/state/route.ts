@@ -5,7 +5,19 @@ import { effect } from '@preact/signals';
 import type { Files } from '../core/protocol.ts';
 import { linkPart, parametersOf, unpacked } from './link.ts';
 import { base, core, example, failure, files, isEdited, openExample, openFiles } from './manifests.ts';
-import { filter, focused, folds, hidesCommon, isEditing, selected, VIEWS, view } from './view.ts';
+import {
+  file,
+  filter,
+  focused,
+  folds,
+  hidesCommon,
+  isEditing,
+  PANES,
+  pane,
+  selected,
+  VIEWS,
+  view,
+} from './view.ts';
 
 /** Set where the manifests are too large for a link. */
 let manifestsPart = '';
@@ -30,7 +42,7 @@ async function readAddress(): Promise<void> {
   try {
     if (text !== null) {
       const linked = await unpacked(text);
-      await openFiles(linked.base, undefined, linked.edited);
+      await openFiles(linked.base, linked.edited && { edited: linked.edited });
     } else if (found !== undefined) await openExample(found.id);
   } catch (error) {
     failure.value = `The manifests of this link cannot be read: ${(error as Error).message}.`;
@@ -43,6 +55,8 @@ function readView(given: URLSearchParams): void {
   hidesCommon.value = given.has('hide');
   focused.value = given.get('at') ?? undefined;
   isEditing.value = given.has('edit');
+  file.value = given.get('file') ?? undefined;
+  pane.value = PANES.find(each => each === given.get('pane')) ?? 'look';
   folds.value = new Map([
     ...given.getAll('open').map(name => [name, true] as const),
     ...given.getAll('fold').map(name => [name, false] as const),
@@ -61,6 +75,8 @@ function viewPart(): string {
   if (hidesCommon.value) part.set('hide', '');
   if (focused.value !== undefined) part.set('at', focused.value);
   if (isEditing.value) part.set('edit', '');
+  if (isEditing.value && file.value !== undefined) part.set('file', file.value);
+  if (pane.value !== 'look') part.set('pane', pane.value);
   for (const [name, isOpen] of folds.value) part.append(isOpen ? 'open' : 'fold', name);
   const { from, to, port, protocol } = selected.value ?? {};
   for (const each of [from, to, port, protocol]) if (each !== undefined) part.append('why', each);

@@ -18,8 +18,9 @@ export const focused = signal<string | undefined>(undefined);
 export const isEditing = signal(false);
 /** The file in the editor. */
 export const file = signal<string | undefined>(undefined);
+export const PANES = ['look', 'edit', 'why'] as const;
 /** On a narrow screen one of three. */
-export const pane = signal<'look' | 'edit' | 'why'>('look');
+export const pane = signal<(typeof PANES)[number]>('look');
 
 export interface Selection {
   readonly from: string;
@@ -40,9 +41,18 @@ export const rowsByKey = computed<ReadonlyMap<string, number>>(
   () => new Map((model.value?.rows ?? []).map((row, i) => [keyOf(row), i])),
 );
 
-export function select(from: Row, to: Row): void {
-  selected.value = { from: keyOf(from), to: keyOf(to) };
+type AskedPort = Pick<Selection, 'port' | 'protocol'>;
+
+export function select(from: Row, to: Row, port: AskedPort = {}): void {
+  selected.value = { from: keyOf(from), to: keyOf(to), ...port };
   pane.value = 'why';
+}
+
+/** Puts an end in the middle. */
+export function focusOn(row: Row): void {
+  focused.value = keyOf(row);
+  view.value = 'focus';
+  pane.value = 'look';
 }
 
 /** `shop/web`; of others than workloads their name. */

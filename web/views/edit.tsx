@@ -75,9 +75,13 @@ export function EditPane() {
 
 function Tabs({ current }: { readonly current: string | undefined }) {
   const before = new Map(base.value);
+  const list = useRef<HTMLUListElement>(null);
+  useEffect(() => {
+    list.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+  }, [current, isEdited.value]);
   return (
     <div class="tabs">
-      <ul>
+      <ul ref={list}>
         {files.value.map(([name, text]) => (
           <li key={name}>
             <button
@@ -89,9 +93,10 @@ function Tabs({ current }: { readonly current: string | undefined }) {
             >
               {printable(name).replace(/^.*\/(?=[^/]+\/[^/]*$)/, '…/')}
               {before.get(name) !== text && (
-                <span class="edited" title="edited">
+                <span class="edited">
                   {' '}
-                  ●
+                  <span aria-hidden="true">●</span>
+                  <span class="out-of-sight">edited</span>
                 </span>
               )}
             </button>
@@ -146,6 +151,7 @@ function Editor({ name }: { readonly name: string | undefined }) {
         if (isGone || host.current === null) return;
         editor.current = new Made(host.current, (of, typed) => setText(of, typed));
         show();
+        go();
       } catch (error) {
         trouble.value = `The editor cannot be loaded: ${(error as Error).message}`;
       }
@@ -166,11 +172,13 @@ function Editor({ name }: { readonly name: string | undefined }) {
     editor.current?.setTheme(theme.value);
   };
   useEffect(show, [name, text, problems.value, overview.value, theme.value]);
-  useEffect(() => {
-    const wanted = wantedLine.value;
-    if (wanted?.line !== undefined && wanted.file === printable(name ?? ''))
-      editor.current?.goTo(wanted.line);
-  }, [wantedLine.value, name]);
+  const go = () => {
+    const { file: of, line } = wantedLine.peek() ?? {};
+    if (editor.current === undefined || line === undefined || of !== printable(currentName() ?? '')) return;
+    editor.current.goTo(line);
+    wantedLine.value = undefined;
+  };
+  useEffect(go, [wantedLine.value, name]);
   return <div class="editor" ref={host} />;
 }
 

@@ -1,9 +1,11 @@
 /** One end in the middle: who may reach it, and whom it may reach. Those that may do the same are one box. */
 import { computed } from '@preact/signals';
 import type { Row } from '../core/protocol.ts';
-import { changeMarks, isHidden, typeAt } from '../state/grid.ts';
-import { model } from '../state/manifests.ts';
-import { filter, focused, keyOf, nameOf, passes, rowsByKey, select } from '../state/view.ts';
+import { linksOf } from '../state/links.ts';
+import { model, overview } from '../state/manifests.ts';
+import { focused, keyOf, nameOf, rowsByKey, select } from '../state/view.ts';
+import { Layers } from './layers.tsx';
+import { Ways } from './ways.tsx';
 
 const middle = computed(() => {
   const all = model.value?.rows ?? [];
@@ -19,19 +21,14 @@ interface Group {
 }
 
 function groupsOf(at: number, direction: 'to' | 'from'): readonly Group[] {
-  const of = model.value!;
+  const { rows } = model.value!;
   const found = new Map<string, { text: string; rows: number[]; sign: string }>();
-  for (const [i, row] of of.rows.entries()) {
-    if (i === at || !passes(nameOf(row), filter.value)) continue;
-    const [from, to] = direction === 'to' ? [i, at] : [at, i];
-    const mark = changeMarks.value.get(from * of.rows.length + to);
-    const sign = `${mark?.opens ? '+' : ''}${mark?.closes ? '−' : ''}`;
-    const { kind, text } = typeAt(of, from, to);
-    if (kind === 'apart' || (kind === 'none' && sign === '') || isHidden(of, from, to)) continue;
-    const key = `${row.kind === 'workload' ? '' : row.kind} ${text} ${sign}`;
+  for (const { row, text, sign } of linksOf(at, direction === 'to' ? 'in' : 'out')) {
+    const { kind } = rows[row]!;
+    const key = `${kind === 'workload' ? '' : kind} ${text} ${sign}`;
     const group = found.get(key);
-    if (group === undefined) found.set(key, { text, rows: [i], sign });
-    else group.rows.push(i);
+    if (group === undefined) found.set(key, { text, rows: [row], sign });
+    else group.rows.push(row);
   }
   return [...found.values()].sort((a, b) => b.rows.length - a.rows.length);
 }
@@ -71,6 +68,8 @@ export function Focus() {
         </div>
         <Side title="Whom it may reach" groups={targets} at={at} direction="from" />
       </div>
+      <Ways ways={overview.value?.ways.filter(({ to }) => to === row.member) ?? []} />
+      <Layers at={at} />
     </div>
   );
 }

@@ -1,8 +1,12 @@
 /** At a glance: what a person would look for first, each as a button that shows it. */
 import { computed } from '@preact/signals';
+import type { Problem } from '../../src/model/problem.ts';
+import type { Place } from '../core/protocol.ts';
 import { typeAt } from '../state/grid.ts';
 import { model, overview, problems } from '../state/manifests.ts';
-import { focused, keyOf, nameOf, view } from '../state/view.ts';
+import { focusOn, nameOf } from '../state/view.ts';
+import { PlaceButton } from './snippet.tsx';
+import { WAYS, WayList } from './ways.tsx';
 
 interface Fact {
   readonly title: string;
@@ -54,7 +58,7 @@ const pairs = computed(() => {
   let open = 0;
   for (const from of all)
     for (const to of all) if (from !== to && !['none', 'apart'].includes(typeAt(of, from, to).kind)) open++;
-  return { open, all: all.length * (all.length - 1) };
+  return { open, all: Math.max(0, all.length * (all.length - 1)) };
 });
 
 export function Glance() {
@@ -72,6 +76,7 @@ export function Glance() {
         {facts.value.map(fact => (
           <FactLine key={fact.title} fact={fact} />
         ))}
+        <WaysLine />
         <ProblemsLine />
       </ul>
       {of.exposures.length > 0 && <Exposures />}
@@ -103,17 +108,11 @@ function FactLine({ fact: { title, hint, rows } }: { readonly fact: Fact }) {
         <summary class="fact" title={hint}>
           <b>{rows.length}</b> {title}
         </summary>
+        <p class="hint">{hint}</p>
         <ul class="names">
           {rows.slice(0, MOST_NAMED).map(row => (
             <li key={row}>
-              <button
-                type="button"
-                class="quiet"
-                onClick={() => {
-                  focused.value = keyOf(of.rows[row]!);
-                  view.value = 'focus';
-                }}
-              >
+              <button type="button" class="quiet" onClick={() => focusOn(of.rows[row]!)}>
                 {nameOf(of.rows[row]!)}
               </button>
             </li>
@@ -136,17 +135,40 @@ function ProblemsLine() {
           {errors > 0 && ` (${errors} ${errors === 1 ? 'error' : 'errors'})`}
         </summary>
         <ul class="problems">
-          {found.slice(0, MOST_NAMED).map(({ severity, file, line, object, field, message, effect }, i) => (
-            <li key={i} data-severity={severity}>
-              <span class="where">
-                {file}
-                {line !== undefined && `:${line}`}
-              </span>{' '}
-              <b>{object}</b> {field} {message}; {effect}
+          {found.slice(0, MOST_NAMED).map((problem, i) => (
+            <li key={i} data-severity={problem.severity}>
+              <PlaceButton place={placeOf(problem)} /> <b>{problem.object}</b> {problem.field}{' '}
+              {problem.message}; {problem.effect}
             </li>
           ))}
           {found.length > MOST_NAMED && <li>and {found.length - MOST_NAMED} more</li>}
         </ul>
+      </details>
+    </li>
+  );
+}
+
+function placeOf({ file, line }: Problem): Place {
+  return { ...(file !== undefined && { file }), ...(line !== undefined && { line }) };
+}
+
+function WaysLine() {
+  const { ways = [], wayNotes = [] } = overview.value ?? {};
+  if (ways.length + wayNotes.length === 0) return null;
+  const reached = new Set(ways.filter(({ verdict }) => verdict === 'allow').map(({ to }) => to));
+  return (
+    <li>
+      <details>
+        <summary class="fact" title={WAYS}>
+          <b>{reached.size}</b> open by a Service, Ingress or route
+        </summary>
+        <div class="names" tabIndex={0}>
+          <p class="hint">
+            a load balancer or an ingress controller leads there from outside, and policy allows each step
+          </p>
+          <WayList ways={ways} />
+          <Notes notes={wayNotes} />
+        </div>
       </details>
     </li>
   );
@@ -157,7 +179,7 @@ function Exposures() {
   return (
     <details class="exposures">
       <summary>Pods that are not there yet</summary>
-      <ul>
+      <ul tabIndex={0} aria-label="Pods that are not there yet">
         {exposures.slice(0, MOST_NAMED).map(({ direction, members, whom, connections }, i) => (
           <li key={i}>
             {members.map(short).join(', ')} {direction === 'ingress' ? '←' : '→'} {whom.join(', ')}:{' '}

@@ -2,7 +2,7 @@
 import { computed, signal } from '@preact/signals';
 import type { DocumentFormat } from '../core/protocol.ts';
 import { isHidden, typeAt } from '../state/grid.ts';
-import { core, model } from '../state/manifests.ts';
+import { ask, model } from '../state/manifests.ts';
 import { saveText } from '../state/save.ts';
 import { filter, keyOf, nameOf, passes, select } from '../state/view.ts';
 
@@ -90,5 +90,5 @@ export function List() {
 }
 
 async function save(format: DocumentFormat): Promise<void> {
-  saveText(`matrix.${format}`, (await core.call('document', format)).verbatim);
+  saveText(`matrix.${format}`, (await ask('document', format)).verbatim);
 }

@@ -4,7 +4,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { choose, cursor, HEAD_PX, isRoomy, LABEL_PX, NARROW_LABEL_PX, onKey, size } from '../state/cursor.ts';
 import { type Line, lines, type Square, squareOf, toggleFold } from '../state/grid.ts';
 import { model } from '../state/manifests.ts';
-import { focused, keyOf, nameOf, selected, view } from '../state/view.ts';
+import { focusOn, keyOf, nameOf, selected } from '../state/view.ts';
 import { Legend, Tools } from './legend.tsx';
 
 /** Lines beyond the edge, so that a quick scroll finds them there. */
@@ -148,7 +148,7 @@ function LineName({ line, isColumn = false }: { readonly line: Line; readonly is
       class="line-name"
       tabIndex={-1}
       title={`${row.member}${row.part ? `: ${row.part}` : ''}`}
-      onClick={() => show(row)}
+      onClick={() => focusOn(row)}
     >
       {row.kind === 'workload' && !isColumn && <small>{group}</small>}
       <b data-kind={row.kind}>{row.name}</b>
@@ -156,11 +156,6 @@ function LineName({ line, isColumn = false }: { readonly line: Line; readonly is
       <span class="out-of-sight">{isColumn ? full : ''}</span>
     </button>
   );
-}
-
-function show(row: NonNullable<Line['row']>): void {
-  focused.value = keyOf(row);
-  view.value = 'focus';
 }
 
 interface RowProps {
@@ -283,11 +278,12 @@ function Inside({ square }: { readonly square: Square }) {
 function labelOf(
   from: Line,
   to: Line,
-  { text, opens, closes, isSelf, byFamily, undecided, audited }: Square,
+  { text, short, opens, closes, isSelf, byFamily, undecided, audited }: Square,
 ): string {
   const name = ({ row, group }: Line) => (row === undefined ? group : nameOf(row));
   return [
-    `${name(from)} → ${name(to)}: ${isSelf ? `${text} to its other pods` : text}`,
+    // What is written in a cell has to be in its label.
+    `${name(from)} → ${name(to)}: ${short === 'most' ? 'most ports, ' : ''}${text}${isSelf ? ' to its other pods' : ''}`,
     ...(opens > 0 ? ['an edit opens connections'] : []),
     ...(closes > 0 ? ['an edit closes connections'] : []),
     ...(byFamily ? ['IPv4 and IPv6 differ'] : []),

@@ -2,6 +2,7 @@
 import { examples } from 'bundled:examples';
 import { signal } from '@preact/signals';
 import type { Files } from '../core/protocol.ts';
+import { type Sorted, sortedEntries, sortedFiles, textsOf } from '../state/folder.ts';
 import { failure, openExample, openFiles } from '../state/manifests.ts';
 import { folds, selected } from '../state/view.ts';
 
@@ -46,7 +47,7 @@ function open(files: Files): void {
 
 export function OpenButtons() {
   const take = (list: FileList | null) =>
-    void openAll([...(list ?? [])].map(each => [each.webkitRelativePath || each.name, each]));
+    void openSorted(sortedFiles([...(list ?? [])].map(each => [each.webkitRelativePath || each.name, each])));
   return (
     <p class="open-buttons">
       <label class="button">
@@ -98,25 +99,14 @@ function PasteBox() {
   );
 }
 
-type Named = readonly [name: string, file: File];
-
-const MANIFEST = /\.(?:ya?ml|json)$/i;
-const MOST_FILES = 5_000;
-const MOST_BYTES = 64 * 1024 * 1024;
-
-async function openAll(all: readonly Named[]): Promise<void> {
-  const wanted =
-    all.length === 1
-      ? all
-      : all.filter(([name]) => MANIFEST.test(name) && !/(?:^|\/)(?:node_modules|\.git)\//.test(name));
-  const size = wanted.reduce((sum, [, file]) => sum + file.size, 0);
-  if (wanted.length === 0)
-    failure.value = 'There is no manifest in what was given: no file ends in .yaml, .yml or .json.';
-  else if (wanted.length > MOST_FILES || size > MOST_BYTES)
-    failure.value = `These are ${wanted.length} files of ${Math.ceil(size / 2 ** 20)} MB, which is more than this page reads.`;
-  else {
-    const texts = await Promise.all(wanted.map(async ([name, file]) => [name, await file.text()] as const));
-    open(texts.sort(([a], [b]) => (a < b ? -1 : 1)));
+async function openSorted(sorting: Sorted | Promise<Sorted>): Promise<void> {
+  try {
+    const read = await textsOf(await sorting);
+    if ('failure' in read) failure.value = read.failure;
+    else begin(() => openFiles(read.files, read.without === undefined ? {} : { without: read.without }));
+  } catch (error) {
+    // As where a file goes away after it was chosen.
+    failure.value = `It cannot be read: ${(error as Error).message}`;
   }
 }
 
@@ -128,8 +118,8 @@ export function startDropping(): void {
     const entries = [...(event.dataTransfer?.items ?? [])].flatMap(item => item.webkitGetAsEntry() ?? []);
     // Not every browser, and no program, has entries of what is dropped: then folders are missing.
     const files = [...(event.dataTransfer?.files ?? [])];
-    if (entries.length > 0) void dropped(entries);
-    else if (files.length > 0) void openAll(files.map(each => [each.name, each]));
+    if (entries.length > 0) void openSorted(sortedEntries(entries));
+    else if (files.length > 0) void openSorted(sortedFiles(files.map(each => [each.name, each])));
   });
   addEventListener('paste', event => {
     const text = event.clipboardData?.getData('text/plain') ?? '';
@@ -138,30 +128,4 @@ export function startDropping(): void {
     );
     if (!isField && /^(?:apiVersion|kind):|"apiVersion"/m.test(text)) open([['pasted.yaml', text]]);
   });
-}
-
-async function dropped(entries: readonly FileSystemEntry[]): Promise<void> {
-  const found: Named[] = [];
-  for (const entry of entries) await collect(entry, found);
-  await openAll(found);
-}
-
-async function collect(entry: FileSystemEntry, found: Named[]): Promise<void> {
-  if (found.length > MOST_FILES || /^(?:node_modules|\.git)$/.test(entry.name)) return;
-  if (entry.isFile) {
-    const file = await new Promise<File>((resolve, reject) =>
-      (entry as FileSystemFileEntry).file(resolve, reject),
-    );
-    found.push([entry.fullPath.replace(/^\//, ''), file]);
-    return;
-  }
-  const reader = (entry as FileSystemDirectoryEntry).createReader();
-  // A reader gives a hundred entries at a time.
-  for (;;) {
-    const some = await new Promise<FileSystemEntry[]>((resolve, reject) =>
-      reader.readEntries(resolve, reject),
-    );
-    if (some.length === 0) return;
-    for (const each of some) await collect(each, found);
-  }
 }

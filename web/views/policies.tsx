@@ -2,8 +2,8 @@
 import { computed } from '@preact/signals';
 import type { PolicyView, Rule } from '../core/protocol.ts';
 import { overview } from '../state/manifests.ts';
-import { goToLine } from '../state/place.ts';
-import { file, filter, isEditing, passes } from '../state/view.ts';
+import { filter, passes } from '../state/view.ts';
+import { PlaceButton } from './snippet.tsx';
 
 const shown = computed(() =>
   (overview.value?.policies ?? []).filter(({ id, selects }) =>
@@ -56,20 +56,7 @@ function PolicyBox({ policy }: { readonly policy: PolicyView }) {
         <span class="means">{selects.length === 0 ? 'selects nobody' : `selects ${selects.length}`}</span>
       </summary>
       <p>
-        Selects {subject}: <Names names={selects} />
-        {place.line !== undefined && (
-          <button
-            type="button"
-            class="quiet where"
-            onClick={() => {
-              isEditing.value = true;
-              file.value = place.file;
-              goToLine(place);
-            }}
-          >
-            {place.file}:{place.line}
-          </button>
-        )}
+        Selects {subject}: <Names names={selects} /> <PlaceButton place={place} />
       </p>
       <Direction title="Ingress" rules={ingress} isolates={tier === 'networkpolicy'} id={id} word="from" />
       <Direction title="Egress" rules={egress} isolates={tier === 'networkpolicy'} id={id} word="to" />

@@ -3,8 +3,7 @@ import { printable } from '../../src/terminal/printable.ts';
 import type { Place } from '../core/protocol.ts';
 import { blockOf } from '../state/lines.ts';
 import { files } from '../state/manifests.ts';
-import { goToLine } from '../state/place.ts';
-import { isEditing, pane, file as shownFile } from '../state/view.ts';
+import { showPlace } from '../state/place.ts';
 
 interface Props {
   readonly place: Place;
@@ -22,18 +21,7 @@ export function Snippet({ place, verdict, isDeciding }: Props) {
   const { lines, first, last } = blockOf(text, line, AROUND, MOST_LINES);
   return (
     <figure class="snippet" data-verdict={isDeciding ? verdict : undefined}>
-      <button
-        type="button"
-        class="quiet where"
-        onClick={() => {
-          shownFile.value = file;
-          isEditing.value = true;
-          pane.value = 'edit';
-          goToLine(place);
-        }}
-      >
-        {file}:{line}
-      </button>
+      <PlaceButton place={place} />
       <pre tabIndex={0}>
         {lines.map(({ number, text: each }) => (
           <span key={number} class="code-line" data-marked={number >= first && number <= last}>
@@ -44,5 +32,17 @@ export function Snippet({ place, verdict, isDeciding }: Props) {
         ))}
       </pre>
     </figure>
+  );
+}
+
+/** `policies.yaml:12`, which opens the editor there. */
+export function PlaceButton({ place }: { readonly place: Place }) {
+  const { file, line } = place;
+  if (file === undefined) return null;
+  return (
+    <button type="button" class="quiet where" onClick={() => showPlace(place)}>
+      {file}
+      {line !== undefined && `:${line}`}
+    </button>
   );
 }

@@ -1,70 +1,91 @@
 /** Why a connection is allowed or denied: the walk through the tiers, with the lines of the manifests that decide. */
-import { effect, signal } from '@preact/signals';
-import type { DirectionShown, Explained, Explanation, Fixed, Stop } from '../core/protocol.ts';
-import { addText } from '../state/edits.ts';
-import { core, model } from '../state/manifests.ts';
+import { useLayoutEffect, useRef } from 'preact/hooks';
+import { printable } from '../../src/terminal/printable.ts';
+import type { Explained, Explanation } from '../core/protocol.ts';
+import { model } from '../state/manifests.ts';
+import { explained, type Reply } from '../state/question.ts';
 import { copyText } from '../state/save.ts';
-import { rowsByKey, selected } from '../state/view.ts';
-import { Snippet } from './snippet.tsx';
-
-const explained = signal<Explained | undefined>(undefined);
-const trouble = signal<string | undefined>(undefined);
-const fixed = signal<Fixed | undefined>(undefined);
-let run = 0;
-
-/** Asks anew where another connection is chosen, and where the manifests are edited. */
-export function startExplaining(): void {
-  effect(() => {
-    const asked = askedNow();
-    const own = ++run;
-    fixed.value = undefined;
-    if (asked === undefined || model.value === undefined) {
-      explained.value = undefined;
-      return;
-    }
-    core.call('explain', asked).then(
-      found => {
-        if (own !== run) return;
-        explained.value = found;
-        trouble.value = undefined;
-      },
-      (error: Error) => {
-        if (own === run) trouble.value = error.message;
-      },
-    );
-  });
-}
-
-function askedNow() {
-  const chosen = selected.value;
-  if (chosen === undefined) return undefined;
-  const [from, to] = [rowsByKey.value.get(chosen.from), rowsByKey.value.get(chosen.to)];
-  if (from === undefined || to === undefined) return undefined;
-  const { port, protocol } = chosen;
-  return { from, to, ...(port !== undefined && { port }), ...(protocol !== undefined && { protocol }) };
-}
+import { pane, rowsByKey, selected } from '../state/view.ts';
+import { FixButtons } from './fix.tsx';
+import { StopButton } from './stopbutton.tsx';
+import { Walk } from './walk.tsx';
+import { VERDICTS, Ways } from './ways.tsx';
 
 export function Why() {
-  const now = explained.value;
-  if (selected.value === undefined || model.value === undefined) return null;
-  if (trouble.value !== undefined) return <p class="empty">{trouble.value}</p>;
-  if (now === undefined) return <p class="empty">These two are not in the manifests.</p>;
-  const { answer } = now;
+  const { from, to } = selected.value ?? {};
+  const box = useRef<HTMLElement>(null);
+  const opener = useRef<HTMLElement>(null);
+  useLayoutEffect(() => {
+    const active = document.activeElement as HTMLElement | null;
+    if (active === null || box.current?.contains(active)) return;
+    opener.current = active;
+    // On a narrow screen what was chosen from is out of sight now.
+    if (active !== document.body && active.getClientRects().length === 0) box.current?.focus();
+  }, [from, to]);
+  const close = () => {
+    selected.value = undefined;
+    pane.value = 'look';
+    requestAnimationFrame(() => {
+      const isThere = opener.current?.isConnected && opener.current !== document.body;
+      (isThere ? opener.current : document.querySelector<HTMLElement>('#look'))?.focus();
+    });
+  };
+  const reply = explained.value;
   return (
-    <section class="why" aria-label="Why">
-      {'error' in answer ? (
+    <section class="why" aria-label="Why" tabIndex={-1} ref={box}>
+      {reply?.kind !== 'answered' ? (
+        <Without reply={reply} close={close} />
+      ) : 'error' in reply.answer.answer ? (
         <>
-          <Head now={now} />
-          <p class="reason">{answer.error}</p>
+          <Head now={reply.answer} close={close} />
+          <p class="reason">{reply.answer.answer.error}</p>
         </>
       ) : (
-        <Answer now={now} answer={answer} />
+        <Answer now={reply.answer} answer={reply.answer.answer} close={close} />
       )}
     </section>
   );
 }
 
-const WORDS = { allow: '✓ allowed', deny: '✕ denied', undecided: '? undecided' } as const;
+interface WithoutProps {
+  readonly reply: Exclude<Reply<unknown>, { readonly kind: 'answered' }> | undefined;
+  readonly close: () => void;
+}
+
+/** What is shown in place of an answer. Names are of a link, which may come from anybody. */
+function Without({ reply, close }: WithoutProps) {
+  const { from = '', to = '' } = selected.value ?? {};
+  const unknown = [from, to].filter(each => !rowsByKey.value.has(each)).map(printable);
+  const text =
+    reply?.kind === 'failed'
+      ? reply.why
+      : reply?.kind === 'asked'
+        ? 'Looking for the reason…'
+        : model.value === undefined
+          ? 'The manifests have to be read first.'
+          : `The manifests have no ${unknown.join(' and no ')}.`;
+  return (
+    <>
+      <h2 class="question">
+        <span>{printable(from)}</span> → <span>{printable(to)}</span>
+        <CloseButton close={close} />
+      </h2>
+      <p class="reason" role="status">
+        {text}
+      </p>
+      {reply?.kind === 'asked' && <StopButton />}
+    </>
+  );
+}
+
+function CloseButton({ close }: { readonly close: () => void }) {
+  return (
+    <button type="button" class="quiet close" aria-label="Close" onClick={close}>
+      ×
+    </button>
+  );
+}
+
 const DIFFERS: Readonly<Record<string, string>> = {
   family: 'by family',
   source: 'by where it comes from',
@@ -72,17 +93,23 @@ const DIFFERS: Readonly<Record<string, string>> = {
   address: 'by address',
 };
 
-function Answer({ now, answer }: { readonly now: Explained; readonly answer: Explanation }) {
+interface AnswerProps {
+  readonly now: Explained;
+  readonly answer: Explanation;
+  readonly close: () => void;
+}
+
+function Answer({ now, answer, close }: AnswerProps) {
   return (
     <>
       <p class="verdict" role="status" data-verdict={answer.verdict}>
-        {WORDS[answer.verdict]}
+        {VERDICTS[answer.verdict]}
       </p>
-      <Head now={now} />
+      <Head now={now} close={close} />
       <p class="reason">{answer.reason}</p>
       {answer.differsBy.length > 0 && <Cases answer={answer} />}
       {answer.egress && (
-        <Direction
+        <Walk
           title={`Leaving ${answer.egress.pod ?? answer.from}`}
           of={answer.egress}
           now={now}
@@ -91,7 +118,7 @@ function Answer({ now, answer }: { readonly now: Explained; readonly answer: Exp
         />
       )}
       {answer.ingress && (
-        <Direction
+        <Walk
           title={`Arriving at ${answer.ingress.pod ?? answer.to}`}
           of={answer.ingress}
           now={now}
@@ -99,6 +126,7 @@ function Answer({ now, answer }: { readonly now: Explained; readonly answer: Exp
           which="ingress"
         />
       )}
+      <Ways ways={now.ways} />
       <FixButtons answer={answer} />
       {answer.notes.length > 0 && (
         <ul class="notes">
@@ -108,9 +136,10 @@ function Answer({ now, answer }: { readonly now: Explained; readonly answer: Exp
         </ul>
       )}
       <p class="hint">
-        <code>
-          sluice explain {now.question.from} {now.question.to}
-        </code>
+        <code>{now.command}</code>{' '}
+        <button type="button" class="quiet" onClick={() => void copyText(now.command)}>
+          Copy
+        </button>
       </p>
     </>
   );
@@ -118,7 +147,12 @@ function Answer({ now, answer }: { readonly now: Explained; readonly answer: Exp
 
 const PROTOCOLS = ['TCP', 'UDP', 'SCTP', 'ICMP'] as const;
 
-function Head({ now: { question, port, protocol } }: { readonly now: Explained }) {
+interface HeadProps {
+  readonly now: Explained;
+  readonly close: () => void;
+}
+
+function Head({ now: { question, port, protocol }, close }: HeadProps) {
   const ask = (asked: { readonly port: string; readonly protocol: string }) => {
     if (selected.value !== undefined) selected.value = { ...selected.value, ...asked };
   };
@@ -145,16 +179,7 @@ function Head({ now: { question, port, protocol } }: { readonly now: Explained }
           <option key={each}>{each}</option>
         ))}
       </select>
-      <button
-        type="button"
-        class="quiet"
-        aria-label="Close"
-        onClick={() => {
-          selected.value = undefined;
-        }}
-      >
-        ×
-      </button>
+      <CloseButton close={close} />
     </h2>
   );
 }
@@ -171,7 +196,7 @@ function Cases({ answer: { cases, differsBy } }: { readonly answer: Explanation 
       <ul>
         {cases.slice(0, MOST_CASES).map((each, i) => (
           <li key={i}>
-            <b data-verdict={each.verdict}>{WORDS[each.verdict]}</b> {each.from} → {each.to}
+            <b data-verdict={each.verdict}>{VERDICTS[each.verdict]}</b> {each.from} → {each.to}
             {each.port !== undefined && `:${each.port}`}{' '}
             {each.families.map(family => (family === 'ipv4' ? 'IPv4' : 'IPv6')).join(' and ')}{' '}
             {each.addresses}
@@ -180,163 +205,5 @@ function Cases({ answer: { cases, differsBy } }: { readonly answer: Explanation 
         {cases.length > MOST_CASES && <li>and {cases.length - MOST_CASES} more</li>}
       </ul>
     </div>
-  );
-}
-
-interface DirectionProps {
-  readonly title: string;
-  readonly of: DirectionShown;
-  readonly now: Explained;
-  readonly answer: Explanation;
-  readonly which: 'egress' | 'ingress';
-}
-
-const TIERS = { admin: 'Admin', networkpolicy: 'NetworkPolicy', baseline: 'Baseline' } as const;
-
-function Direction({ title, of: { verdict, reason, stops, pod }, now, answer, which }: DirectionProps) {
-  const nearly = answer.nearly.filter(({ direction }) => direction === which);
-  return (
-    <section class="walk">
-      <h3 data-verdict={verdict}>
-        <span aria-hidden="true">{verdict === 'allow' ? '●' : '■'}</span> {title}{' '}
-        <small>{verdict === 'allow' ? 'allowed' : 'denied'}</small>
-      </h3>
-      {(pod === undefined || stops.length === 0) && <p class="hint">{reason}</p>}
-      {(Object.keys(TIERS) as (keyof typeof TIERS)[]).map(tier => {
-        const own = stops.filter(stop => stop.tier === tier);
-        return own.length === 0 ? null : (
-          <Tier key={tier} title={TIERS[tier]} stops={own} now={now} verdict={verdict} />
-        );
-      })}
-      {nearly.map(({ policy, rule, needs }) => (
-        <p class="nearly" key={`${policy} ${rule}`}>
-          <b>Nearly:</b> {policy} {rule} would match if {needs.join(', and ')}.
-        </p>
-      ))}
-    </section>
-  );
-}
-
-const MOST_STOPS = 30;
-
-function Tier({
-  title,
-  stops,
-  now,
-  verdict,
-}: {
-  readonly title: string;
-  readonly stops: readonly Stop[];
-  readonly now: Explained;
-  readonly verdict: 'allow' | 'deny';
-}) {
-  const decider =
-    stops.find(({ part }) => part === 'decided') ??
-    (verdict === 'deny' ? stops.find(({ says }) => says === 'isolates') : undefined);
-  return (
-    <>
-      <h4>{title}</h4>
-      {stops.slice(0, MOST_STOPS).map(stop => (
-        <StopLine key={stop.policy} stop={stop} now={now} isOpen={stop === decider} verdict={verdict} />
-      ))}
-      {stops.length > MOST_STOPS && <p class="hint">and {stops.length - MOST_STOPS} more</p>}
-    </>
-  );
-}
-
-const PARTS: Record<Stop['part'], string> = {
-  decided: 'decided',
-  passed: 'passed to the next tier',
-  'same-verdict': 'same verdict',
-  overridden: 'overridden',
-  'no-match': 'no match',
-};
-
-function StopLine({
-  stop,
-  now,
-  isOpen,
-  verdict,
-}: {
-  readonly stop: Stop;
-  readonly now: Explained;
-  readonly isOpen: boolean;
-  readonly verdict: 'allow' | 'deny';
-}) {
-  const { policy, rule, part, says, text, by } = stop;
-  const place = now.places[`${policy} ${rule ?? ''}`];
-  const what =
-    part === 'decided' && says === 'isolates' ? 'selects the pod, and no rule allows this' : PARTS[part];
-  return (
-    <details class="stop" data-part={part} data-verdict={isOpen ? verdict : undefined} open={isOpen}>
-      <summary>
-        <b>{policy.replace(/^\S+ /, '')}</b> {rule !== undefined && <code>{rule}</code>}
-        <span class="part">
-          {what}
-          {by !== undefined && ` by ${by}`}
-        </span>
-      </summary>
-      {text !== undefined && <p class="hint">{text}</p>}
-      {place !== undefined && <Snippet place={place} verdict={verdict} isDeciding={isOpen} />}
-    </details>
-  );
-}
-
-function FixButtons({ answer }: { readonly answer: Explanation }) {
-  const now = fixed.value;
-  const wanted = answer.verdict === 'allow' ? 'deny' : 'allow';
-  const propose = async () => {
-    const asked = askedNow();
-    if (asked !== undefined) fixed.value = await core.call('fix', asked, wanted);
-  };
-  if (answer.verdict === 'undecided') return null;
-  return (
-    <div class="fix">
-      {now === undefined && (
-        <button type="button" onClick={() => void propose()}>
-          Propose the smallest policy that {wanted === 'allow' ? 'allows' : 'denies'} it
-        </button>
-      )}
-      {now?.none !== undefined && <p>No policy to propose: {now.none}.</p>}
-      {now?.yaml !== undefined && <Proposal yaml={now.yaml.verbatim} also={now.also} wanted={wanted} />}
-    </div>
-  );
-}
-
-const MOST_ALSO = 10;
-
-function Proposal({
-  yaml,
-  also,
-  wanted,
-}: {
-  readonly yaml: string;
-  readonly also: readonly string[];
-  readonly wanted: string;
-}) {
-  return (
-    <>
-      <p>
-        To {wanted} it, apply this.{' '}
-        {also.length === 0
-          ? `It ${wanted === 'allow' ? 'opens' : 'closes'} nothing else of what is there now.`
-          : `It also ${wanted === 'allow' ? 'opens' : 'closes'}:`}
-      </p>
-      {also.length > 0 && (
-        <ul>
-          {also.slice(0, MOST_ALSO).map(each => (
-            <li key={each}>{each}</li>
-          ))}
-          {also.length > MOST_ALSO && <li>and {also.length - MOST_ALSO} more</li>}
-        </ul>
-      )}
-      <pre tabIndex={0}>{yaml}</pre>
-      <button type="button" onClick={() => addText('proposed.yaml', yaml)}>
-        Add it to the manifests
-      </button>{' '}
-      <button type="button" class="quiet" onClick={() => void copyText(yaml)}>
-        Copy
-      </button>
-    </>
   );
 }

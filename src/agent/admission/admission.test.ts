@@ -1,7 +1,7 @@
 /** Policies that wait for their turn beside the quarantine: each is in one place. */
 import { expect, test } from 'vitest';
 import { allowPort, ingressPolicy } from '../../../test/support/agent/tenants.ts';
-import { type AppliedPolicy, type Policy, withoutRules } from '../../model/policy.ts';
+import { type Policy, withoutRules } from '../../model/policy.ts';
 import { Admission } from './admission.ts';
 
 const policy = (ports: number) =>
@@ -9,7 +9,7 @@ const policy = (ports: number) =>
     'a/x',
     Array.from({ length: ports }, (_, n) => allowPort(n + 1)),
   );
-const change = (value: AppliedPolicy) => ({ id: value.id, value });
+const change = (value: Policy) => ({ id: value.id, value });
 const NOBODY_READY = () => false;
 
 test('an edit that waits when its policy is suspected is what is tried later, and taken by nobody beside', () => {

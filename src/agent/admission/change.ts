@@ -7,13 +7,7 @@
  *
  * An edit keeps the last good version in force: the edit may go on to allow what is open now.
  */
-import {
-  type AppliedPolicy,
-  namespaceOfPolicy,
-  type Policy,
-  type PolicyId,
-  type Rule,
-} from '../../model/policy.ts';
+import { namespaceOfPolicy, type Policy, type PolicyId, type Rule } from '../../model/policy.ts';
 import type { PolicyChange } from '../../model/policychange.ts';
 import { countEntries, PODS_PER_ENTRY } from '../../model/policysize.ts';
 import { FAIRNESS } from './limits.ts';
@@ -94,8 +88,8 @@ export function isIsolating({ isNew, before }: Pending): boolean {
 }
 
 /** The part of a change that may be committed before the rest. It always counts as one entry. */
-export function isolating(pending: Pending): Pending & { readonly value: AppliedPolicy } {
-  const value: AppliedPolicy = { ...isolated(pending.value!), closed: 'rules follow' };
+export function isolating(pending: Pending): Pending & { readonly value: Policy } {
+  const value: Policy = { ...isolated(pending.value!), closed: 'rules follow' };
   return { ...pending, value, weight: weightOf(value) };
 }
 

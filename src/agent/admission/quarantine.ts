@@ -16,13 +16,7 @@
 import { SET_QUOTA } from '../../compiler/live/groups/setquota.ts';
 import { type Backoff, backoffMs } from '../../lib/async/backoff.ts';
 import { thousands } from '../../lib/text/thousands.ts';
-import {
-  type AppliedPolicy,
-  namespaceOfPolicy,
-  type Policy,
-  type PolicyId,
-  withoutRules,
-} from '../../model/policy.ts';
+import { namespaceOfPolicy, type Policy, type PolicyId, withoutRules } from '../../model/policy.ts';
 import type { PolicyChange } from '../../model/policychange.ts';
 import type { QuarantinedPolicy, SuspectedPolicy } from '../../model/policystatus.ts';
 import { isolated } from './change.ts';
@@ -268,7 +262,7 @@ export class Quarantine {
   }
 }
 
-function refused(policy: Policy): AppliedPolicy {
+function refused(policy: Policy): Policy {
   return { ...isolated(policy), closed: 'refused' };
 }
 

@@ -2,13 +2,11 @@
 import { describe, expect, test } from 'vitest';
 import { clusterView } from '../../../test/support/questions/clusterview.ts';
 import { answer } from '../questions/answer.ts';
-import {
-  doubtNotes,
-  entrywayGroups,
-  entrywaysFromInternet,
-  entrywaysOfAnswer,
-  entrywayText,
-} from './entryways.ts';
+import { csvLines, dotLines } from '../reach/documents.ts';
+import { matrixObject, rowsOf } from '../reach/rows.ts';
+import { matrixViewOf } from '../reach/view.ts';
+import { entrywaysFromInternet, entrywaysOfAnswer, entrywaysOfMatrix } from './entryways.ts';
+import { doubtNotes, entrywayGroups, entrywayText } from './waytext.ts';
 
 const namespace = (name: string, labels = '') =>
   `{ apiVersion: v1, kind: Namespace, metadata: { name: ${name}, labels: { ${labels} } } }`;
@@ -217,7 +215,7 @@ describe('who serves it', () => {
       policy('shop/web', from('podSelector: { matchLabels: { app: other } }')),
     ]);
     expect(closed.ways).toMatchObject([{ verdict: 'deny' }]);
-    expect(closed.ways[0]!.steps[1].reason).toContain('allows ingress from ingress-nginx on TCP 8080');
+    expect(closed.ways[0]!.steps[1]!.reason).toContain('allows ingress from ingress-nginx on TCP 8080');
     // The namespace may have any labels.
     const label = found([
       open[0]!,
@@ -326,6 +324,59 @@ describe('which connection is denied', () => {
     expect(
       ways([...texts, policy('ingress-nginx/p', 'podSelector: {}, policyTypes: [Ingress, Egress]')]),
     ).toEqual(BY_NGINX);
+  });
+});
+
+describe('a load balancer', () => {
+  const balancer = service('shop/lb', 'app: web', '{ port: 443, targetPort: http }', 'LoadBalancer');
+  const lines = (...texts: readonly string[]) =>
+    entrywayGroups(entrywaysOfMatrix(viewOf(balancer, ...texts))).map(
+      group => `${group.way.verdict} ${entrywayText(group)}`,
+    );
+  const closed = policy('shop/web', from('podSelector: {}'));
+
+  test('leads clients to the pods behind it, in one connection', () => {
+    expect(lines()).toEqual(['allow internet -> shop/web:8080, by Service shop/lb']);
+    expect(lines(closed)).toEqual([
+      expect.stringMatching(/^deny internet -> shop\/web:8080, by Service shop\/lb: denied: .*shop\/web/),
+    ]);
+    expect(lines(policy('shop/web', from('ipBlock: { cidr: 8.0.0.0/8 }')))).toEqual([
+      expect.stringMatching(/^deny internet -> .*: denied in part: /),
+    ]);
+  });
+
+  test('of a controller begins the ways through it, and is none itself', () => {
+    const doors = service('ingress-nginx/lb', NGINX_LABELS, '{ port: 80, targetPort: http }', 'LoadBalancer');
+    expect(lines(NGINX, doors, ingress('ingressClassName: nginx'))).toEqual([
+      'allow internet -> ingress-nginx/controller -> shop/web:8080, by Ingress shop/web',
+      'allow internet -> shop/web:8080, by Service shop/lb',
+    ]);
+    expect(lines(NGINX, doors)).toContain(
+      'allow internet -> ingress-nginx/controller:8080, by Service ingress-nginx/lb',
+    );
+  });
+
+  test('is a line and an arrow in documents, and an entryway without a controller in JSON', () => {
+    const view = { ...viewOf(balancer) };
+    const whole = { ...matrixViewOf(view, 'allow'), entryways: entrywaysOfMatrix(view) };
+    const rows = rowsOf(whole, () => true);
+    expect([...csvLines(whole, rows)]).toContain(
+      'internet by Service shop/lb,shop/web,TCP 8080,TCP 8080,,open',
+    );
+    expect(dotLines(whole, rows).join('\n')).toMatch(
+      /outside \[label="internet".*\n\s+outside -> end\d+ \[label="TCP 8080 by Service shop\/lb"\]/,
+    );
+    const { entryways } = matrixObject(whole, rows, []) as { entryways: readonly object[] };
+    expect(entryways).toEqual([expect.not.objectContaining({ controller: expect.anything() })]);
+    expect(entryways).toMatchObject([
+      { field: 'spec.type', steps: [{ from: 'internet', verdict: 'allow' }] },
+    ]);
+  });
+
+  test('that leads to nobody is no way, and neither is a Service of another type', () => {
+    const other = service('shop/np', 'app: web', '{ port: 80, targetPort: http }', 'NodePort');
+    const nobody = service('shop/none', 'app: none', '{ port: 80 }', 'LoadBalancer');
+    expect(lines(other, nobody)).toHaveLength(1);
   });
 });
 

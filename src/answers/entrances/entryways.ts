@@ -1,15 +1,13 @@
 /**
- * Ways from outside through an ingress controller to pods: two connections, of which policy judges each. The controller accepts one
- * from a client, and opens another to a pod behind the Service that an Ingress or a route names.
+ * Ways from outside to pods. Through an ingress controller they are two connections, of which policy judges each: the controller accepts
+ * one from a client, and opens another to a pod behind the Service that an Ingress or a route names. A load balancer is one.
  */
 import { getOrMake } from '../../lib/collections/getormake.ts';
-import { firstOf } from '../../lib/text/firstof.ts';
 import { addressToInt, type Family, familyOf } from '../../model/address.ts';
 import { NAMESPACE_NAME_LABEL } from '../../model/cluster.ts';
 import { hasLabels, type Labels } from '../../model/labels.ts';
 import type { Protocol } from '../../model/policy.ts';
 import type { Backend, Entrance, Service } from '../../model/service.ts';
-import { memberName } from '../../model/workload.ts';
 import { topWorkloads, workloadOf } from '../../model/workloadof.ts';
 import { backendPorts } from '../lint/entrances.ts';
 import {
@@ -31,8 +29,8 @@ import { endpointsOf } from '../questions/services.ts';
 import { assumedText, type Controller, Controllers } from './controllers.ts';
 import { isGranted } from './granted.ts';
 
-/** One of the two connections. */
-interface EntrywayStep {
+/** One of the connections. */
+export interface EntrywayStep {
   readonly from: string;
   readonly to: string;
   readonly protocol: Protocol;
@@ -49,16 +47,16 @@ export interface Entryway {
   /** `Ingress shop/web`. */
   readonly object: string;
   readonly field: string;
-  /** `Deployment ingress-nginx/controller`; of assumed pods the name of the controller. */
-  readonly controller: string;
+  /** `Deployment ingress-nginx/controller`; of assumed pods the name of the controller. Absent for a load balancer. */
+  readonly controller?: string;
   readonly isAssumed?: true;
   /** `Deployment shop/web`. */
   readonly to: string;
   readonly protocol: Protocol;
   readonly port: number;
   readonly verdict: Verdict;
-  /** From outside to the controller, and from there to the pods. */
-  readonly steps: readonly [EntrywayStep, EntrywayStep];
+  /** From outside to the controller, and from there to the pods; of a load balancer one, to the pods. */
+  readonly steps: readonly [EntrywayStep, ...EntrywayStep[]];
   /** The pods of both, for selectors. */
   readonly pods: readonly { readonly namespace: string; readonly labels: Labels }[];
   /** The pods of the destination, as questions name them. */
@@ -94,8 +92,43 @@ export function entrywaysOfAnswer(view: ClusterView, answer: Answer, named: read
 }
 
 /** Those of a matrix. */
+export function entrywaysOfMatrix(view: ClusterView, named: readonly string[] = []): Entryways {
+  const found = entrywaysFromInternet(view, named);
+  return { ...found, ways: [...found.ways, ...waysByBalancers(view, found)] };
+}
+
+/** Those through controllers. */
 export function entrywaysFromInternet(view: ClusterView, named: readonly string[] = []): Entryways {
   return entrywaysOf(view, placesOf(view, { kind: 'internet' }), named);
+}
+
+/** Those by load balancers, but for the pods of controllers, which begin others. */
+function waysByBalancers(view: ClusterView, { ways: others }: Entryways): readonly Entryway[] {
+  const sources = placesOf(view, { kind: 'internet' });
+  const controllers = new Set(others.map(({ controller }) => controller));
+  const nameOf = workloadNamer(view);
+  const balancers = [...view.inventory.services.values()].filter(({ type }) => type === 'LoadBalancer');
+  return balancers.flatMap(service => {
+    const targets = service.ports.flatMap(port => endpointsOf(view, service, port));
+    const { cases } = judgeAll(view, sources, { targets, notes: [] });
+    return [...byWorkload(targets, nameOf).values()].flatMap(({ to, some }): Entryway[] => {
+      const keys = new Set(some.map(keyOf));
+      const own = cases.filter(each => keys.has(keyOf(each.to)));
+      if (own.length === 0 || controllers.has(to)) return [];
+      const { protocol, port = 0 } = some[0]!;
+      const ends = { to, protocol: protocol as Protocol, port };
+      const step = stepOf({ ...ends, from: sources[0]!.name }, own);
+      const common = { object: `Service ${service.key}`, field: 'spec.type', ...ends };
+      return [{ ...common, verdict: step.verdict, steps: [step], ...endsOf(some) }];
+    });
+  });
+}
+
+function endsOf(targets: readonly Target[]): Pick<Entryway, 'pods' | 'endpoints'> {
+  return {
+    pods: targets.flatMap(({ endpoint }) => podOf(endpoint) ?? []),
+    endpoints: targets.map(({ endpoint }) => endpoint.name),
+  };
 }
 
 /** From `sources`, through the controllers that are named or known. Throws FlowTextError where a name is nobody's. */
@@ -111,9 +144,7 @@ function entrywaysOf(
   const served = new Map<Controller, Led[]>();
   for (const each of led) {
     const { object } = each.entrance;
-    const endpoints = each.targets.map(({ endpoint }) => endpoint.name);
-    const pods = each.targets.flatMap(({ endpoint }) => podOf(endpoint) ?? []);
-    const doubt = (text: string) => doubts.push({ object, text, pods, endpoints });
+    const doubt = (text: string) => doubts.push({ object, text, ...endsOf(each.targets) });
     const serving = controllers.serving(each.entrance);
     if ('unknown' in serving) doubt(serving.unknown);
     else
@@ -216,7 +247,7 @@ function byWorkload(targets: readonly Target[], nameOf: (target: Target) => stri
 function stepOf(
   ends: Pick<EntrywayStep, 'from' | 'to' | 'protocol' | 'port'>,
   cases: readonly JudgedFlow[],
-  { places, name, isAssumed }: Controller,
+  assumed?: Controller,
 ): EntrywayStep {
   const decisive = decisiveOf(cases)!;
   const verdict = verdictOfCase(decisive);
@@ -227,7 +258,7 @@ function stepOf(
     verdict,
     families: verdictsByFamily(cases),
     ...(isPartial && { isPartial }),
-    reason: isAssumed ? reason.replaceAll(places[0]!.name, name) : reason,
+    reason: assumed?.isAssumed ? reason.replaceAll(assumed.places[0]!.name, assumed.name) : reason,
   };
 }
 
@@ -304,69 +335,4 @@ function entrywaysTo({ ways, doubts }: Entryways, { cases }: Answer): Entryways 
     cases.some(({ to }) => to.port === way.port && to.protocol === way.protocol),
   );
   return { ways: atPort.length > 0 ? atPort : found, doubts: doubts.filter(isAsked) };
-}
-
-/** A sentence for each doubt, with the objects that it is about. */
-export function doubtNotes({ doubts }: Entryways): readonly string[] {
-  const objects = new Map<string, Set<string>>();
-  for (const { text, object } of doubts) getOrMake(objects, text, () => new Set()).add(object);
-  return [...objects].map(([text, some]) => `${firstOf([...some], MOST_NAMED)}: ${text}`);
-}
-
-const MOST_NAMED = 5;
-
-/** Ways of several objects that say the same. */
-export interface EntrywayGroup {
-  readonly way: Entryway;
-  /** `Ingress shop/web`. */
-  readonly objects: readonly string[];
-}
-
-export function entrywayGroups({ ways }: Entryways): readonly EntrywayGroup[] {
-  const found = new Map<string, { way: Entryway; objects: Set<string> }>();
-  for (const way of ways) {
-    const { controller, to, port, protocol } = way;
-    const key = JSON.stringify([controller, to, port, protocol]);
-    getOrMake(found, key, () => ({ way, objects: new Set<string>() })).objects.add(way.object);
-  }
-  return [...found.values()].map(({ way, objects }) => ({ way, objects: [...objects] }));
-}
-
-/** `internet -> ingress-nginx/controller -> shop/web:8080, by Ingress shop/web`, and why not. */
-export function entrywayText({ way, objects }: EntrywayGroup): string {
-  const { steps, verdict, isAssumed, protocol, port, to } = way;
-  const via = `${memberName(way.controller)}${isAssumed ? ' (assumed)' : ''}`;
-  const tail = protocol === 'TCP' ? `${port}` : `${port}/${protocol}`;
-  const line = `${steps[0].from} -> ${via} -> ${memberName(to)}:${tail}, by ${firstOf(objects, MOST_NAMED)}`;
-  const step = steps.find(each => each.verdict === verdict)!;
-  if (verdict === 'allow') return line;
-  const some = step.isPartial ? ' in part' : '';
-  const which = step === steps[0] ? `${step.from} -> ${via}:${step.port}` : `${via} -> ${memberName(to)}`;
-  return `${line}: ${verdict === 'deny' ? `denied${some}` : 'undecided'} at ${which}: ${step.reason}`;
-}
-
-/** The same ways, as what could not be read may change them. */
-export function entrywaysInDoubt({ ways, ...rest }: Entryways, why: string): Entryways {
-  const doubtful = (step: EntrywayStep): EntrywayStep => ({ ...step, verdict: 'undecided', reason: why });
-  return {
-    ...rest,
-    ways: ways.map(({ steps: [first, second], ...way }) => ({
-      ...way,
-      verdict: 'undecided',
-      steps: [doubtful(first), doubtful(second)],
-    })),
-  };
-}
-
-/** The heading of a list of them. */
-export const ENTRYWAYS = 'From outside through an ingress controller';
-
-/** As JSON. */
-export function entrywayObject({ pods: _, endpoints: __, steps, ...way }: Entryway): object {
-  return { ...way, steps: steps.map(stepObject) };
-}
-
-function stepObject({ families, ...step }: EntrywayStep): object {
-  const { ip, ip6 } = families;
-  return { ...step, families: { ...(ip && { ipv4: ip }), ...(ip6 && { ipv6: ip6 }) } };
 }

@@ -152,8 +152,12 @@ export class Candidates {
     );
   }
 
-  /** Whether its labels seem to be those of pods that one of these makes: they often have its kind or its name. */
+  /**
+   * Whether its labels seem to be those of pods that one of these makes: they often have its kind or its name; of pods that
+   * a controller makes when something is asked of it; or of whoever wants to be let in.
+   */
   maySelectMade(selector: PodSelector): boolean {
+    if (selector.pods.requirements.some(isOnDemand)) return true;
     const values = selector.pods.requirements.flatMap(({ operator, values }) =>
       operator === 'In' ? values : [],
     );
@@ -211,6 +215,18 @@ export class Candidates {
 /** Whether nothing of a cluster seems to be left out: a repository has no nodes, or not what every cluster has. */
 export function isWhole({ nodes, namespaces }: Cluster): boolean {
   return nodes.size > 0 && namespaces.has('kube-system');
+}
+
+/** No object of a repository makes these pods, and none of them may be there: solvers of ACME, steps of pipelines, runners. */
+const ON_DEMAND =
+  /^(?:acme\.cert-manager\.io|tekton\.dev|workflows\.argoproj\.io|actions\.github\.com|batch\.kubernetes\.io)\/|^job-name$/;
+
+/** Charts let in who has `shop-db-client: "true"`, and leave it to the clients to have it. */
+const OFFERED = /-client$/;
+
+function isOnDemand({ key, operator, values }: Requirement): boolean {
+  if (operator === 'In' && OFFERED.test(key) && values.every(value => value === 'true')) return true;
+  return (operator === 'In' || operator === 'Exists') && ON_DEMAND.test(key);
 }
 
 function isAlike(value: string, name: string): boolean {

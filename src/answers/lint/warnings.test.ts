@@ -123,6 +123,26 @@ describe('empty-peer', () => {
   });
 });
 
+test.each([
+  ['matchLabels: { acme.cert-manager.io/http01-solver: "true" }', 0],
+  ['matchExpressions: [{ key: tekton.dev/pipelineRun, operator: Exists }]', 0],
+  [
+    'matchExpressions: [{ key: acme.cert-manager.io/http01-solver, operator: DoesNotExist }], matchLabels: { app: x }',
+    1,
+  ],
+  ['matchLabels: { acme.example.org/solver: "true" }', 1],
+  ['matchLabels: { shop-db-client: "true" }', 0],
+  ['matchLabels: { shop-db-client: postgres }', 1],
+])(
+  'pods that a controller makes on demand, or that want to be let in, need not be there: %s',
+  (selector, count) => {
+    const who = `podSelector: { ${selector} }`;
+    expect(found('empty-subject', deployment('web'), policy(who))).toHaveLength(count);
+    const peer = policy(`${of('web')}, ingress: [{ from: [{ ${who} }] }]`);
+    expect(found('empty-peer', deployment('web'), peer)).toHaveLength(count);
+  },
+);
+
 test('empty-subject: the namespaces of a cluster policy', () => {
   const guard = (labels: string) =>
     `{ apiVersion: policy.networking.k8s.io/v1alpha2, kind: ClusterNetworkPolicy, metadata: { name: guard }, spec: { tier: Admin, priority: 1, subject: { namespaces: { matchLabels: { ${labels} } } } } }`;

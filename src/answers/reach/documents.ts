@@ -5,7 +5,7 @@ import { firstOf } from '../../lib/text/firstof.ts';
 import { FAMILIES } from '../../model/address.ts';
 import type { Direction } from '../../model/policy.ts';
 import { memberName } from '../../model/workload.ts';
-import { ENTRYWAYS, entrywayGroups, entrywayText } from '../entrances/entryways.ts';
+import { ENTRYWAYS, entrywayGroups, entrywayText } from '../entrances/waytext.ts';
 import { stricter } from '../questions/answer.ts';
 import { cellText, familyText } from './connectionstext.ts';
 import {
@@ -40,13 +40,14 @@ export function* csvLines(view: MatrixView, rows: readonly Row[]): Generator<str
   for (const values of entrywayValues(view)) yield lineOf(values);
 }
 
-/** The second of the two connections, by the address family over which the controller opens it. */
+/** The last of the connections, by the address family over which it is opened. */
 function* entrywayValues({ isolation, entryways }: MatrixView): Generator<string[]> {
   for (const { way, objects } of entrywayGroups(entryways)) {
     const { steps, to, protocol, port } = way;
-    const from = `${steps[0].from} by ${firstOf(objects, 3)} through ${memberName(way.controller)}`;
+    const through = way.controller ? ` through ${memberName(way.controller)}` : '';
+    const from = `${steps[0].from} by ${firstOf(objects, 3)}${through}`;
     const texts = FAMILIES.map(family => {
-      const verdict = steps[1].families[family];
+      const verdict = steps.at(-1)!.families[family];
       if (verdict === undefined) return '';
       const word = stricter(verdict, steps[0].verdict);
       return word === 'deny' ? 'none' : `${word === 'allow' ? '' : 'undecided '}${protocol} ${port}`;
@@ -115,16 +116,17 @@ function dotExposures({ pool, exposures }: MatrixView, i: number): string[] {
   ];
 }
 
-/** What is allowed through a controller, which is a diamond. */
+/** What is allowed from outside; a controller is a diamond. */
 function dotEntryways({ entryways }: MatrixView, ids: ReadonlyMap<EndView, string>): string[] {
   const open = entrywayGroups(entryways).filter(({ way }) => way.verdict === 'allow');
-  const doors = [...new Set(open.map(({ way }) => way.controller))];
+  const doors = [...new Set(open.flatMap(({ way }) => way.controller ?? []))];
   const arrows = open.flatMap(({ way: { controller, to, port, protocol }, objects }) => {
     const end = [...ids.keys()].find(({ members }) => members.includes(to));
     const label = `${protocol} ${port} by ${firstOf(objects, 3)}`;
-    return end === undefined ? [] : [arrow(`door${doors.indexOf(controller)}`, ids.get(end)!, label)];
+    const from = controller === undefined ? 'outside' : `door${doors.indexOf(controller)}`;
+    return end === undefined ? [] : [arrow(from, ids.get(end)!, label)];
   });
-  if (doors.length === 0) return [];
+  if (arrows.length === 0) return [];
   return [
     '  outside [label="internet", shape=ellipse];',
     ...doors.map((name, i) => `  door${i} [label=${dotQuoted(memberName(name))}, shape=diamond];`),

@@ -5,7 +5,7 @@ import { plural } from '../../lib/text/plural.ts';
 import { FAMILIES } from '../../model/address.ts';
 import { DIRECTIONS } from '../../model/policy.ts';
 import { memberName } from '../../model/workload.ts';
-import { entrywayObject } from '../entrances/entryways.ts';
+import { entrywayObject } from '../entrances/waytext.ts';
 import { versioned } from '../schema.ts';
 import type { ConnectionPool } from './connections.ts';
 import {

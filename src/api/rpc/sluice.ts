@@ -2,7 +2,7 @@
 import type { ServerWritableStream, UntypedServiceImplementation } from '@grpc/grpc-js';
 import { getOrMake } from '../../lib/collections/getormake.ts';
 import { firstOfEach } from '../../lib/fairness/firstofeach.ts';
-import type { AppliedPod, ClusterEvent, Namespace, PodKey } from '../../model/cluster.ts';
+import type { ClusterEvent, Namespace, Pod, PodKey } from '../../model/cluster.ts';
 import { clusterEvents } from '../../model/clusterevents.ts';
 import type { CountedFlow } from '../../model/countedflows.ts';
 import { firstProblems } from '../../model/firstproblems.ts';
@@ -147,7 +147,7 @@ function stateObjects({ status, agent }: AgentView): Iterable<StateObject> {
 
 function* objectsOf(
   events: readonly ClusterEvent[],
-  inForce: ReadonlyMap<PodKey, AppliedPod | undefined>,
+  inForce: ReadonlyMap<PodKey, Pod | undefined>,
   statuses: ReadonlyMap<PolicyId, readonly PolicyStatus[]>,
 ): Generator<StateObject> {
   const namespaces = new Map<Namespace, number>();
@@ -160,15 +160,15 @@ function* objectsOf(
 }
 
 /** A namespace has as many labels as it likes, and very many pods: of all that wait it is sent once. */
-function asInForce(pod: AppliedPod | undefined, sent: Map<Namespace, number>): Partial<StateObject> {
-  if (pod?.namespaceBefore === undefined) return { in_force: jsonOf(pod) };
-  const { namespaceBefore, ...rest } = pod;
-  const isNew = !sent.has(namespaceBefore);
-  const number = getOrMake(sent, namespaceBefore, () => sent.size + 1);
+function asInForce(pod: Pod | undefined, sent: Map<Namespace, number>): Partial<StateObject> {
+  if (pod?.namespaceInForce === undefined) return { in_force: jsonOf(pod) };
+  const { namespaceInForce, ...rest } = pod;
+  const isNew = !sent.has(namespaceInForce);
+  const number = getOrMake(sent, namespaceInForce, () => sent.size + 1);
   return {
     in_force: jsonOf(rest),
     namespace_before: number,
-    ...(isNew && { namespace_json: jsonOf(namespaceBefore) }),
+    ...(isNew && { namespace_json: jsonOf(namespaceInForce) }),
   };
 }
 

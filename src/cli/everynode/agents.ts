@@ -1,6 +1,11 @@
+/** The agents of a cluster, as a prompt asks them: which there are, and a command in the pod of one. */
 import type { Socket } from 'node:net';
 import { CommandError } from '../../terminal/commanderror.ts';
-import { writeUnwrapped } from '../../terminal/output.ts'; /** The agents of a cluster, as a prompt asks them: which there are, and a command in the pod of one. */
+import { writeUnwrapped } from '../../terminal/output.ts';
+
+/** More commands at once would be a burden to the API server. */
+export const MOST_AT_ONCE = 32;
+
 export interface AgentPod {
   readonly name: string;
   readonly node: string;
@@ -12,6 +17,8 @@ export interface AgentPod {
 }
 
 export interface AgentOutput {
+  /** Called when the command has been started, before it writes anything. */
+  open?(): void;
   /** A line of its standard output, without its end. */
   line(text: string): void;
   /** A line of its standard error. */

@@ -72,6 +72,29 @@ test('flows of all nodes at one prompt: in order, with their nodes, without esca
   expect(said.out).toMatch(/\n2 new connections and 0 denied ones in \d+ s\n$/);
 });
 
+test('a hundred nodes: at most 32 handshakes at once, all streams open together, and how many report', async () => {
+  server.nodes = Array.from({ length: 100 }, (_, n) => `n${100 + n}`);
+  const waiting: (() => void)[] = [];
+  server.handshakes = waiting;
+  const { said, child } = typed('flows', '--follow', '-o', 'json');
+  for (let accepted = 0; accepted < 100; accepted++) {
+    await vi.waitFor(() => expect(waiting.length).toBe(Math.min(100, accepted + 32)), PATIENCE);
+    waiting[accepted]!();
+  }
+  const sessions = await server.asked(100);
+  const [cut, open] = [sessions.slice(0, 10), sessions.slice(10)];
+  for (const session of cut) session.cut();
+  for (const session of open) session.say('\n');
+  await vi.waitFor(() => expect(said.err).toContain('90 of 100 nodes report'), PATIENCE);
+  expect(said.err.match(/is away: the connection was lost/g)).toHaveLength(5);
+  expect(said.err).toContain('5 more nodes are away: the connection was lost');
+  for (const [at, session] of open.entries()) session.say(flow(`shop/web-${at}`, '1'));
+  await vi.waitFor(() => expect(said.out.trimEnd().split('\n')).toHaveLength(90), PATIENCE);
+  expect(open.some(({ isClosed }) => isClosed)).toBe(false);
+  child.kill('SIGINT');
+  await vi.waitFor(() => expect(said.signal).toBe('SIGINT'), PATIENCE);
+});
+
 test('a node that is cut off is said, is back by itself, and ends with the prompt', async () => {
   server.nodes = ['n1'];
   const { said, child } = typed('drops', '--follow', '-o', 'json');

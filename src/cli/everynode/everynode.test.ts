@@ -15,6 +15,9 @@ class Cluster implements Agents {
   right = true;
   /** The agents in which the caller may run no command. */
   readonly forbidden = new Set<string>();
+  /** Commands that are being started, where a test says when they are. */
+  readonly opening: (() => void)[] = [];
+  opensLater = false;
   /** A first sign of life, behind all that is recorded. */
   beats = true;
   unreachable = false;
@@ -50,8 +53,13 @@ class Cluster implements Agents {
     return new Promise(resolve => {
       end.addEventListener('abort', () => resolve(undefined));
       this.ends.add(end);
-      this.running.set(node, { sink, end: resolve });
-      if (this.beats) sink.line('');
+      const open = () => {
+        sink.open?.();
+        this.running.set(node, { sink, end: resolve });
+        if (this.beats) sink.line('');
+      };
+      if (this.opensLater) this.opening.push(open);
+      else open();
     });
   }
 
@@ -293,6 +301,64 @@ test.each([true, false])(
     expect(shown).toEqual(['n3 1']);
   },
 );
+
+const hundred = () => {
+  const cluster = new Cluster();
+  const names = Array.from({ length: 100 }, (_, n) => `n${100 + n}`);
+  for (const node of names) cluster.add(node);
+  return { cluster, names };
+};
+
+test('a hundred nodes are opened 32 at a time, and stay open together', async () => {
+  const { cluster, names } = hundred();
+  cluster.opensLater = true;
+  const { shown, notes, end, over } = asked(cluster);
+  for (let opened = 0; opened < 100; opened++) {
+    await expect.poll(() => cluster.attempts.length).toBe(Math.min(100, opened + 32));
+    cluster.opening[opened]!();
+  }
+  for (const [at, node] of names.entries()) cluster.tell(node, at + 1);
+  await expect.poll(() => shown.length).toBe(100);
+  expect(notes).toEqual([]);
+  end.abort();
+  expect(await over).toBe(true);
+});
+
+test('of many nodes that are away some are named, and the others are counted once', async () => {
+  const { cluster, names } = hundred();
+  for (const node of names.slice(0, 40)) cluster.down.add(node);
+  cluster.withoutAgent.push('n1', 'n2');
+  const { notes, end, over } = asked(cluster);
+  await expect.poll(() => notes.at(-1)).toBe('60 of 102 nodes report');
+  expect(notes).toEqual([
+    'no agent runs on n1, n2: what happens there is missing',
+    ...names.slice(0, 5).map(node => `node ${node} is away: no route`),
+    '35 more nodes are away: no route',
+    '60 of 102 nodes report',
+  ]);
+  // One of those that were only counted.
+  cluster.down.delete(names[30]!);
+  await expect.poll(() => notes.at(-1)).toBe(`node ${names[30]} is back`);
+  end.abort();
+  expect(await over).toBe(false);
+});
+
+test('a right that is missing on more nodes than are opened at once is missing', async () => {
+  const { cluster } = hundred();
+  cluster.right = false;
+  await expect(asked(cluster).over).rejects.toThrow('the right to create pods/exec is missing');
+  expect(cluster.attempts).toHaveLength(100);
+});
+
+test('a question that ends while nodes wait to be opened ends at once', async () => {
+  const { cluster } = hundred();
+  cluster.opensLater = true;
+  const { end, over } = asked(cluster);
+  await expect.poll(() => cluster.attempts.length).toBe(32);
+  end.abort();
+  await over;
+  expect(cluster.attempts).toHaveLength(32);
+});
 
 test('a right that is missing wherever anybody answers is missing', async () => {
   const cluster = new Cluster();

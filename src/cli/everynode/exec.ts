@@ -67,7 +67,10 @@ export async function runIn(
     else if (data[0] === STDERR) stderr(bytes);
     else if (data[0] === STATUS) ended.resolve(endOf(bytes, sink));
   });
-  socket.on('open', () => finish?.aborted && finishSoon());
+  socket.on('open', () => {
+    sink.open?.();
+    if (finish?.aborted) finishSoon();
+  });
   socket.on('unexpected-response', (_, response) => void refusalOf(response).then(ended.reject));
   socket.on('error', ended.reject);
   socket.on('close', () => ended.resolve('the connection was lost'));

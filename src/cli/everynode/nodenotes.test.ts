@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { NodeNotes } from './nodes.ts';
+import { NodeNotes } from './nodenotes.ts';
 
 test('a node that says without end has some lines, and the next one tells how many it had no line for', () => {
   const lines: string[] = [];

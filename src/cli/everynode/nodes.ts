@@ -1,21 +1,25 @@
-/** The agents of all nodes, asked at once: nodes that come are asked too, as long as the command follows. */
+/**
+ * The agents of all nodes, asked at once: nodes that come are asked too, as long as the command follows. Their outputs stay
+ * open together, and are opened some at a time.
+ */
 
 import { backoffMs } from '../../lib/async/backoff.ts';
 import { deferred } from '../../lib/async/deferred.ts';
+import { Gate } from '../../lib/async/gate.ts';
 import { ownSignal } from '../../lib/async/ownsignal.ts';
 import { sleep } from '../../lib/async/sleep.ts';
-import { type Rate, TokenBucket } from '../../lib/fairness/rates.ts';
 import { firstOf } from '../../lib/text/firstof.ts';
-import { plural } from '../../lib/text/plural.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import {
   type AgentPod,
   type Agents,
   listedAgents,
   MissingRight,
+  MOST_AT_ONCE,
   nodesUnknownText,
   podsByNode,
 } from './agents.ts';
+import { AwayNodes, MOST_NAMED, NodeNotes } from './nodenotes.ts';
 
 export interface NodesOptions
   extends Pick<FollowOptions, 'words' | 'forever' | 'note' | 'finish' | 'end' | 'againMs'> {
@@ -34,9 +38,6 @@ export interface NodesOptions
 }
 
 const LIST_MS = 3_000;
-/** Names of nodes in one note. */
-const MOST_NAMED = 5;
-
 /** Whether all nodes have sent everything. Throws CommandError where there is no agent, or a right is missing. */
 export async function askNodes(options: NodesOptions): Promise<boolean> {
   const ended = new AbortController();
@@ -58,6 +59,8 @@ class Nodes {
   readonly #asked = new Map<string, Promise<boolean>>();
   readonly #unheard = new Set<string>();
   readonly #access = new AccessCheck();
+  readonly #opening = new Gate(MOST_AT_ONCE);
+  readonly #away: AwayNodes;
   readonly #right = deferred<never>();
   #listFailed = false;
   #hasAllAgents = true;
@@ -65,6 +68,7 @@ class Nodes {
   constructor(options: NodesOptions, end: AbortSignal) {
     this.#options = options;
     this.#end = end;
+    this.#away = new AwayNodes(options.note);
     this.#right.promise.catch(() => undefined);
   }
 
@@ -100,6 +104,7 @@ class Nodes {
     const without = nodes.filter(node => !withAgent.has(node)).sort();
     if (without.length === 0) return;
     this.#hasAllAgents = false;
+    this.#away.without(without.length);
     note(`no agent runs on ${firstOf(without, MOST_NAMED)}: what happens there is missing`);
     for (const node of without) onAway?.(node);
   }
@@ -142,8 +147,13 @@ class Nodes {
       pod: () => this.#pods.get(node),
       take: (line, isRecorded) => take(node, line, isRecorded),
       onFirst: () => this.#onFirst(node),
-      onAway: () => onAway?.(node),
+      onAway: why => {
+        this.#away.add(node, why);
+        onAway?.(node);
+      },
+      onBack: () => this.#away.back(node),
       access: this.#access,
+      opening: this.#opening,
       end: ownSignal(this.#end),
       ...(options.finish && { finish: ownSignal(options.finish) }),
     });
@@ -154,7 +164,9 @@ class Nodes {
   #onFirst(node: string): void {
     this.#unheard.delete(node);
     this.#access.over(node);
-    if (this.#unheard.size === 0) this.#options.onAllFirst?.();
+    if (this.#unheard.size > 0) return;
+    this.#away.endStart(this.#asked.size);
+    this.#options.onAllFirst?.();
   }
 }
 
@@ -174,8 +186,11 @@ interface FollowOptions {
   /** Called when the node has sent its recorded reports, or is away. */
   readonly onFirst: () => void;
   /** Called when the node is away, for the first time or again. */
-  readonly onAway?: () => void;
+  readonly onAway: (why: string) => void;
+  readonly onBack: () => void;
   readonly access: AccessCheck;
+  /** Limits how many commands are being started at once. */
+  readonly opening: Gate;
   /** Asks the commands to write their remaining output, and to end. */
   readonly finish?: AbortSignal;
   readonly end: AbortSignal;
@@ -192,10 +207,10 @@ async function followNode(options: FollowOptions): Promise<boolean> {
   for (let failures = 1; !end.aborted; failures++) {
     const why = await asking.once();
     if (asking.hasAnswered) failures = 1;
+    const isWhole = end.aborted || (why === undefined && isLast());
+    if (!isWhole) asking.away(why ?? 'its agent has ended');
     onFirst();
-    if (end.aborted || (why === undefined && isLast())) return true;
-    asking.away(why ?? 'its agent has ended');
-    if (isLast()) return false;
+    if (isWhole || isLast()) return isWhole;
     const { firstMs, mostMs } = AGAIN;
     const stop = finish === undefined ? end : AbortSignal.any([end, finish]);
     await sleep(options.againMs ?? backoffMs({ firstMs, mostMs }, failures), stop);
@@ -220,29 +235,41 @@ class Asking {
 
   /** Why it ended; undefined where it ended well. */
   async once(): Promise<string | undefined> {
-    const { agents, node, pod, words, end, finish, access } = this.#options;
+    const { node, pod, end, access, opening } = this.#options;
     this.hasAnswered = false;
     this.#isRecorded = true;
-    const asked = pod();
-    if (asked === undefined) return 'it has no agent any more';
-    if (asked.phase !== 'Running') return `its agent is ${asked.phase}`;
-    const sink = { line: (text: string) => this.#line(text), note: (text: string) => this.#note(text) };
+    const open = await opening.enter();
     try {
-      return await agents.run(asked, words, sink, { end, ...(finish && { finish }) });
+      const asked = pod();
+      if (asked === undefined) return 'it has no agent any more';
+      if (asked.phase !== 'Running') return `its agent is ${asked.phase}`;
+      return end.aborted ? undefined : await this.#run(asked, open);
     } catch (error) {
       // If another node accepts the caller, the caller has the right: an API server or a node that is starting may
       // refuse for a while.
+      // The others have to be asked while this one waits for them.
+      open();
       if (error instanceof MissingRight) await access.refused(node, error);
       return (error as Error).message || 'it cannot be reached';
+    } finally {
+      open();
     }
   }
 
+  #run(asked: AgentPod, open: () => void): Promise<string | undefined> {
+    const { agents, words, end, finish } = this.#options;
+    const sink = {
+      open,
+      line: (text: string) => this.#line(text),
+      note: (text: string) => this.#note(text),
+    };
+    return agents.run(asked, words, sink, { end, ...(finish && { finish }) });
+  }
+
   away(why: string): void {
-    const { node, note, onAway } = this.#options;
     if (this.#isAway) return;
     this.#isAway = true;
-    note(`node ${node} is away: ${why}`);
-    onAway?.();
+    this.#options.onAway(why);
   }
 
   #line(text: string): void {
@@ -260,41 +287,11 @@ class Asking {
   }
 
   #answered(): void {
-    const { node, note, access } = this.#options;
+    const { onBack, access } = this.#options;
     this.hasAnswered = true;
     access.answered();
-    if (this.#isAway) note(`node ${node} is back`);
+    if (this.#isAway) onBack();
     this.#isAway = false;
-  }
-}
-
-// The agent's standard error, within limits, so that one node cannot fill the terminal on which others are read.
-
-/** More than an agent writes: at most two lines a second about losses, and everything else once. */
-const RATE: Rate = { burst: 20, perSecond: 4 };
-const LONGEST = 500;
-
-export class NodeNotes {
-  readonly #node: string;
-  readonly #write: (text: string) => void;
-  readonly #rate = new TokenBucket(RATE);
-  #leftOut = 0;
-
-  constructor(node: string, write: (text: string) => void) {
-    this.#node = node;
-    this.#write = write;
-  }
-
-  take(text: string, nowMs: number): void {
-    if (this.#rate.level(nowMs) < 1) {
-      this.#leftOut++;
-      return;
-    }
-    this.#rate.take(nowMs);
-    const more = this.#leftOut === 0 ? '' : ` (and ${plural(this.#leftOut, 'note')} before it)`;
-    this.#leftOut = 0;
-    const short = text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
-    this.#write(`node ${this.#node}: ${short}${more}`);
   }
 }
 

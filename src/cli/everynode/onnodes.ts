@@ -10,6 +10,7 @@ import {
   type Agents,
   listedAgents,
   MissingRight,
+  MOST_AT_ONCE,
   nodesUnknownText,
   podsByNode,
 } from './agents.ts';
@@ -28,7 +29,6 @@ export interface NodeAnswer {
 /** Without it the command would ask the cluster in turn, where the agent of its pod has no socket yet. */
 export const OWN_SOCKET = `--socket=${DEFAULT_SOCKET}`;
 
-const MOST_AT_ONCE = 32;
 /** Characters of one node's output: more than the rules of a node with the most policies and pods take. */
 const MOST_OUTPUT = 16 << 20;
 const MOST_NAMED = 5;

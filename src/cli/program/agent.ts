@@ -128,7 +128,7 @@ function addDenials(command: Command): void {
     .addOption(
       new Option(
         '--pod-tunnels <what>',
-        'whether pods may send to nodes what is for tunnels (UDP 4789, 5555, 6080, 6081, 8472, IP protocols 4, 41, 47, and the ports of the node’s own), as overlays in pods do; allow lets a pod past every policy where nodes have an overlay',
+        'whether pods may send to nodes what is for tunnels (UDP 4789, 5555, 6080, 6081, 8285, 8472, IP protocols 4, 41, 47, and the ports of the node’s own), as overlays in pods do; allow lets a pod past every policy where nodes have an overlay',
       )
         .choices(['deny', 'allow'])
         .default('deny'),

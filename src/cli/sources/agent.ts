@@ -102,14 +102,14 @@ function clusterFrom(
   return cluster;
 }
 
-function eventOf({ type, key, json }: StateObject, namespaceBefore?: Namespace): ClusterEvent {
+function eventOf({ type, key, json }: StateObject, namespaceInForce?: Namespace): ClusterEvent {
   const object = JSON.parse(json) ?? undefined;
-  const value = object && namespaceBefore ? { ...object, namespaceBefore } : object;
+  const value = object && namespaceInForce ? { ...object, namespaceInForce } : object;
   return { type, key, value } as ClusterEvent;
 }
 
 /** As the rules in force have it of this pod, where the cluster has another; `known` are those that came before. */
-function namespaceBeforeOf(
+function namespaceInForceOf(
   { namespace_before: number, namespace_json: json }: StateObject,
   known: Map<number, Namespace>,
 ): Namespace | undefined {
@@ -126,7 +126,7 @@ export async function clusterInForce(agent: AgentClient): Promise<ClusterState> 
   await mustHaveRead(agent);
   const namespaces = new Map<number, Namespace>();
   return clusterFrom(await agent.state(), object =>
-    eventOf({ ...object, json: object.in_force || object.json }, namespaceBeforeOf(object, namespaces)),
+    eventOf({ ...object, json: object.in_force || object.json }, namespaceInForceOf(object, namespaces)),
   );
 }
 

@@ -1,6 +1,7 @@
 /** What was read of files and folders, and what was left out, and why: an answer from the wrong folder looks like a good one. */
 import { firstOf } from '../../lib/text/firstof.ts';
 import { plural } from '../../lib/text/plural.ts';
+import { shellWord } from '../../lib/text/shellword.ts';
 
 /** Of one file. */
 export interface FileTally {
@@ -144,7 +145,7 @@ export function readingNotes(reading: ReadingTally): string[] {
     ...some(
       charts.map(
         chart =>
-          `chart ${chart} is not rendered, and not read: \`helm template ${word(chart)} | sluice check -\` reads it, as check --render does`,
+          `chart ${chart} is not rendered, and not read: \`helm template ${shellWord(chart)} | sluice check -\` reads it, as check --render does`,
       ),
       'charts that are not rendered',
     ),
@@ -179,9 +180,4 @@ const MOST_OBJECTS = 3;
 function some(texts: readonly string[], what: string): string[] {
   const more = texts.length - MOST_NAMED;
   return [...texts.slice(0, MOST_NAMED), ...(more > 0 ? [`and ${more} more ${what}`] : [])];
-}
-
-/** As a word of a shell. */
-function word(text: string): string {
-  return /^[\w./@%+=:,-]+$/.test(text) && !text.startsWith('-') ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -12,7 +12,7 @@ import { ADDRESSES, CLUSTER, GATEWAY, Ground, type Host, NETWORKS, OTHER_NODE } 
 
 /** By the same ports each time: what is sent again belongs to what is open. */
 const ENDS = [
-  ...[4789, 8472, 6081, 6080, 5555].map(
+  ...[4789, 8472, 6081, 6080, 5555, 8285].map(
     port => ({ protocol: 'UDP', ports: { sourcePort: 9, port } }) as const,
   ),
   ...[4, 41, 47].map(protocol => ({ protocol, ports: {} })),

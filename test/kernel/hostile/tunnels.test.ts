@@ -9,7 +9,7 @@ import { enforcedGround } from './enforced.ts';
 import { macBytes } from './frame.ts';
 import { ADDRESSES, GATEWAY, NETWORKS, OTHER_NODE } from './ground.ts';
 
-const PORTS = [4789, 8472, 6081, 6080, 5555];
+const PORTS = [4789, 8472, 6081, 6080, 5555, 8285];
 const PROTOCOLS = [4, 41, 47];
 
 describe.each(NETWORKS)('%s', network => {

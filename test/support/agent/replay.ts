@@ -14,7 +14,7 @@ import {
   type Pod,
   type PodKey,
 } from '../../../src/model/cluster.ts';
-import { type AppliedPolicy, type Policy, withoutRules } from '../../../src/model/policy.ts';
+import { type Policy, withoutRules } from '../../../src/model/policy.ts';
 import type { PolicyChange } from '../../../src/model/policychange.ts';
 import type { Ruleset } from '../../../src/nft/ruleset.ts';
 import { type Enforced, PLAIN } from '../arbitrary/enforced.ts';
@@ -48,7 +48,7 @@ function isolatingFirst(step: Step, at: number): Step[] {
 }
 
 /** A new policy as it is in force while its allow rules are still to come. */
-export function awaitingAllowances(policy: Policy): AppliedPolicy {
+export function awaitingAllowances(policy: Policy): Policy {
   return { ...isolated(policy), closed: 'rules follow' };
 }
 
@@ -158,7 +158,7 @@ export function replayWaiting(
     past.note(state);
     for (const [key, inForce] of waiting) past.check(key, inForce, state.pods.get(key));
     count.waited += [...waiting].filter(([key, known]) => known?.pod === state.pods.get(key)).length;
-    count.closed += [...waiting.values()].filter(known => known?.pod.isolateOnly).length;
+    count.closed += [...waiting.values()].filter(known => known?.pod.closed).length;
     assertInForce(flushed, state, waiting, how);
   };
   const state = play(steps, engine, flush);
@@ -193,7 +193,7 @@ class Past {
     if (isHere && whereAndHow(inForce?.pod) !== whereAndHow(now))
       throw new Error(`${key} of this node waits, and has come, gone or moved`);
     if (inForce === undefined) return;
-    const { isolateOnly: _, ...itself } = inForce.pod;
+    const { closed: _, ...itself } = inForce.pod;
     if (!this.#pods.has(JSON.stringify(itself))) throw new Error(`${key} is in force as it never was`);
     if (!this.#namespaces.has(JSON.stringify(inForce.namespace)))
       throw new Error(`${key} is in force in a namespace that never was`);

@@ -1,7 +1,7 @@
 /** Pods and NetworkPolicies of tenants, each in one line. */
 import { type Address, type Cidr, parseAddress, parseCidr } from '../../../src/model/address.ts';
 import type { ClusterEvent, Pod } from '../../../src/model/cluster.ts';
-import type { AppliedPolicy, Policy, Rule } from '../../../src/model/policy.ts';
+import type { Policy, Rule } from '../../../src/model/policy.ts';
 import type { PolicyChange } from '../../../src/model/policychange.ts';
 import type { PodSelector, Requirement } from '../../../src/model/selector.ts';
 
@@ -93,7 +93,7 @@ export function policyEvent(value: Policy): ClusterEvent & { readonly value: Pol
   return { type: 'policy', key: value.id, value };
 }
 
-export function changeOf(value: AppliedPolicy): PolicyChange {
+export function changeOf(value: Policy): PolicyChange {
   return { id: value.id, value };
 }
 

@@ -94,6 +94,8 @@ export class ExecServer {
   readonly answers = new Map<string, object>();
   /** Paths of lists that the caller may not read. */
   readonly forbidden = new Set<string>();
+  /** Handshakes that wait for the test; undefined where each is answered at once. */
+  handshakes: (() => void)[] | undefined;
   readonly #server: Server = createServer((request, response) => {
     const [code, body] = this.#answer(request);
     response.writeHead(code, { 'content-type': 'application/json' }).end(JSON.stringify(body));
@@ -179,8 +181,12 @@ export class ExecServer {
       .digest('base64');
     const lines = ['HTTP/1.1 101 Switching Protocols', 'Upgrade: websocket', 'Connection: Upgrade'];
     const own = [`Sec-WebSocket-Accept: ${accept}`, 'Sec-WebSocket-Protocol: v4.channel.k8s.io'];
-    socket.write(`${[...lines, ...own].join('\r\n')}\r\n\r\n`);
-    this.sessions.push(new Session(new URL(url, 'http://here'), socket));
+    const accepted = () => {
+      socket.write(`${[...lines, ...own].join('\r\n')}\r\n\r\n`);
+      this.sessions.push(new Session(new URL(url, 'http://here'), socket));
+    };
+    if (this.handshakes === undefined) accepted();
+    else this.handshakes.push(accepted);
   }
 }
 

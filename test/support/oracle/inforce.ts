@@ -50,7 +50,7 @@ function withPods(cluster: Cluster, inForce: ReadonlyMap<PodKey, Pod | PodInForc
   const pods = new Map(cluster.pods);
   for (const [key, known] of inForce)
     if (known === undefined) pods.delete(key);
-    else pods.set(key, 'pod' in known ? { ...known.pod, namespaceBefore: known.namespace } : known);
+    else pods.set(key, 'pod' in known ? { ...known.pod, namespaceInForce: known.namespace } : known);
   return { namespaces, nodes, policies, pods, ...(audited && { audited }), ...(hostPorts && { hostPorts }) };
 }
 

@@ -5,7 +5,6 @@ import { MultiMap } from '../../../lib/collections/multimap.ts';
 import type { Address } from '../../../model/address.ts';
 import { addressOwners, ownsAddressOver, type Standpoint } from '../../../model/addressowners.ts';
 import {
-  type AppliedPod,
   type Cluster,
   isSelectable,
   type Namespace,
@@ -27,7 +26,7 @@ import { TextByName } from '../textbyname.ts';
 
 /** A selectable pod, and its namespace as it was when the pod was applied. */
 export interface KnownPod {
-  readonly pod: AppliedPod;
+  readonly pod: Pod;
   readonly namespace: Namespace;
 }
 

@@ -108,7 +108,7 @@ function flushAll<T>(engine: Incremental, see: (elements: number) => T): T[] {
 function inForce(engine: Incremental): string {
   const waiting = engine.waitingPods();
   const now = waiting.has(HERE) ? waiting.get(HERE)!.pod : engine.cluster.pods.get(HERE)!;
-  return now.isolateOnly ? `${now.labels.role}, without allowances` : now.labels.role!;
+  return now.closed ? `${now.labels.role}, without allowances` : now.labels.role!;
 }
 
 test.for([

@@ -12,13 +12,7 @@
  * nothing. That needs no groups but those of deny rules. So a label takes effect after the longest wait at the latest,
  * and relabelling a pod again and again makes no flush longer.
  */
-import {
-  type AppliedPod,
-  namespaceOfPod,
-  type Pod,
-  type PodKey,
-  sameNamespace,
-} from '../../../model/cluster.ts';
+import { namespaceOfPod, type Pod, type PodKey, sameNamespace } from '../../../model/cluster.ts';
 import { PODS_PER_ENTRY } from '../../../model/policysize.ts';
 import { type PodClass, tenantOf } from '../../classes.ts';
 import { factsOf } from '../../policyfacts.ts';
@@ -120,17 +114,13 @@ export class PodPreparations {
   }
 
   /** The pod as it is applied while its classes are not prepared; undefined if it stays as it was. */
-  #meanwhile(
-    next: KnownPod,
-    classes: readonly PodClass[],
-    missing: readonly PodClass[],
-  ): AppliedPod | undefined {
+  #meanwhile(next: KnownPod, classes: readonly PodClass[], missing: readonly PodClass[]): Pod | undefined {
     const { key } = next.pod;
     const { since = this.#flushes, closed } = this.#waiting.get(key) ?? {};
     const isDue = closed !== undefined || this.#flushes - since >= this.#patienceOf(key, classes);
     this.#waiting.set(key, { since, missing, closed: isDue ? next : undefined });
     if (!isDue || isSame(closed, next)) return undefined;
-    return { ...next.pod, isolateOnly: true };
+    return { ...next.pod, closed: 'rules follow' };
   }
 
   #patienceOf(key: PodKey, classes: readonly PodClass[]): number {

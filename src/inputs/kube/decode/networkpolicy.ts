@@ -3,7 +3,6 @@ import { BUDGET, excessOf } from '../../../model/budget.ts';
 import type { ClusterEvent } from '../../../model/cluster.ts';
 import { failClosed } from '../../../model/failclosed.ts';
 import {
-  type AppliedPolicy,
   type DecodedRule,
   type Direction,
   type Peer,
@@ -72,7 +71,7 @@ export function unreadNetworkPolicy(object: Field): ClusterEvent | undefined {
 }
 
 /** The policy with its rules, or without any where they are more than a policy may have: then it only isolates. */
-function withinBudget(policy: Policy, spec: Field, namespace: string): AppliedPolicy {
+function withinBudget(policy: Policy, spec: Field, namespace: string): Policy {
   const types = readPolicyTypes(spec);
   const tooLarge = sizeProblem(spec, BUDGET.namespaced);
   const whole = { ...policy, ...(tooLarge === undefined && readDirections(spec, types, namespace)) };

@@ -1,13 +1,7 @@
 import { getOrMake } from '../../../lib/collections/getormake.ts';
 import { type ClusterEvent, namespaceOfPod, type Pod, type PodKey } from '../../../model/cluster.ts';
 import { podMark } from '../../../model/podmark.ts';
-import {
-  type AppliedPolicy,
-  type Direction,
-  namespaceOfPolicy,
-  type Policy,
-  withoutRules,
-} from '../../../model/policy.ts';
+import { type Direction, namespaceOfPolicy, type Policy, withoutRules } from '../../../model/policy.ts';
 import { EVERYTHING, matchLabels } from '../../../model/selector.ts';
 
 /**
@@ -209,7 +203,7 @@ function isolates(policy: Policy | undefined, pod: Pod, direction: Direction): b
 }
 
 /** The name of such a policy is one that no object of the API can have. */
-function isolationFound(namespace: string, directions: ReadonlySet<Direction>): AppliedPolicy {
+function isolationFound(namespace: string, directions: ReadonlySet<Direction>): Policy {
   const name = `${namespace}/${FOUND}`;
   return {
     id: `${NAMESPACED}${name}`,

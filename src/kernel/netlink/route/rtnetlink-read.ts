@@ -9,6 +9,7 @@ import {
 import { broadcastsOf } from '../../../model/broadcasts.ts';
 import type { Tunnels } from '../../../model/cluster.ts';
 import type { Mac } from '../../../model/mac.ts';
+import { FLANNEL_UDP_PORT } from '../../../model/tunnels.ts';
 import { NFPROTO } from '../nftables/constants.ts';
 import { readAttributes, readHex, readString, type Span } from '../wire/attributes.ts';
 import type { Message } from '../wire/messages.ts';
@@ -80,11 +81,13 @@ export function readLink({ payload }: Message): Link {
   const master = attributes.get(IFLA.MASTER);
   const flags = payload.bytes.readUInt32LE(payload.start + 8);
   // A tunnel that is down takes in nothing; the kernel makes some in every namespace.
-  const tunnel = info && kind && (flags & IFF_UP) !== 0 ? tunnelOf(readString(kind), info) : undefined;
+  const isUp = (flags & IFF_UP) !== 0;
+  const name = readString(attributes.get(IFLA.IFNAME)!);
+  const tunnel = info && kind && isUp ? tunnelOf(readString(kind), name, info) : undefined;
   const peer = peerOf(attributes.get(IFLA.LINK_NETNSID), attributes.get(IFLA.LINK));
   return {
     index: payload.bytes.readInt32LE(payload.start + 4),
-    name: readString(attributes.get(IFLA.IFNAME)!),
+    name,
     mac: macText(attributes.get(IFLA.ADDRESS)),
     mtu: hostU32(attributes.get(IFLA.MTU)),
     group: hostU32(attributes.get(IFLA.GROUP)),
@@ -119,7 +122,9 @@ const TUNNEL_KINDS: Readonly<Record<string, readonly number[]>> = {
   ip6erspan: [IPPROTO.GRE],
 };
 
-function tunnelOf(kind: string, info: Span): Tunnels | undefined {
+function tunnelOf(kind: string, name: string, info: Span): Tunnels | undefined {
+  // The kernel does not know where a program takes in what it writes to such an interface.
+  if (kind === 'tun' && name === 'flannel0') return { ports: [FLANNEL_UDP_PORT], protocols: [] };
   const protocols = Object.hasOwn(TUNNEL_KINDS, kind) ? TUNNEL_KINDS[kind] : undefined;
   if (protocols === undefined) return undefined;
   const span = readAttributes(info).get(IFLA_INFO.DATA);
