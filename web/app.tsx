@@ -61,9 +61,7 @@ export function App() {
           )}
           {model.value === undefined ? <Waiting /> : <Look />}
         </div>
-        <section class="beside" aria-label="At a glance, and why">
-          {selected.value === undefined ? <Glance /> : <Why />}
-        </section>
+        <div class="beside">{selected.value === undefined ? <Glance /> : <Why />}</div>
       </main>
       <nav class="pane-choice" aria-label="Panes">
         {PANES.map(each => (

@@ -4705,6 +4705,42 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'texts.test.ts',
   },
   {
+    name: 'page: a manifest of a folder that cannot be read is left out without a word',
+    find: 'unread.push(name);',
+    replace: 'others++;',
+    test: 'folder.test.ts',
+  },
+  {
+    name: 'page: after a stop a question finds no manifests',
+    find: 'if (stopsAtOpening === core.stops) return Promise.resolve();',
+    replace: 'return Promise.resolve();',
+    test: 'web/state/manifests.test.ts',
+  },
+  {
+    name: 'page: the port of a link runs as a command where the question is pasted',
+    find: "return ['sluice', 'explain', from, to].map(shellWord).join(' ');",
+    replace: "return ['sluice', 'explain', from, to].join(' ');",
+    test: 'session.test.ts',
+  },
+  {
+    name: 'page: a label with the name verbatim is shown as it is',
+    find: 'if (value instanceof Verbatim) return { verbatim: value.verbatim };',
+    replace: "if ('verbatim' in value) return { verbatim: value.verbatim };",
+    test: 'printabledata.test.ts',
+  },
+  {
+    name: 'page: a way from outside has a verdict although a policy cannot be parsed',
+    find: 'return hidesPolicies ? entrywaysInDoubt(ways, LOST) : ways;',
+    replace: 'return ways;',
+    test: 'session.test.ts',
+  },
+  {
+    name: 'page: a picture of steps goes round where ends reach one another',
+    find: '.filter(({ row }) => !seen.has(row) && ',
+    replace: '.filter(({ row }) => ',
+    test: 'layers.test.ts',
+  },
+  {
     name: 'page: a carriage return in a manifest ends the command that applies it in a terminal',
     find: 'if (KEYS.test(text))',
     replace: 'if (KEYS.test(END))',

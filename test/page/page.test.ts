@@ -149,6 +149,27 @@ test('the keyboard alone goes to a cell, explains it, and comes back', async () 
   });
 });
 
+test('Tab goes through the editor, and indents once something is typed', async () => {
+  await inPage({ at: `${SHOP}&edit` }, async page => {
+    const text = page.locator(EDITOR);
+    await text.waitFor();
+    await page.getByRole('button', { name: 'Close the editor' }).focus();
+    const isInside = () => page.evaluate<boolean>('document.activeElement.className === "editor"');
+    await page.keyboard.press('Tab');
+    expect(await isInside()).toBe(true);
+    await page.keyboard.press('Tab');
+    expect(await isInside()).toBe(false);
+    await page.keyboard.press('Shift+Tab');
+    expect(await isInside()).toBe(true);
+    await page.keyboard.press('x');
+    await page.keyboard.press('Tab');
+    expect(await isInside()).toBe(true);
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Tab');
+    expect(await isInside()).toBe(false);
+  });
+});
+
 const focusedText = (page: Page) =>
   page.evaluate<string>('document.activeElement?.getAttribute("aria-label") ?? ""');
 

@@ -94,6 +94,7 @@ export class ManifestEditor {
     const listener = EditorView.updateListener.of(({ docChanged, transactions, state }) => {
       const isTyped = docChanged && !transactions.some(each => each.isUserEvent('replaced'));
       if (isTyped) this.#typed(this.#name, state.doc.toString());
+      if (isTyped) this.#view.setTabFocusMode(false);
     });
     const completion = autocompletion({ override: [context => completions(context, this.#vocabulary)] });
     return EditorState.create({ doc: text, extensions: [EXTENSIONS, completion, listener] });
@@ -145,6 +146,20 @@ const SPECIAL = highlightSpecialChars({
   },
 });
 
+let isPointed = false;
+
+/** Whoever comes by Tab goes on by Tab, until something is typed: then it indents. */
+const TAB_GOES_ON = EditorView.domEventHandlers({
+  pointerdown: (_, view) => {
+    isPointed = true;
+    view.setTabFocusMode(false);
+  },
+  focus: (_, view) => {
+    if (!isPointed) view.setTabFocusMode(true);
+    isPointed = false;
+  },
+});
+
 const EXTENSIONS: Extension = [
   lineNumbers(),
   highlightActiveLineGutter(),
@@ -164,7 +179,8 @@ const EXTENSIONS: Extension = [
     'aria-label': 'Text of the manifest. Escape and then Tab leaves it',
     tabindex: '0',
   }),
-  // Tab leaves the editor after Escape, as its keys need both.
+  TAB_GOES_ON,
+  // Where Tab indents, it leaves the editor after Escape.
   keymap.of([...completionKeymap, ...defaultKeymap, ...historyKeymap, ...searchKeymap, indentWithTab]),
   THEME,
 ];

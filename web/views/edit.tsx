@@ -36,10 +36,17 @@ export function EditPane() {
       <Editor name={name} />
       {trouble.value !== undefined && <p class="failure">{trouble.value}</p>}
       <Problems name={name} />
-      <div class="edit-tools">
+      <div class="edit-tools" tabIndex={-1}>
         {isEdited.value && (
           <p>
-            <button type="button" onClick={undoAll}>
+            <button
+              type="button"
+              onClick={({ currentTarget }) => {
+                // The button goes away, and with it the focus.
+                currentTarget.closest<HTMLElement>('.edit-tools')?.focus();
+                undoAll();
+              }}
+            >
               Undo all edits
             </button>{' '}
             <button

@@ -39,6 +39,10 @@ function begin(opening: () => Promise<void>): void {
   selected.value = undefined;
   folds.value = new Map();
   void opening();
+  // The button or field that was used is gone, and the focus with it.
+  requestAnimationFrame(() => {
+    if (document.activeElement === document.body) document.querySelector<HTMLElement>('#look')?.focus();
+  });
 }
 
 function open(files: Files): void {
