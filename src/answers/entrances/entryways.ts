@@ -9,6 +9,7 @@ import { hasLabels, type Labels } from '../../model/labels.ts';
 import type { Protocol } from '../../model/policy.ts';
 import type { Backend, Entrance, Service } from '../../model/service.ts';
 import { topWorkloads, workloadOf } from '../../model/workloadof.ts';
+import { PolicyIndex } from '../../semantics/policyindex.ts';
 import { backendPorts } from '../lint/entrances.ts';
 import {
   type Answer,
@@ -107,10 +108,11 @@ function waysByBalancers(view: ClusterView, { ways: others }: Entryways): readon
   const sources = placesOf(view, { kind: 'internet' });
   const controllers = new Set(others.map(({ controller }) => controller));
   const nameOf = workloadNamer(view);
+  const indexed = { ...view, index: new PolicyIndex(view.cluster.policies.values()) };
   const balancers = [...view.inventory.services.values()].filter(({ type }) => type === 'LoadBalancer');
   return balancers.flatMap(service => {
     const targets = service.ports.flatMap(port => endpointsOf(view, service, port));
-    const { cases } = judgeAll(view, sources, { targets, notes: [] });
+    const { cases } = judgeAll(indexed, sources, { targets, notes: [] });
     return [...byWorkload(targets, nameOf).values()].flatMap(({ to, some }): Entryway[] => {
       const keys = new Set(some.map(keyOf));
       const own = cases.filter(each => keys.has(keyOf(each.to)));
