@@ -277,6 +277,7 @@ test.each([
         .first()
         .waitFor();
       if (at.includes('edit')) await page.locator(EDITOR).waitFor({ state: 'attached' });
+      await page.evaluate('document.querySelectorAll("details").forEach(each => { each.open = true; })');
       expect([at, await violations(page)]).toEqual([at, []]);
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(look.width);
       expect([at, await page.evaluate(WIDER)]).toEqual([at, []]);

@@ -104,7 +104,8 @@ async function openPage(
     colorScheme: theme,
     acceptDownloads: true,
   });
-  context.setDefaultTimeout(20_000);
+  // As long as a test may take: on a busy machine a page takes long to open.
+  context.setDefaultTimeout(100_000 * Number(process.env.SLUICE_SLOW ?? 1));
   const page = await context.newPage();
   const [wrong, requests]: [string[], string[]] = [[], []];
   page.on('console', message => wrong.push(message.text()));
