@@ -76,7 +76,7 @@ const FOR_OPS = policy('db', { ingress: [FROM_WEB, { from: [OPS], ports: [port(9
 const MORE = policy('db', { ingress: [{ from: [own('web')] }], egress: [] });
 
 /** What policies of other namespaces could change is said once, with the namespace that is left. */
-const SAID = /may not list[^:]*networkpolicies \(but in shop\)/g;
+const SAID = /may not list pods, networkpolicies outside shop/g;
 
 const spaced = (text: string) => text.replaceAll(/\s+/g, ' ');
 

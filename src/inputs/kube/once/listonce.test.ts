@@ -264,7 +264,7 @@ test('who reads the policies of the cluster and of a namespace has all that sele
   const { lacks } = await read(new AskedApi(OBJECTS, OTHERS, ['shop']));
   expect(namespacesRead(lacks)).toEqual(['shop']);
   expect(lackTexts(lacks)).toEqual([
-    'you (eve) may not list pods (but in shop), networkpolicies (but in shop), deployments (but in shop), services (but in shop): what policies say of pods of other namespaces is not known: connections of theirs are undecided',
+    'you (eve) may not list pods, networkpolicies, deployments, services outside shop: what policies say of pods of other namespaces is not known: connections of theirs are undecided',
   ]);
   for (const [forbidden, open] of [
     [[...OTHERS, 'clusternetworkpolicies'], ['shop']],
@@ -277,6 +277,6 @@ test('who reads the policies of the cluster and of a namespace has all that sele
 test('who is sure of a namespace is told in one sentence what is not known beyond it', async () => {
   const { lacks } = await read(new AskedApi(OBJECTS, ['pods', 'networkpolicies'], ['shop']));
   expect(lackTexts(lacks)).toEqual([
-    'you (eve) may not list pods (but in shop), networkpolicies (but in shop): what policies say of pods of other namespaces is not known: connections of theirs are undecided',
+    'you (eve) may not list pods, networkpolicies outside shop: what policies say of pods of other namespaces is not known: connections of theirs are undecided',
   ]);
 });

@@ -3,6 +3,7 @@
  * others are read.
  */
 import { ownSignal } from '../../../lib/async/ownsignal.ts';
+import { isSameList } from '../../../lib/collections/samelist.ts';
 import type { ClusterEvent } from '../../../model/cluster.ts';
 import type { InventoryItem } from '../../../model/inventory.ts';
 import type { Problem } from '../../../model/problem.ts';
@@ -354,11 +355,19 @@ export function namespacesRead(lacks: readonly Lack[]): readonly string[] | unde
 export function lackTexts(lacks: readonly Lack[]): string[] {
   const most = namespacesRead(lacks) === undefined ? MOST_LACK_TEXTS : 1;
   if (lacks.length <= most) return lacks.map(lackText);
-  const names = lacks.map(({ resource, only }) => resource + butText(only));
+  const only = commonOnly(lacks);
+  const names = lacks.map(lack => lack.resource + (only === undefined ? butText(lack.only) : ''));
+  const where = only === undefined ? '' : ` outside ${only.join(', ')}`;
   const who = /^User "([^"]+)"/.exec(lacks[0]!.reason)?.[1];
   const hides = lacks.some(({ hidesPolicies }) => hidesPolicies);
   const effect = namespacesRead(lacks) !== undefined ? HIDDEN_ELSEWHERE : hides ? HIDDEN_POLICY : MANY;
-  return [`you${who === undefined ? '' : ` (${who})`} may not list ${names.join(', ')}: ${effect}`];
+  return [`you${who === undefined ? '' : ` (${who})`} may not list ${names.join(', ')}${where}: ${effect}`];
+}
+
+/** The namespaces in which all of them could be read, if these are the same for all. */
+function commonOnly([first, ...others]: readonly Lack[]): readonly string[] | undefined {
+  const isCommon = others.every(({ only }) => isSameList(only, first!.only));
+  return isCommon && first!.only.length > 0 ? first!.only : undefined;
 }
 
 const MOST_LACK_TEXTS = 2;
