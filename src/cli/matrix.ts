@@ -5,7 +5,7 @@ import { type Entryway, entrywaysOfMatrix } from '../answers/entrances/entryways
 import { doubtNotes, entrywaysInDoubt } from '../answers/entrances/waytext.ts';
 import { cellText } from '../answers/reach/connectionstext.ts';
 import { csvLines, dotLines, htmlLines, markdownLines } from '../answers/reach/documents.ts';
-import { hostNetworkNotes, unreadNotes } from '../answers/reach/leftout.ts';
+import { hostNetworkNotes, unknownPodNotes, unreadNotes } from '../answers/reach/leftout.ts';
 import {
   endText,
   exposuresFor,
@@ -37,6 +37,7 @@ import {
   inventoryWith,
   isInScope,
   isScopeSure,
+  judgedUnknownPods,
   namespacesOf,
   refuseUnknownNamespace,
   type SourceOptions,
@@ -64,7 +65,8 @@ export async function matrixCommand(options: MatrixOptions): Promise<void> {
   if (!state.mayNotList?.('namespaces'))
     refuseUnknownNamespace(state.scope, namespacesOf(state), `in ${state.source}`);
   refuseEmpty(state);
-  const unknownPods = options.unknownPods ?? state.unknownPods ?? 'allow';
+  const said = options.unknownPods ?? state.unknownPods;
+  const unknownPods = judgedUnknownPods(said, state.isLive === true);
   const sureOf = sureNamespaces(state);
   const whole = withProgress('judging all connections', state.cluster, () =>
     matrixViewOf(state, unknownPods, sureOf),
@@ -83,6 +85,7 @@ export async function matrixCommand(options: MatrixOptions): Promise<void> {
     ...doubtNotes(entryways),
     ...onNodes,
     ...unreadNotes([state], state.scope.namespace),
+    ...(said === undefined && state.isLive ? unknownPodNotes([state.cluster]) : []),
     ...view.notes,
   ];
   const rows = rowsOf(view, isAsked);

@@ -3591,6 +3591,12 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'everynode.test.ts',
   },
   {
+    name: 'test: a flow between addresses has a verdict where nobody said what becomes of an unknown pod',
+    find: 'guessesUnknownPods ? undecidedByGuess(known, flow, found, unknownPods) : undefined',
+    replace: 'undefined',
+    test: 'test.test.ts',
+  },
+  {
     name: 'matrix: one end in the known namespace is enough to be sure of a pair',
     find: 'namespaces().every(each => isSure(sureOf, each))',
     replace: 'namespaces().some(each => isSure(sureOf, each))',

@@ -119,14 +119,36 @@ export function undecidedByUnknownPods(
   cases: readonly JudgedFlow[],
   guessed: UnknownPods,
 ): ReadonlyMap<JudgedFlow, string> {
-  const evaluate = evaluator(cluster, guessed === 'deny' ? 'allow' : 'deny');
+  const evaluate = evaluator(cluster, otherThan(guessed));
   return new Map(
     cases.flatMap(each => {
-      const other = judgeSeen(evaluate, each);
-      if (other.verdict === each.verdict.verdict) return [];
-      return [[each, unsaidText(guessed === 'deny' ? each.verdict : other)] as const];
+      const text = unlessSameOtherwise(each.verdict, judgeSeen(evaluate, each), guessed);
+      return text === undefined ? [] : [[each, text] as const];
     }),
   );
+}
+
+/** The same of one connection. */
+export function undecidedByGuess(
+  cluster: Cluster,
+  flow: Flow,
+  found: FlowVerdict,
+  guessed: UnknownPods,
+): string | undefined {
+  return unlessSameOtherwise(found, evaluator(cluster, otherThan(guessed))(flow), guessed);
+}
+
+function otherThan(guessed: UnknownPods): UnknownPods {
+  return guessed === 'deny' ? 'allow' : 'deny';
+}
+
+function unlessSameOtherwise(
+  found: FlowVerdict,
+  other: FlowVerdict,
+  guessed: UnknownPods,
+): string | undefined {
+  if (other.verdict === found.verdict) return undefined;
+  return unsaidText(guessed === 'deny' ? found : other);
 }
 
 function unsaidText({ egress, ingress }: FlowVerdict): string {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { clusterView } from '../../../test/support/questions/clusterview.ts';
 import { answer } from '../questions/answer.ts';
-import { hostNetworkChanges, hostNetworkNotes } from './leftout.ts';
+import { hostNetworkChanges, hostNetworkNotes, unknownPodNotes } from './leftout.ts';
 
 const NODE =
   '{ apiVersion: v1, kind: Node, metadata: { name: n1 }, status: { addresses: [{ type: InternalIP, address: 172.18.0.1 }] } }';
@@ -49,4 +49,19 @@ test.each([
   expect(cases.map(each => each.to.endpoint.isOnNode)).toEqual([true]);
   const { reason } = answer(view(...objects), { from: '203.0.113.1', to });
   expect(reason).toBe(`${name} is on its node's network: policy does not select it`);
+});
+
+test('unknown pods are said to be left out where a network of a policy has some of them, and not all of the internet', () => {
+  const node = NODE.replace(
+    'metadata: { name: n1 }',
+    'metadata: { name: n1 }, spec: { podCIDRs: [10.1.0.0/24] }',
+  );
+  const from = (cidr: string) =>
+    DENY.replace('[Ingress, Egress]', `[Ingress], ingress: [{ from: [{ ipBlock: { cidr: ${cidr} } }] }]`);
+  const notes = (cidr: string) => unknownPodNotes([view(node, WEB, from(cidr)).cluster]);
+  for (const cidr of ['10.1.0.0/16', '10.1.0.8/29', '10.0.0.0/8'])
+    expect(notes(cidr), cidr).toEqual([
+      expect.stringMatching(/^addresses of 10\.1\.0\.0\/24 that no known pod has are left out/),
+    ]);
+  for (const cidr of ['0.0.0.0/0', '10.2.0.0/16', '198.51.100.0/24']) expect(notes(cidr), cidr).toEqual([]);
 });

@@ -3,11 +3,15 @@
  * the node, whatever their labels are (N45, N46); and pods of which nothing is read.
  */
 import { firstOf } from '../../lib/text/firstof.ts';
+import { addressToInt, type Cidr, cidrContains, cidrText } from '../../model/address.ts';
 import type { Cluster } from '../../model/cluster.ts';
 import type { Inventory } from '../../model/inventory.ts';
 import type { Labels } from '../../model/labels.ts';
+import { podCidrsOf } from '../../model/podcidrs.ts';
+import { type Policy, rulesOf } from '../../model/policy.ts';
 import { makerText, memberName } from '../../model/workload.ts';
 import { topWorkloads, workloadOf } from '../../model/workloadof.ts';
+import { contains, PRIVATE } from '../questions/ranges.ts';
 import { listed } from './rows.ts';
 
 interface State {
@@ -56,6 +60,33 @@ export function hostNetworkChanges(old: State, now: State, isAsked: Asked): read
       ? [`${listed(from, MOST_NAMED)}: no longer on the network of its node, so policies select it`]
       : []),
   ];
+}
+
+/**
+ * A note where nobody said what becomes of addresses of pod networks that no known pod has (N67), and where a network of a
+ * policy has some of them: they were judged as denied.
+ */
+export function unknownPodNotes(clusters: readonly Cluster[]): readonly string[] {
+  const spaces = clusters.flatMap(({ nodes }) => [...nodes.values()].flatMap(podCidrsOf));
+  const networks = clusters.flatMap(({ policies }) => [...policies.values()].flatMap(insideNetworks));
+  const cut = spaces.filter(space => networks.some(network => areOverlapping(space, network)));
+  if (cut.length === 0) return [];
+  const named = firstOf([...new Set(cut.map(cidrText))].sort(), MOST_NAMED);
+  return [
+    `addresses of ${named} that no known pod has are left out: agents deny or allow their packets, as they were started; --unknown-pods=deny or allow says which`,
+  ];
+}
+
+/** Networks of its rules that are not all of the internet, too: nobody takes those for addresses of pods. */
+function insideNetworks(policy: Policy): readonly Cidr[] {
+  return rulesOf(policy)
+    .flatMap(({ peers }) => (peers === 'any' ? [] : peers))
+    .flatMap(peer => (peer.kind === 'network' ? [peer.cidr] : []))
+    .filter(({ family, base }) => contains(PRIVATE, family, addressToInt(base)));
+}
+
+function areOverlapping(a: Cidr, b: Cidr): boolean {
+  return cidrContains(a, b.base) || cidrContains(b, a.base);
 }
 
 /** Pods that something makes in a way of its own, such as a Prometheus: nobody knows their labels before they are there. */

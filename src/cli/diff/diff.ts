@@ -16,7 +16,7 @@ import {
 import { type DiffView, diffOf } from '../../answers/reach/diff/diffview.ts';
 import type { Compared } from '../../answers/reach/diff/units.ts';
 import { escaped, noteMarkdown } from '../../answers/reach/documents.ts';
-import { hostNetworkChanges, unreadNotes } from '../../answers/reach/leftout.ts';
+import { hostNetworkChanges, unknownPodNotes, unreadNotes } from '../../answers/reach/leftout.ts';
 import { listed } from '../../answers/reach/rows.ts';
 import { plural } from '../../lib/text/plural.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
@@ -35,6 +35,7 @@ import {
   isAnybodyIn,
   isInScope,
   isScopeSure,
+  judgedUnknownPods,
   refuseUnknownNamespace,
   type Scope,
   scopeOf,
@@ -59,7 +60,8 @@ export async function diffCommand(old: string, now: string, options: DiffOptions
   const sides = await readSides(old, now, options);
   const recording = options.recorded && (await readRecordings(options.recorded));
   refuseEmpty(scope, sides, recording);
-  const unknownPods = options.unknownPods ?? sides.unknownPods ?? 'allow';
+  const said = options.unknownPods ?? sides.unknownPods;
+  const unknownPods = judgedUnknownPods(said, sides.isLive);
   const view = withProgress('comparing all connections', sides.now.cluster, () =>
     diffOf(sides.old, sides.now, unknownPods, pod => isInScope(scope, pod), sides.sureOf),
   );
@@ -68,6 +70,7 @@ export async function diffCommand(old: string, now: string, options: DiffOptions
     ...emptyNotes(sides.old, sides.now, scope),
     ...hostNetworkChanges(sides.old, sides.now, item => isInScope(scope, item)),
     ...unreadNotes([sides.old, sides.now], scope.namespace),
+    ...(said === undefined && sides.isLive ? unknownPodNotes([sides.old.cluster, sides.now.cluster]) : []),
     ...idleNotes(sides.old, sides.now, options.namespace),
     ...view.notes,
   ];

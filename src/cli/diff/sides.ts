@@ -28,6 +28,8 @@ export interface Sides {
   readonly old: Compared;
   readonly now: Compared;
   readonly unknownPods: State['unknownPods'];
+  /** One of them is a live cluster. */
+  readonly isLive: boolean;
   /** The namespaces of both sides and of `--with`; absent if the caller may not list them. */
   readonly namespaces?: readonly string[];
   /** The namespaces of which all policies are known; absent where those of all namespaces are. */
@@ -59,7 +61,8 @@ export async function readSides(oldName: string, newName: string, options: SideO
   const isListed = ![...states.values()].some(state => state.mayNotList?.('namespaces'));
   const namespaces = isListed ? { namespaces: [...states.values()].flatMap(namespacesOf) } : {};
   const sureOf = sureOfAll([...states.values()]);
-  return { old, now, unknownPods, ...namespaces, ...(sureOf && { sureOf }), notes };
+  const isLive = [...states.values()].some(state => state.isLive === true);
+  return { old, now, unknownPods, isLive, ...namespaces, ...(sureOf && { sureOf }), notes };
 }
 
 function sureOfAll(states: readonly State[]): readonly string[] | undefined {

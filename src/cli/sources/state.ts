@@ -192,6 +192,14 @@ export function clusterViewOf(
   };
 }
 
+/**
+ * How answers about all connections judge unknown pods. The agents of a live cluster may deny them, so they are not called
+ * allowed there; undefined is what nobody has said.
+ */
+export function judgedUnknownPods(said: UnknownPods | undefined, isLive: boolean): UnknownPods {
+  return said ?? (isLive ? 'deny' : 'allow');
+}
+
 /** Throws CommandError where an endpoint of the API server cannot be read. */
 export function inventoryWith(inventory: Inventory, apiServer: Assumptions['apiServer']): Inventory {
   return orCommandError(

@@ -5,6 +5,7 @@ import { evaluateAll } from '../../answers/questions/completions.ts';
 import { parseEndpoint } from '../../answers/questions/endpoint.ts';
 import { walkSeen } from '../../answers/questions/judge.ts';
 import type { ClusterView } from '../../answers/questions/place.ts';
+import { undecidedByGuess } from '../../answers/questions/undecided.ts';
 import { flowsWithin, isWithin } from '../../answers/questions/within.ts';
 import { decodeObject } from '../../inputs/kube/decode/decode.ts';
 import { decodeInventory } from '../../inputs/kube/decode/inventory.ts';
@@ -54,8 +55,14 @@ export function runTestFile(
   const items = test.objects.flatMap(object => decodeInventory(object).item ?? []);
   const inventory = mergedInventory([base.inventory, inventoryOf(items)]);
   applyAll(test, cluster, test.objects);
+  const { guessesUnknownPods, ...known } = base;
   const { unknownPods = base.unknownPods, masquerade = base.masquerade } = test;
-  const view = { ...base, cluster, inventory, unknownPods, ...(masquerade && { masquerade }) };
+  const isGuess = test.unknownPods === undefined && guessesUnknownPods;
+  const view = {
+    ...{ ...known, cluster, inventory, unknownPods },
+    ...(masquerade && { masquerade }),
+    ...(isGuess && { guessesUnknownPods }),
+  };
   const cases = test.steps.flatMap(step => runStep(test, step, cluster, view));
   return { file: test.file, title: test.title, cases, notes };
 }
@@ -155,11 +162,13 @@ function wrongFlow(
   expected: string,
   by: string | undefined,
 ): string | undefined {
-  const { cluster, unknownPods } = view;
+  const { cluster, unknownPods, guessesUnknownPods } = view;
   const flow = parseFlow(cluster, text);
   if (!knownIn(view)(flow)) throw new FlowTextError(BEYOND);
   const { found, undecided, known } = evaluateAll(cluster, flow, unknownPods);
-  if (undecided !== undefined) throw new FlowTextError(undecided);
+  const doubt =
+    undecided ?? (guessesUnknownPods ? undecidedByGuess(known, flow, found, unknownPods) : undefined);
+  if (doubt !== undefined) throw new FlowTextError(doubt);
   const { reason } = found.egress.verdict === 'deny' ? found.egress : found.ingress;
   if (found.verdict !== expected) return `expected ${expected}, got ${found.verdict}: ${reason}`;
   return by === undefined ? undefined : wrongDecider(walk(known, flow, unknownPods), expected, by);

@@ -121,6 +121,22 @@ test.each(['x/deploy/web', 'web', 'x/app=web', 'x/web'])(
   },
 );
 
+test('a flow between addresses is undecided where nobody said what becomes of an unknown pod', async () => {
+  const node = 'apiVersion: v1, kind: Node, metadata: { name: n1 }, spec: { podCIDRs: [10.0.0.0/24] }';
+  const file = written(
+    `${TWO_PODS}  - { ${node} }\nflows: ['10.0.0.9 -> 10.0.0.1:80 allow', '10.0.0.2 -> 10.0.0.1:80 allow']\n`,
+  );
+  const [read, state] = [await readTestFile(file), await readManifests({}, [])];
+  const { cases } = runTestFile(read, clusterViewOf({ ...state, isLive: true }, {}));
+  expect(cases.map(({ isError = false }) => isError)).toEqual([true, false]);
+  expect(cases[0]!.failure).toContain('agents deny or allow its packets');
+  for (const unknownPods of ['allow', 'deny'] as const) {
+    const said = runTestFile({ ...read, unknownPods }, clusterViewOf({ ...state, isLive: true }, {}))
+      .cases[0]!;
+    expect([said.isError, said.failure === undefined]).toEqual([undefined, unknownPods === 'allow']);
+  }
+});
+
 test('where policies of other namespaces could not be read, a flow has a verdict within the others alone', async () => {
   const flows = ['x/a -> 10.0.0.2:80', 'x/a -> x/b:80', 'x/a -> 203.0.113.7:80', 'x/a -> 10.0.0.9:80'];
   const file = written(`${TWO_PODS}matrix: { port: 80 }\nflows: [${flows.map(each => `'${each} allow'`)}]\n`);

@@ -88,6 +88,8 @@ export class ExecServer {
   readonly sessions: Session[] = [];
   readonly rights = { list: true, exec: true };
   nodes: readonly string[] = ['n1', 'n2'];
+  /** The Nodes as objects, where more than their names matters. */
+  nodeObjects: readonly object[] | undefined;
   /** Nodes on which no agent runs. */
   withoutAgent: readonly string[] = [];
   /** Other answers, by their paths: `/api/v1/pods`. What is not there is not found. */
@@ -151,13 +153,7 @@ export class ExecServer {
       return this.rights.list ? [200, listOf('PodList', this.nodes.map(pod))] : FORBIDDEN;
     if (url.startsWith('/api/v1/nodes?')) {
       const names = [...this.nodes, ...this.withoutAgent];
-      return [
-        200,
-        listOf(
-          'NodeList',
-          names.map(name => ({ metadata: { name } })),
-        ),
-      ];
+      return [200, listOf('NodeList', this.nodeObjects ?? names.map(name => ({ metadata: { name } })))];
     }
     const path = url.replace(/\?.*/, '');
     if (this.forbidden.has(path)) return FORBIDDEN;
