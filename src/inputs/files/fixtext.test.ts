@@ -44,6 +44,13 @@ test.each([
   );
 });
 
+test('lines that end as on Windows go on ending so', () => {
+  const windows = (text: string) => text.replaceAll('\n', '\r\n');
+  const text = `${HEAD}spec:\n  egress:\n  - ports: []\n  policyTypes: [Egress]\n`;
+  const mended = text.replace('  - ports: []\n', `  - ports: []\n${indented('  ')}\n`);
+  expect(fixedText(windows(text), POLICY, APPEND)).toBe(windows(mended));
+});
+
 test('a list in one line is continued there', () => {
   const value = '{ to: [ { podSelector: {} } ], ports: [ { port: 53 } ] }';
   expect(fixed('  egress: [{}]\n', APPEND)).toBe(`${HEAD}spec:\n  egress: [{}, ${value}]\n`);

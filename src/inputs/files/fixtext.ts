@@ -122,12 +122,14 @@ function appended(text: string, list: YAMLSeq, value: unknown, isJson: boolean):
   const indent = before.slice(0, before.lastIndexOf('-')).replace(/\S/g, ' ');
   const end = endOfLine(text, last.range[1]);
   const lines = stringify([value], { lineWidth: 0 }).trimEnd().split('\n');
-  return { start: end, end, by: `\n${lines.map(line => indent + line).join('\n')}` };
+  const newline = text.includes('\r\n') ? '\r\n' : '\n';
+  return { start: end, end, by: lines.map(line => `${newline}${indent}${line}`).join('') };
 }
 
 /** The end of the line on which what ends at `at` ends; blank lines and comments behind it are not its own. */
 function endOfLine(text: string, at: number): number {
   const end = text.slice(0, at).trimEnd().length;
   const next = text.indexOf('\n', end);
-  return next === -1 ? text.length : next;
+  if (next === -1) return text.length;
+  return text[next - 1] === '\r' ? next - 1 : next;
 }
