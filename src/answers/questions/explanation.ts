@@ -2,6 +2,8 @@
 
 import { decodeObject } from '../../inputs/kube/decode/decode.ts';
 import { type Address, addressBits, type Family, familyOf } from '../../model/address.ts';
+import type { Flow } from '../../model/flow.ts';
+import type { Inventory } from '../../model/inventory.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { Direction, Policy } from '../../model/policy.ts';
 import type { ServiceKey } from '../../model/service.ts';
@@ -20,6 +22,7 @@ import type { Meaning, PodGroup } from './fix/sides.ts';
 import { flowSeenBy, isSeenOtherwise, type JudgedFlow, walkSeen, withNames } from './judge.ts';
 import { type NearMiss, nearMisses } from './nearmiss.ts';
 import { type ClusterView, podOf, type ResolvedEndpoint, type Target } from './place.ts';
+import { servicePortsTo } from './services.ts';
 import type { StatusesByPolicy } from './statuses.ts';
 
 export function answerObject(
@@ -112,14 +115,27 @@ export function nearMissesOf(
 ) {
   if (decisive === undefined || decisive.verdict[direction].verdict === 'allow') return [];
   const flow = flowSeenBy(direction, decisive);
-  const asked = Number(parseEndpoint(question.to).port);
-  const isService = decisive.to.service !== undefined && asked > 0 && asked !== flow.port;
   const misses = nearMisses(cluster, flow, direction, unknownPods, {
     workloads: inventory.workloads.values(),
-    ...(isService && { servicePort: asked }),
+    servicePorts: servicePortsOf(decisive, flow, question.to, inventory),
   });
   // An address that only represents a range has no name, so no answer of DNS would allow it.
   return decisive.toRange === undefined ? misses : misses.filter(({ needs }) => !needs.some(isOfDns));
+}
+
+/** The port of the Service that was dialled, and those of the Services that lead to this port of the pod. */
+function servicePortsOf(
+  { to: { service, endpoint } }: JudgedFlow,
+  flow: Flow,
+  asked: string,
+  inventory: Inventory,
+): readonly number[] {
+  const port = Number(parseEndpoint(asked).port);
+  const pod = podOf(endpoint);
+  return [
+    ...(service !== undefined && port > 0 ? [port] : []),
+    ...(pod === undefined ? [] : servicePortsTo(pod, flow, inventory)),
+  ];
 }
 
 const isOfDns = (need: string) => need.includes(' had received a DNS answer that ');

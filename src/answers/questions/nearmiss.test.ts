@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
 import { clusterView } from '../../../test/support/questions/clusterview.ts';
 import { parseFlow } from '../../semantics/flowtext.ts';
+import { answer } from './answer.ts';
+import { nearMissesOf } from './explanation.ts';
 import { nearMisses } from './nearmiss.ts';
 
 const { cluster, unknownPods } = clusterView(`
@@ -85,12 +87,37 @@ test.each([
 
 test('where a rule names the port of the Service, the port of the pods is said', () => {
   const flow = parseFlow(SHOP.cluster, 'shop/web -> shop/api:8080');
-  const of = (servicePort?: number) =>
-    nearMisses(SHOP.cluster, flow, 'ingress', 'allow', { ...(servicePort && { servicePort }) }).flatMap(
-      ({ needs }) => needs,
-    );
-  expect(of(80)).toContain("it named port 8080, which policy sees, and not 80, which is the Service's");
+  const of = (...servicePorts: number[]) =>
+    nearMisses(SHOP.cluster, flow, 'ingress', 'allow', { servicePorts }).flatMap(({ needs }) => needs);
+  expect(of(79, 80)).toContain(SERVICE_PORT);
   expect(of()).not.toContainEqual(expect.stringContaining("the Service's"));
+});
+
+const SERVICE_PORT = "the rule named port 8080, which policy sees, and not 80, which is the Service's";
+
+test.each([
+  ['shop/svc/api:80', 'targetPort: 8080', [SERVICE_PORT]],
+  ['shop/svc/api:http', 'targetPort: 8080', [SERVICE_PORT]],
+  ['shop/deploy/api:8080', 'targetPort: 8080', [SERVICE_PORT]],
+  ['shop/deploy/api:main', 'targetPort: main', [SERVICE_PORT]],
+  ['shop/deploy/api:8080', 'targetPort: other', ['it went to TCP 80']],
+  ['shop/deploy/api:8080', 'targetPort: 8081', ['it went to TCP 80']],
+  ['shop/deploy/api:8080', 'protocol: UDP, targetPort: 8080', ['it went to TCP 80']],
+  ['shop/deploy/other:8080', 'targetPort: 8080', ['it went to TCP 80']],
+])('the port of a Service is said of each way to ask for the pod behind it: %s %s', (to, more, expected) => {
+  const deployment = (name: string) =>
+    `{ apiVersion: apps/v1, kind: Deployment, metadata: { name: ${name}, namespace: shop }, spec: { template: { metadata: { labels: { app: ${name} } }, spec: { containers: [{ name: c, ports: [{ name: main, containerPort: 8080 }] }] } } } }`;
+  const view = clusterView(
+    [
+      deployment('web'),
+      deployment('api'),
+      deployment('other'),
+      `{ apiVersion: v1, kind: Service, metadata: { name: api, namespace: shop }, spec: { selector: { app: api }, ports: [{ port: 80, name: http, ${more} }] } }`,
+      '{ apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: { name: p, namespace: shop }, spec: { podSelector: {}, ingress: [{ from: [{ podSelector: {} }], ports: [{ port: 80 }] }] } }',
+    ].join('\n---\n'),
+  );
+  const asked = answer(view, { from: 'shop/deploy/web', to });
+  expect(nearMissesOf(asked, 'ingress', 'allow').flatMap(({ needs }) => needs)).toEqual(expected);
 });
 
 test('the labels of workloads are known, also before they have pods', () => {

@@ -32,8 +32,8 @@ const MOST_NEEDS = 2;
 const MOST_SHOWN = 3;
 
 interface Surroundings {
-  /** The port of the Service that was dialled, where pods have another. */
-  readonly servicePort?: number;
+  /** The ports of Services that lead to the port of the flow. */
+  readonly servicePorts?: readonly number[];
   /** Their pods have the labels of their templates, whether there are any yet or not. */
   readonly workloads?: Iterable<Labelled>;
 }
@@ -44,7 +44,7 @@ export function nearMisses(
   flow: Flow,
   direction: Direction,
   unknownPods: UnknownPods,
-  { servicePort, workloads = [] }: Surroundings = {},
+  { servicePorts = [], workloads = [] }: Surroundings = {},
 ): readonly NearMiss[] {
   const view = viewOf(cluster, unknownPods);
   const packet = packetOf(view, direction, flow);
@@ -52,7 +52,7 @@ export function nearMisses(
   const policies = TIERS.flatMap(tier => view.policiesOn(packet.subject, direction, tier));
   const known = {
     cluster,
-    servicePort,
+    servicePorts,
     podLabels: knownLabels([...cluster.pods.values(), ...workloads]),
     namespaceLabels: knownLabels([...cluster.namespaces.values()]),
   };
@@ -70,7 +70,7 @@ type KnownLabels = (key: string) => ReadonlySet<string>;
 
 interface Known {
   readonly cluster: Cluster;
-  readonly servicePort: number | undefined;
+  readonly servicePorts: readonly number[];
   readonly podLabels: KnownLabels;
   readonly namespaceLabels: KnownLabels;
 }
@@ -93,14 +93,15 @@ function needsOf(known: Known, rule: Rule, packet: Packet): readonly string[] {
   return [...(isPeer ? [] : peerNeeds(known, rule, packet)), ...port];
 }
 
-function portNeed({ servicePort }: Known, rule: Rule, packet: Packet): string {
+function portNeed({ servicePorts }: Known, rule: Rule, packet: Packet): string {
+  const { flow } = packet;
   const { ports } = rule;
   if (ports === 'any' || ports.length === 0) return 'the rule had a port';
-  if (
-    servicePort !== undefined &&
-    matchingPort(rule, { ...packet, flow: { ...packet.flow, port: servicePort } }) !== undefined
-  )
-    return `it named port ${packet.flow.port}, which policy sees, and not ${servicePort}, which is the Service's`;
+  const named = servicePorts.find(
+    port => matchingPort(rule, { ...packet, flow: { ...flow, port } }) !== undefined,
+  );
+  if (named !== undefined)
+    return `the rule named port ${flow.port}, which policy sees, and not ${named}, which is the Service's`;
   const shown = ports.slice(0, 3).map(portText);
   return `it went to ${shown.join(' or ')}${ports.length > 3 ? ', …' : ''}`;
 }

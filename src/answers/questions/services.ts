@@ -4,7 +4,9 @@ import { getOrMake } from '../../lib/collections/getormake.ts';
 import { didYouMean } from '../../lib/text/didyoumean.ts';
 import { type Address, familyOf } from '../../model/address.ts';
 import { addressOwners } from '../../model/addressowners.ts';
-import type { FlowProtocol } from '../../model/flow.ts';
+import type { Pod } from '../../model/cluster.ts';
+import type { Flow, FlowProtocol } from '../../model/flow.ts';
+import type { Inventory } from '../../model/inventory.ts';
 import { hasLabels, type Labels } from '../../model/labels.ts';
 import type { EndpointSlice, Service, ServiceKey, ServicePort } from '../../model/service.ts';
 import { topWorkloads } from '../../model/workloadof.ts';
@@ -242,10 +244,25 @@ function fromSlices({ cluster }: ClusterView, slices: readonly EndpointSlice[], 
 function fromSelector(view: ClusterView, { namespace, selector }: Service, port: ServicePort): Target[] {
   if (selector === undefined) return [];
   return selected(view, namespace, selector).flatMap(endpoint => {
-    const number =
-      typeof port.target === 'number' ? port.target : namedPort(podOf(endpoint), port.target, port.protocol);
+    const number = targetIn(podOf(endpoint), port);
     return number === undefined ? [] : [{ endpoint, protocol: port.protocol, port: number }];
   });
+}
+
+/** The ports of Services that select the pod and lead to this port of it. */
+export function servicePortsTo(pod: Pod, { protocol, port }: Flow, { services }: Inventory): number[] {
+  const own = [...services.values()].filter(
+    ({ namespace, selector }) =>
+      selector !== undefined && namespace === pod.namespace && hasLabels(pod.labels, selector),
+  );
+  return own
+    .flatMap(({ headless, ports }) => (headless ? [] : ports))
+    .filter(each => each.protocol === protocol && targetIn(pod, each) === port)
+    .map(each => each.port);
+}
+
+function targetIn(pod: Pod | undefined, { target, protocol }: ServicePort): number | undefined {
+  return typeof target === 'number' ? target : namedPort(pod, target, protocol);
 }
 
 /** Pods that have the labels; where there are none, those that workloads would make. */
