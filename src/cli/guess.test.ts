@@ -81,6 +81,29 @@ test('an application gets policies that check has no complaint of, with a reason
   expect([checked.stdout, checked.status]).toEqual([expect.stringMatching(/^ok\b|^0 errors, 0 warnings/), 0]);
 });
 
+test('workloads that nothing was found for are named, some ten of them, and nothing at all is a warning', () => {
+  const nothing = (names: readonly string[]) => names.map(name => deployment(name, 'args: []', 'idle'));
+  const some = sluice(['suggest', '--manifests', '-'], [...SHOP, ...nothing(['idle'])].join('\n---\n'));
+  expect(some.stdout).toContain(
+    '\n# Nothing was found for: Deployment idle/idle; what they need is denied until you add it.\n',
+  );
+  expect(some.stderr).not.toContain('warning');
+  const names = Array.from({ length: 12 }, (_, at) => `w${at}`);
+  const all = sluice(['suggest', '--manifests', '-'], nothing(names).join('\n---\n'));
+  expect(all.stdout).toMatch(
+    /# Nothing was found for: (?:Deployment idle\/w\d, ){9}Deployment idle\/w9 and 2 more; /,
+  );
+  expect(all.stderr).toContain('warning: no connection was found in the manifests: ');
+});
+
+test('who has no label of its own is left as it is, and not said to be denied', () => {
+  const bare =
+    '{ apiVersion: v1, kind: Pod, metadata: { name: bare, namespace: shop }, spec: { containers: [] } }';
+  const { stdout } = sluice(['suggest', '--manifests', '-'], [...SHOP, bare].join('\n---\n'));
+  expect(stdout).toContain('they would cut off Pod shop/bare');
+  expect(stdout).not.toContain('Nothing was found');
+});
+
 test('-n has the policies of one namespace, and what others name of it', () => {
   const { stdout } = sluice(['suggest', '--manifests', 'shop.yaml', '-n', 'data']);
   expect(namesIn(stdout)).toEqual(['data/suggested-default-deny', 'data/suggested-dns', 'data/allow-db']);

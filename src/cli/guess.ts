@@ -1,17 +1,19 @@
 /** `sluice suggest --manifests PATH`: the policies for the connections that manifests name, without any traffic. */
 
+import pc from 'picocolors';
 import { type Guess, type GuessEnd, type Guesses, guessConnections } from '../answers/guess/guess.ts';
 import { type GuessedPolicy, policiesFor } from '../answers/guess/policies.ts';
 import { answer } from '../answers/questions/answer.ts';
 import type { ClusterView } from '../answers/questions/place.ts';
 import { referencesIn } from '../inputs/files/references.ts';
 import type { Reference } from '../inputs/kube/decode/references.ts';
+import { firstOf } from '../lib/text/firstof.ts';
 import { plural } from '../lib/text/plural.ts';
 import type { Policy, PolicyId } from '../model/policy.ts';
 import { FlowTextError } from '../semantics/flowtext.ts';
 import { PolicyIndex } from '../semantics/policyindex.ts';
 import { CommandError } from '../terminal/commanderror.ts';
-import { writeDocument, writeUnwrapped } from '../terminal/output.ts';
+import { writeDocument, writeNote, writeUnwrapped } from '../terminal/output.ts';
 import { yamlText } from '../terminal/yamltext.ts';
 import { orCommandError } from './orcommanderror.ts';
 import { noteState, readState } from './sources/readstate.ts';
@@ -36,17 +38,22 @@ export async function guessCommand(options: GuessOptions): Promise<void> {
   const view = clusterViewOf(state, options);
   const guessed = orCommandError(() => guessConnections(view, references, options.ingressController));
   const suggested = policiesFor(view, guessed, options.namespace);
-  const { objects, notWritten, remarks } = suggested;
+  const { objects, notWritten, nothingFor, remarks } = suggested;
   if (objects.length === 0) throw new CommandError(nobodyText(notWritten));
   const isAbout = ({ from, to }: Guess) =>
     [from, to].some(end => typeof end !== 'string' && isIn(end, options.namespace));
   const own = guessed.guesses.filter(isAbout);
   const denied = stillDenied(view, own, objects);
-  writeDocument(headLines(own, guessed.notGuessed, notWritten, denied));
+  const named = own.filter(({ to }) => to !== 'dns').length;
+  if (named === 0) writeNote(`${pc.yellow('warning')}: ${NOTHING}`);
+  writeDocument(headLines(named, nothingFor, guessed.notGuessed, notWritten, denied));
   for (const { object, comments } of objects)
     writeUnwrapped(`---\n${yamlText(object, remarks, guessComments(comments))}`);
   process.exitCode = denied.some(({ verdict }) => verdict === 'deny') ? 1 : denied.length > 0 ? 2 : 0;
 }
+
+const NOTHING =
+  'no connection was found in the manifests: these policies deny everything but looking up names; add what the workloads need before you apply them';
 
 function nobodyText(notWritten: readonly string[]): string {
   const text = 'there is no pod and no workload in the manifests that policy could select';
@@ -107,17 +114,23 @@ function questionText(end: GuessEnd): string {
 }
 
 const MOST_LISTED = 40;
+const MOST_NAMED = 10;
 
 function headLines(
-  guesses: readonly Guess[],
+  named: number,
+  nothingFor: readonly string[],
   notGuessed: Guesses['notGuessed'],
   notWritten: readonly string[],
   denied: readonly Denied[],
 ): string[] {
-  const named = guesses.filter(({ to }) => to !== 'dns').length;
   return [
     `Policies to begin with, for ${plural(named, 'connection')} that the manifests name: guessed, not seen. Read each before it is applied.`,
     'All else of these pods is denied, but that they look up names. A node always reaches its own pods, so probes need no rule.',
+    ...(nothingFor.length === 0
+      ? []
+      : [
+          `Nothing was found for: ${firstOf(nothingFor, MOST_NAMED)}; what they need is denied until you add it.`,
+        ]),
     ...listed('Not written', notWritten),
     ...listed('Not guessed', [...notGuessed], notGuessedLines),
     ...listed(

@@ -4562,6 +4562,12 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'cli/guess.test.ts',
   },
   {
+    name: 'a workload that a suggestion denies everything is not named',
+    find: 'own.filter(each => !found.has(each) && isIsolated(each))',
+    replace: 'own.filter(each => found.has(each) && !isIsolated(each))',
+    test: 'cli/guess.test.ts',
+  },
+  {
     name: 'a guessed default-deny cuts off who has no policy of its own',
     find: 'const common = [...(open.length > 0 ? [] : this.#ofAllPods(name)),',
     replace: 'const common = [...this.#ofAllPods(name),',

@@ -22,6 +22,8 @@ export interface GuessedPolicies {
   readonly remarks: ReadonlyMap<string, string>;
   /** Sentences on whom no policy can name, and who is left as it is because of that. */
   readonly notWritten: readonly string[];
+  /** Ids of those that these policies isolate and no guess is about. */
+  readonly nothingFor: readonly string[];
 }
 
 export interface GuessedPolicy {
@@ -44,8 +46,13 @@ export function policiesFor(
   const known = own.filter(({ selector }) => selector === undefined).map(({ pod }) => pod.namespace);
   const namespaces = [...new Set(known)].filter(each => each !== SYSTEM || each === namespace).sort();
   const byNamespace = groupedBy(own, ({ pod }) => pod.namespace);
+  const found = new Set<GuessEnd>(guesses.flatMap(({ from, to }) => (to === 'dns' ? [] : [from, to])));
+  const isolated = new Set(namespaces);
+  const isIsolated = (member: Member) =>
+    isolated.has(member.pod.namespace) && peers.selectorOf(member) !== undefined;
   return {
     objects: namespaces.flatMap(each => writer.namespace(each, byNamespace.get(each)!)),
+    nothingFor: own.filter(each => !found.has(each) && isIsolated(each)).map(({ id }) => id),
     remarks: peers.remarks,
     notWritten: [...peers.nameless, ...writer.notes],
   };
