@@ -117,7 +117,9 @@ test('what other policies deny is a comment, and the exit code 1; --without leav
   expect(stdout).toMatch(
     /# Still not allowed:\n# {3}shop\/deploy\/web -> shop\/deploy\/api:8080\/TCP: AdminNetworkPolicy closed /,
   );
+  expect(stdout).toContain('\n# Policies of the manifests that stay in force beside these: 1. ');
   const left = sluice([...asked, '--without', 'anp:closed']);
+  expect(left.stdout).not.toContain('in force beside these');
   expect([left.status, left.stdout]).toEqual([0, expect.not.stringContaining('Still not allowed')]);
 });
 

@@ -2,7 +2,7 @@
 
 import pc from 'picocolors';
 import { type Guess, type GuessEnd, type Guesses, guessConnections } from '../answers/guess/guess.ts';
-import { type GuessedPolicy, policiesFor } from '../answers/guess/policies.ts';
+import { type GuessedPolicies, type GuessedPolicy, policiesFor } from '../answers/guess/policies.ts';
 import { answer } from '../answers/questions/answer.ts';
 import type { ClusterView } from '../answers/questions/place.ts';
 import { referencesIn } from '../inputs/files/references.ts';
@@ -46,7 +46,10 @@ export async function guessCommand(options: GuessOptions): Promise<void> {
   const denied = stillDenied(view, own, objects);
   const named = own.filter(({ to }) => to !== 'dns').length;
   if (named === 0) writeNote(`${pc.yellow('warning')}: ${NOTHING}`);
-  writeDocument(headLines(named, nothingFor, guessed.notGuessed, notWritten, denied));
+  const existing = view.cluster.policies.size;
+  writeDocument(
+    headLines({ named, existing, nothingFor, notGuessed: guessed.notGuessed, notWritten, denied }),
+  );
   for (const { object, comments } of objects)
     writeUnwrapped(`---\n${yamlText(object, remarks, guessComments(comments))}`);
   process.exitCode = denied.some(({ verdict }) => verdict === 'deny') ? 1 : denied.length > 0 ? 2 : 0;
@@ -116,13 +119,14 @@ function questionText(end: GuessEnd): string {
 const MOST_LISTED = 40;
 const MOST_NAMED = 10;
 
-function headLines(
-  named: number,
-  nothingFor: readonly string[],
-  notGuessed: Guesses['notGuessed'],
-  notWritten: readonly string[],
-  denied: readonly Denied[],
-): string[] {
+interface Head extends Pick<Guesses, 'notGuessed'>, Pick<GuessedPolicies, 'nothingFor' | 'notWritten'> {
+  readonly named: number;
+  /** How many policies the manifests have. */
+  readonly existing: number;
+  readonly denied: readonly Denied[];
+}
+
+function headLines({ named, existing, nothingFor, notGuessed, notWritten, denied }: Head): string[] {
   return [
     `Policies to begin with, for ${plural(named, 'connection')} that the manifests name: guessed, not seen. Read each before it is applied.`,
     'All else of these pods is denied, but that they look up names. A node always reaches its own pods, so probes need no rule.',
@@ -138,6 +142,11 @@ function headLines(
       denied.map(({ text }) => text),
     ),
     '`kubectl apply` replaces policies that have the same names.',
+    ...(existing === 0
+      ? []
+      : [
+          `Policies of the manifests that stay in force beside these: ${existing}. \`sluice diff\` says what changes.`,
+        ]),
   ].map(line => `# ${line}`);
 }
 

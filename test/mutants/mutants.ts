@@ -4568,6 +4568,12 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'cli/guess.test.ts',
   },
   {
+    name: 'a suggestion does not say that policies stay in force beside it',
+    find: '...(existing === 0',
+    replace: '...(existing >= 0',
+    test: 'cli/guess.test.ts',
+  },
+  {
     name: 'a guessed default-deny cuts off who has no policy of its own',
     find: 'const common = [...(open.length > 0 ? [] : this.#ofAllPods(name)),',
     replace: 'const common = [...this.#ofAllPods(name),',
