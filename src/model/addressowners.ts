@@ -71,10 +71,28 @@ export function ownsAddressOver(a: Pod, b: Pod, address: Address, standpoint: St
   return a.createdAt === b.createdAt ? a.key > b.key : a.createdAt > b.createdAt;
 }
 
+/**
+ * Whether an address that a Node lists is the pod's that owns it: it runs on this node, or has the address in the pod
+ * network of its own node. So neither the status of a Node nor that of a pod takes an address from whom the cluster gave
+ * it.
+ */
+export function isPodsInstead(
+  node: Node | undefined,
+  address: Address,
+  owner: Pod | undefined,
+  nodes: Standpoint['nodes'],
+): boolean {
+  return owner !== undefined && (owner.node === node?.name || isInOwnNetwork(owner, address, nodes));
+}
+
+function isInOwnNetwork(pod: Pod, address: Address, nodes: Standpoint['nodes']): boolean {
+  return podCidrsOf(nodes.get(pod.node)).some(cidr => cidrContains(cidr, address));
+}
+
 /** How strong the evidence is that the pod's node has the address; equal for pods of one node. */
 function evidenceFor(pod: Pod, address: Address, { nodes, node }: Standpoint): number {
   if (node !== undefined && pod.node === node) return 2;
-  return podCidrsOf(nodes.get(pod.node)).some(cidr => cidrContains(cidr, address)) ? 1 : 0;
+  return isInOwnNetwork(pod, address, nodes) ? 1 : 0;
 }
 
 /** An address that pods of several nodes report: all but one of them are wrong. */

@@ -7,6 +7,7 @@
  */
 
 import type { Address } from '../model/address.ts';
+import { isPodsInstead } from '../model/addressowners.ts';
 import { type Cluster, isNodeItself, type Node } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
@@ -105,13 +106,19 @@ function unknownPod(view: View, direction: Direction, flow: Flow): string | unde
   if (from === to && !viaService) return undefined; // The packet never leaves its pod.
   const [own, peer] = direction === 'egress' ? [from, to] : [to, from];
   const node = view.nodeDenyingUnknownPod(own);
-  if (node === undefined || (direction === 'ingress' && isOfNode(view, node, peer))) return undefined;
+  if (node === undefined || (direction === 'ingress' && isFromNode(view, node, peer))) return undefined;
   return because.unknownPod(own, node, direction);
 }
 
 /** N43, N75: whether an address belongs to the node itself, be it that of a tunnel from which it sends. */
 function isOfNode({ tunnelNodeAt }: View, node: Node | undefined, address: Address): boolean {
   return isNodeItself(node, address) || (node !== undefined && tunnelNodeAt(address) === node);
+}
+
+/** N43: whether the node itself sends from the address. */
+function isFromNode(view: View, node: Node | undefined, address: Address): boolean {
+  const { cluster, owners } = view;
+  return isOfNode(view, node, address) && !isPodsInstead(node, address, owners.get(address), cluster.nodes);
 }
 
 /** The packet that policy judges in this direction, or the reason why policy does not apply. */
@@ -124,7 +131,7 @@ export function packetOf(view: View, direction: Direction, flow: Flow): Packet |
   // N40, 4.1, C47: a pod cannot block access to itself, unless it goes through a Service.
   if (subject === peerPod && !flow.viaService) return because.itself(subject);
   // N43: everything on a node, such as the kubelet with its probes, can reach the pods of that node.
-  if (direction === 'ingress' && isOfNode(view, cluster.nodes.get(subject.node), peer))
+  if (direction === 'ingress' && isFromNode(view, cluster.nodes.get(subject.node), peer))
     return because.ownNode(subject);
   const [peerTunnel, peerNodes] = [view.tunnelNodeAt(peer), view.nodesAt(peer)];
   return { flow, direction, subject, peer, peerPod, peerTunnel, peerNodes };

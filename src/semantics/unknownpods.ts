@@ -24,12 +24,15 @@ export function unknownPodFinders(cluster: Cluster, owners: Owners, unknownPods:
   };
 }
 
-/** Finds the node in whose pod networks an address is; undefined for an address of a known pod or of a node itself. */
+/** Finds the node in whose pod networks an address is; undefined for an address of a known pod or of that node itself. */
 export function unknownPodNodeFinder({ nodes }: Cluster, owners: Owners): Finder {
-  const ofNodes = [...nodes.values()].flatMap(addressesOfNode);
-  const own = new Set([...ofNodes, ...tunnelNodes(nodes.values()).keys()]);
+  const ofTunnels = tunnelNodes(nodes.values());
   const nodeOfNetwork = podNetworkFinder(nodes.values());
-  return address => (owners.has(address) || own.has(address) ? undefined : nodeOfNetwork(address));
+  return address => {
+    if (owners.has(address) || ofTunnels.has(address)) return undefined;
+    const node = nodeOfNetwork(address);
+    return node === undefined || addressesOfNode(node).includes(address) ? undefined : node;
+  };
 }
 
 /** Finds the node in whose pod networks an address is, also where a pod or a node is known to have it. */

@@ -426,8 +426,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'evaluate: a node does not reach its own pods',
     within: 'const peerPod',
-    find: "if (direction === 'ingress' && isOfNode(view, cluster",
-    replace: "if (direction === 'egress' && isOfNode(view, cluster",
+    find: "if (direction === 'ingress' && isFromNode(view, cluster",
+    replace: "if (direction === 'egress' && isFromNode(view, cluster",
     test: 'scenarios.test.ts',
   },
 
@@ -761,9 +761,34 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'property/incremental.test.ts',
   },
   {
+    name: 'evaluate: a pod whose address a Node lists reaches all pods of that Node',
+    find: 'isOfNode(view, node, address) && !isPodsInstead(node, address, owners.get(address), cluster.nodes)',
+    replace: 'isOfNode(view, node, address)',
+    test: 'unit/scenarios.test.ts',
+  },
+  {
+    name: 'reach: a pod whose address a Node lists reaches all pods of that Node',
+    find: 'this.#isOfNode(node, address) && !isPodsInstead(node, address, owners.get(address), cluster.nodes)',
+    replace: 'this.#isOfNode(node, address)',
+    test: 'property/reach.test.ts',
+  },
+  {
+    name: 'unknown pods: an address that another Node lists is none',
+    find: 'node === undefined || addressesOfNode(node).includes(address) ?',
+    replace:
+      'node === undefined || [...nodes.values()].some(each => addressesOfNode(each).includes(address)) ?',
+    test: 'unit/scenarios.test.ts',
+  },
+  {
+    name: 'explain: a Node that lists the address of a pod is not named',
+    find: '...claimNotes(cases, cluster),',
+    replace: '',
+    test: 'tunnelarrival.test.ts',
+  },
+  {
     name: 'tunnels: the node of a pod does not reach it by its tunnel',
-    find: '(node !== undefined && tunnelNodeAt(address) === node);\n}\n\n/** The packet',
-    replace: 'false;\n}\n\n/** The packet',
+    find: '(node !== undefined && tunnelNodeAt(address) === node);\n}\n\n/** N43: whether',
+    replace: 'false;\n}\n\n/** N43: whether',
     test: 'unit/scenarios.test.ts',
   },
   {

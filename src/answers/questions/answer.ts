@@ -1,17 +1,16 @@
 /** The answer to a question about one connection: one verdict, or the cases in which it differs. */
-import { firstOf } from '../../lib/text/firstof.ts';
 import { type Address, type AddressRange, FAMILIES, FAMILY_NAME, type Family } from '../../model/address.ts';
 import { enforced } from '../../model/audited.ts';
 import type { Cluster } from '../../model/cluster.ts';
 import type { Inventory } from '../../model/inventory.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import { comparePolicies, type Policy } from '../../model/policy.ts';
-import { contestedTunnels, tunnelDeviceAt } from '../../model/tunneladdresses.ts';
 import type { DnsRecord } from '../../names/dnscache.ts';
 import { auditor, mayAffect } from '../../semantics/audit.ts';
 import type { DirectionVerdict, FlowVerdict } from '../../semantics/evaluate.ts';
 import { FlowTextError } from '../../semantics/flowtext.ts';
 import { viewOf } from '../../semantics/view.ts';
+import { arrivalNotes, claimNotes } from './addressnotes.ts';
 import { API_SERVER, apiServerPlaces, unlessSameApiServer } from './apiserver.ts';
 import { namesNotes, resolvedFor } from './byname.ts';
 import { sameForAllLabels } from './completions.ts';
@@ -87,6 +86,7 @@ export function answer(known: ClusterView, question: Question): Answer {
       ...(cases.some(({ undecided }) => undecided !== undefined) ? [] : sameForAllLabels(judged.completions)),
       ...byNode.notes,
       ...arrivalNotes(cases, cluster),
+      ...claimNotes(cases, cluster),
       ...namesNotes(to, sources, { cases, cluster }, view),
       ...dnsDeniedNotes(to, question, known, other => answer(known, other)),
       ...nearSubjectNotes(decisive, view),
@@ -217,28 +217,6 @@ function notesOf({ notes }: Targets, isCut: boolean): readonly string[] {
   return isCut
     ? [...notes, `only the first of what this may mean was judged (at most ${MOST_PIECES} networks)`]
     : notes;
-}
-
-/** N75: names both addresses of a node that sends from its tunnel. */
-function arrivalNotes(cases: readonly JudgedFlow[], cluster: Cluster): readonly string[] {
-  const all = [...cluster.nodes.values()];
-  const found = cases.flatMap(({ from, to, flow, viaNode }) => {
-    if (viaNode === undefined || to.translation !== undefined) return [];
-    const over = all.map(node => tunnelDeviceAt(node, viaNode)).find(device => device !== undefined);
-    const by = over === undefined ? '' : ` over ${over}`;
-    const sender = from.name === flow.from ? from.name : `${from.name} (${flow.from})`;
-    return [
-      `${sender}, which arrives as ${viaNode}${by} at pods of other nodes${contestText(cluster, viaNode)}`,
-    ];
-  });
-  return [...new Set(found)].slice(0, MOST);
-}
-
-const MOST_CLAIMANTS = 3;
-function contestText(cluster: Cluster, address: Address): string {
-  const claimants = contestedTunnels(cluster).get(address);
-  if (claimants === undefined) return '';
-  return `; policy takes ${address} to be no node's, because ${firstOf(claimants, MOST_CLAIMANTS)} claim it`;
 }
 
 /** The host part of an end, without port and protocol: `shop/web`, `10.0.0.1`, `svc/api`. */

@@ -106,3 +106,24 @@ test('its own pods, other families, and nodes without a tunnel see the address o
   expect(arrives('node/node2', 'shop/web@6:8443')).toEqual([undefined]);
   expect(arrives('node/node3', 'shop/web@4:8443')).toEqual([undefined]);
 });
+
+test('an address of a pod that another Node lists as well is named with both', () => {
+  const liar = node(3).replace('172.18.0.3', '10.244.1.5');
+  const ask = (from: string, ...nodes: string[]) =>
+    answer(view(node(1), node(2), ...nodes), { from, to: 'shop/web@4:80' }).notes;
+  const note =
+    '10.244.1.5 is the address of pod shop/web, and node node3 lists it in its status: rules for the node mean it, too';
+  expect(ask('203.0.113.5', liar)).toEqual([note]);
+  expect(ask('203.0.113.5', node(3))).toEqual([]);
+  // N43: it is not the node's for that.
+  const own = node(2).replace('172.18.0.2', '10.244.1.5');
+  const near = POD.replace('name: web', 'name: near')
+    .replace('node1', 'node2')
+    .replaceAll('1.5', '2.5')
+    .replace('1::5', '2::5');
+  const { verdict, notes } = answer(view(node(1), own, near, lettingIn('192.0.2.0/24')), {
+    from: 'shop/web',
+    to: 'shop/near@4:80',
+  });
+  expect([verdict, notes]).toEqual(['deny', [note.replace('node3', 'node2')]]);
+});

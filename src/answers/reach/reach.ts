@@ -3,6 +3,7 @@
 import { getOrMake } from '../../lib/collections/getormake.ts';
 import { once } from '../../lib/collections/once.ts';
 import type { Address, Family } from '../../model/address.ts';
+import { isPodsInstead } from '../../model/addressowners.ts';
 import { type Cluster, isNodeItself, type Node, type PodKey } from '../../model/cluster.ts';
 import { patternsOfPolicy } from '../../model/domainpeers.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
@@ -285,7 +286,13 @@ class FamilyReach {
     return denied;
   }
 
-  /** N43, N75. */
+  /** N43. */
+  #isFromNode(node: Node | undefined, address: Address): boolean {
+    const { cluster, owners } = this.#clusterIndex;
+    return this.#isOfNode(node, address) && !isPodsInstead(node, address, owners.get(address), cluster.nodes);
+  }
+
+  /** N75. */
   #isOfNode(node: Node | undefined, address: Address): boolean {
     const { tunnelNodeAt } = this.#clusterIndex;
     return isNodeItself(node, address) || (node !== undefined && tunnelNodeAt(address) === node);
@@ -297,11 +304,12 @@ class FamilyReach {
     const subject = owners.get(own);
     if (subject === undefined) {
       const near = nodeDenyingUnknownPod(own);
-      const exempt = (own === peer && !viaService) || (direction === 'ingress' && this.#isOfNode(near, peer));
+      const exempt =
+        (own === peer && !viaService) || (direction === 'ingress' && this.#isFromNode(near, peer));
       return near !== undefined && !exempt ? pool.none : pool.all;
     }
     if (subject === owners.get(peer) && !viaService) return pool.all;
-    if (direction === 'ingress' && this.#isOfNode(cluster.nodes.get(subject.node), peer)) return pool.all;
+    if (direction === 'ingress' && this.#isFromNode(cluster.nodes.get(subject.node), peer)) return pool.all;
     const end = this.ends.at(own);
     const resolved = direction === 'egress' ? this.#patternsResolved(end, subject.key, peer) : NOTHING;
     const judgement = this.#judge(direction, this.ends.all[end]!.template!, resolved);
