@@ -2,7 +2,7 @@
  * The ends of a connection as people name them:
  *
  *   end    = host [ "@4" | "@6" ] [ ":" port ] [ "/" protocol ]      only a destination has port and protocol
- *   host   = [ namespace "/" ] pod
+ *   host   = [ namespace "/" ] pod                            or the one workload of that name, or the Service
  *          | [ namespace "/" ] kind "/" name        deploy/web, shop/sts/db, svc/api, node/worker-1, shop/rollout/web
  *          | "svc/" name "." namespace              svc/kubernetes.default: the API server
  *          | [ namespace "/" ] label { "," label }  shop/app=web,tier=front: a pod that is not there yet

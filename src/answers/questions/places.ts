@@ -73,13 +73,39 @@ function internetOf(cluster: Cluster): AddressRange[] {
   return without(INTERNET, [...cluster.nodes.values()].flatMap(podCidrsOf).map(cidrRange));
 }
 
-/** `rollout/web` is a pod of a namespace, unless it is a workload of another kind than those of Kubernetes. */
+/**
+ * `rollout/web` is a pod of a namespace, unless it is a workload of another kind than those of Kubernetes. Lists show a
+ * workload without its kind: where no pod has the name, and one workload has it, that one is meant.
+ */
 function podPlaces(view: ClusterView, first: string | undefined, name: string): readonly ResolvedEndpoint[] {
   const { cluster, defaultNamespace } = view;
-  const key: PodKey = `${first ?? defaultNamespace}/${name}`;
+  const namespace = first ?? defaultNamespace;
+  const key: PodKey = `${namespace}/${name}`;
   const kind = first === undefined || cluster.pods.has(key) ? undefined : customKind(view, first);
   if (kind !== undefined) return workloadPlaces(view, kind, defaultNamespace, name);
+  const [only, ...others] = hasNoPod(view, key) ? kindsNamed(view, key) : [];
+  if (only !== undefined && others.length === 0) return workloadPlaces(view, only, namespace, name);
   return podEndpoints(view, podNamed(view, key));
+}
+
+/** Not where pods may not be listed: then nobody knows. */
+function hasNoPod({ cluster, mayNotList }: ClusterView, key: PodKey): boolean {
+  return !cluster.pods.has(key) && !mayNotList?.('pods', key.split('/')[0]);
+}
+
+/** The kinds of the workloads that have this name. */
+function kindsNamed({ cluster, inventory }: ClusterView, key: PodKey): readonly WorkloadKind[] {
+  const workloads = topWorkloads(inventory).filter(({ namespace, name }) => `${namespace}/${name}` === key);
+  const owners = [...cluster.pods.values()].flatMap(pod => {
+    const { kind, id } = pod.finished ? { kind: 'Pod' } : workloadOf(inventory, pod);
+    return kind !== 'Pod' && id === `${kind} ${key}` ? [kind] : [];
+  });
+  return [...new Set([...workloads.map(({ kind }) => kind), ...owners])];
+}
+
+/** Whether this is the name of a Service, and of no pod and no workload. */
+export function isServiceAlone(view: ClusterView, key: PodKey): boolean {
+  return view.inventory.services.has(key) && hasNoPod(view, key) && kindsNamed(view, key).length === 0;
 }
 
 /** The kind of workloads or of owners of pods that people name so, if Kubernetes does not have it. */
@@ -119,10 +145,10 @@ function podNamed(view: ClusterView, key: PodKey): Pod {
 function meant({ cluster, inventory }: ClusterView, key: PodKey): string {
   const start = key.indexOf('/') + 1;
   const isDeserted = cluster.pods.size + inventory.workloads.size === 0;
-  const workload = topWorkloads(inventory).find(({ namespace, name }) => `${namespace}/${name}` === key);
+  const workloads = topWorkloads(inventory).filter(({ namespace, name }) => `${namespace}/${name}` === key);
   const service = inventory.services.get(key);
   const others = [
-    ...(workload === undefined ? [] : [workloadText(workload.kind, workload.namespace, workload.name)]),
+    ...workloads.map(({ kind, namespace, name }) => workloadText(kind, namespace, name)),
     ...(service === undefined ? [] : [`${service.namespace}/svc/${service.name}`]),
     ...(cluster.nodes.has(key.slice(start)) ? [`node/${key.slice(start)}`] : []),
   ];

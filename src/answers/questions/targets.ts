@@ -23,7 +23,7 @@ import {
   type Targets,
   type Translation,
 } from './place.ts';
-import { placesOf, podEndpoints } from './places.ts';
+import { isServiceAlone, placesOf, podEndpoints } from './places.ts';
 import { contains, PRIVATE } from './ranges.ts';
 import {
   asPodBehind,
@@ -54,7 +54,7 @@ export function targetsOf(view: ClusterView, end: NamedEndpoint): Targets {
     return joined(found.map(({ led, family }) => onlyOver(family, led ?? { targets: plain(), notes: [] })));
   const targets = plain();
   const undecided = maybeService(view, end, targets) ?? maybeNodePort(view, dialled, end);
-  const notes = unknownPortNotes(view, dialled, end);
+  const notes = [...unknownPortNotes(view, dialled, end), ...namesakeNotes(view, end, targets)];
   return {
     targets,
     notes: undecided === undefined ? notes : [],
@@ -104,8 +104,15 @@ function byServiceName(
   return atEndpoint({ ...found, notes: [] }, service, name.endpoint, end.text);
 }
 
-/** Names of Services that leave out svc.cluster.local, where there is such a Service. */
-export function shortNameOf({ inventory }: ClusterView, { name }: NamedEndpoint): ServiceName | undefined {
+/** Names of Services that leave out svc.cluster.local or svc/, where there is such a Service. */
+export function shortNameOf(view: ClusterView, { name }: NamedEndpoint): ServiceName | undefined {
+  const { inventory, defaultNamespace } = view;
+  if (name.kind === 'pod') {
+    const { namespace = defaultNamespace } = name;
+    return isServiceAlone(view, `${namespace}/${name.name}`)
+      ? { kind: 'service', namespace, name: name.name }
+      : undefined;
+  }
   const short = name.kind === 'domain' ? shortServiceName(name.name) : undefined;
   if (short === undefined) return undefined;
   const key = `${short.namespace}/${short.name}` as const;
@@ -203,6 +210,22 @@ function unknownPortNotes(view: ClusterView, dialled: readonly Address[], { port
   if (port === undefined || view.knowsInventory || nodeDialled(view, dialled) === undefined) return [];
   return [
     `where a Service or a host port leads from port ${port} of that node to a pod, ask for that pod: the agent knows neither`,
+  ];
+}
+
+/** `shop/api:80` of the workload, where a Service of the same name has the port, and leads to another one. */
+function namesakeNotes(
+  { inventory, defaultNamespace }: ClusterView,
+  { name, port }: NamedEndpoint,
+  targets: readonly Target[],
+): string[] {
+  if (name.kind !== 'pod' || targets[0]?.endpoint.workload === undefined) return [];
+  const { namespace = defaultNamespace } = name;
+  const key = `${namespace}/${name.name}` as const;
+  const ports = inventory.services.get(key)?.ports ?? [];
+  if (!ports.some(each => String(each.port) === port && each.target !== each.port)) return [];
+  return [
+    `${key} is taken for ${targets[0].endpoint.workload}: for port ${port} of the Service, ask for ${namespace}/svc/${name.name}:${port}`,
   ];
 }
 

@@ -238,7 +238,8 @@ export function addExplain(sluice: Command): void {
 
 const EXPLAIN_HELP = `
 FROM and TO are
-  shop/web  web              a pod (of the namespace of -n, else default)
+  shop/web  web              a pod (of the namespace of -n, else default); where there is none, the only workload of
+                             that name, else the Service
   deploy/web  shop/sts/db    the pods of a workload, or of its template where it has none (sts, ds, job, cronjob, rs;
                              shop/rollout/web: of any kind whose template has labels and containers)
   svc/api:80  10.96.0.7:80   a Service by name or address: each endpoint that would answer is judged
