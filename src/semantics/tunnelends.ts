@@ -43,6 +43,13 @@ export function tunnelFinders({ nodes }: Cluster): TunnelFinders {
   };
 }
 
+/** The nodes whose annotations say that they have a tunnel, where no agent saw of which kind. */
+export function unseenTunnelNodes({ nodes }: Cluster): readonly Node[] {
+  const all = [...nodes.values()];
+  if (all.some(({ links }) => links !== undefined)) return [];
+  return all.filter(({ tunnelAddresses }) => tunnelAddresses !== undefined);
+}
+
 /**
  * N75: finds the node that sends from an address into its tunnel, in a cluster whose nodes do not change. `owners` is
  * asked each time, because pods may.

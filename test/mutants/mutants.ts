@@ -761,6 +761,18 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'property/incremental.test.ts',
   },
   {
+    name: 'matrix: without a note of what nodes may deny as their own tunnels',
+    find: '...ownTunnelNotes([cluster], reach.pool, () => leavingOf(matrix)),',
+    replace: '',
+    test: 'tunnelarrival.test.ts',
+  },
+  {
+    name: 'diff: without a note of what nodes may deny as their own tunnels',
+    find: "has(from, 'workload') && has(to, 'network', 'domain')",
+    replace: 'false',
+    test: 'tunnelarrival.test.ts',
+  },
+  {
     name: 'evaluate: a pod whose address a Node lists reaches all pods of that Node',
     find: 'isOfNode(view, node, address) && !isPodsInstead(node, address, owners.get(address), cluster.nodes)',
     replace: 'isOfNode(view, node, address)',

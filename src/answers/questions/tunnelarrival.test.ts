@@ -2,6 +2,8 @@
 import { expect, test } from 'vitest';
 import { clusterView } from '../../../test/support/questions/clusterview.ts';
 import { type NodeLinks, withNodeLinks } from '../../model/cluster.ts';
+import { diffOf } from '../reach/diff/diffview.ts';
+import { matrixViewOf } from '../reach/view.ts';
 import { answer } from './answer.ts';
 import { fixOf } from './explanation.ts';
 
@@ -87,6 +89,30 @@ test('whether a node has a tunnel on the port that its pod sends to is undecided
   expect(ask([flannel(1)], '198.51.100.1:8472/UDP', links)).toEqual(['allow']);
   const tunnels = { ports: [8472], protocols: [] };
   expect(ask([flannel(1)], '198.51.100.1:8472/UDP', { ...links, tunnels })).toEqual(['deny']);
+});
+
+test('a matrix and a comparison have a note where that is undecided', () => {
+  const open = lettingIn('10.0.0.0/8')
+    .replace('[Ingress], ingress:', '[Egress], egress:')
+    .replace('from: [{ ipBlock: { cidr: 10.0.0.0/8 } }]', 'ports: [{ protocol: UDP, port: 8472 }]');
+  const other = open.replace('8472', '8473');
+  const note = expect.stringMatching(
+    /^what pods send out of the pod networks on UDP 8472 is .*, and only its agent knows \(node1\)$/,
+  );
+  const notes = (...objects: string[]) => matrixViewOf(view(...objects), 'allow').notes;
+  expect(notes(flannel(1), flannel(2), open)).toEqual([note]);
+  expect(notes(flannel(1), flannel(2))).toEqual([
+    expect.stringMatching(/ on UDP 4789,.*; protocols 4,41,47 is taken /),
+  ]);
+  expect(notes(flannel(1), other)).toEqual([]);
+  expect(notes(node(1), flannel(2), open)).toEqual([]);
+  const { cluster, inventory } = view(flannel(1), open);
+  const seen = withNodeLinks(cluster, 'node1', { uplinks: [], podBridges: [] });
+  expect(matrixViewOf({ cluster: seen, inventory }, 'allow').notes).toEqual([]);
+  const compared = (...objects: string[]) => diffOf(view(flannel(1)), view(...objects), 'allow').notes;
+  expect(compared(flannel(1), other)).toEqual([expect.stringMatching(/ on UDP 4789,.* \(node1\)$/)]);
+  expect(diffOf(view(flannel(1), other), view(flannel(1), open), 'allow').notes).toEqual([note]);
+  expect(compared(flannel(1))).toEqual([]);
 });
 
 test('a denial names the node, and the fix has its own address', () => {

@@ -11,6 +11,7 @@ import { podCidrsOf, type UnknownPods } from '../../model/podcidrs.ts';
 import { isTunnel, TUNNEL_PORTS, TUNNEL_PROTOCOLS } from '../../model/tunnels.ts';
 import type { DnsSnapshot } from '../../names/dnscache.ts';
 import { evaluator, type FlowVerdict } from '../../semantics/evaluate.ts';
+import { unseenTunnelNodes } from '../../semantics/tunnelends.ts';
 import { isSeenOtherwise, type JudgedFlow, judgeSeen } from './judge.ts';
 import { podOf, type ResolvedEndpoint } from './place.ts';
 
@@ -89,12 +90,11 @@ export function undecidedByTunnel(
   cases: readonly JudgedFlow[],
   unknownPods: UnknownPods,
 ): ReadonlyMap<JudgedFlow, string> {
-  if ([...cluster.nodes.values()].some(({ links }) => links !== undefined)) return new Map();
+  const unseen = new Map(unseenTunnelNodes(cluster).map(node => [node.name, node]));
   return new Map(
     cases.slice(0, MOST_CASES).flatMap(each => {
-      const node = cluster.nodes.get(podOf(each.from)?.node ?? '');
-      if (node?.tunnelAddresses === undefined || !isTunnel(each.flow) || each.verdict.verdict === 'deny')
-        return [];
+      const node = unseen.get(podOf(each.from)?.node ?? '');
+      if (node === undefined || !isTunnel(each.flow) || each.verdict.verdict === 'deny') return [];
       const links = {
         uplinks: [],
         podBridges: [],

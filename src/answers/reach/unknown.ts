@@ -3,9 +3,13 @@
 import { firstOf } from '../../lib/text/firstof.ts';
 import { plural } from '../../lib/text/plural.ts';
 import { cidrText, type Family } from '../../model/address.ts';
+import { type Cluster, isSelectable } from '../../model/cluster.ts';
 import type { NetworkPeer } from '../../model/policy.ts';
 import { cidrsOf } from '../../model/ranges.ts';
+import { unseenTunnelNodes } from '../../semantics/tunnelends.ts';
 import { podSpaces, rangesText } from '../questions/ranges.ts';
+import type { ConnectionPool, Connections } from './connections.ts';
+import { connectionsText } from './connectionstext.ts';
 import { familiesOf } from './places.ts';
 import type { Reach } from './reach.ts';
 
@@ -59,4 +63,28 @@ function networksThatCut({ families, clusterIndex }: Reach, family: Family): str
 
 function networkName({ cidr, except }: NetworkPeer): string {
   return except.length === 0 ? cidrText(cidr) : `${cidrText(cidr)} except ${except.map(cidrText).join(', ')}`;
+}
+
+/**
+ * Says which connections of pods out of the pod networks their nodes may deny, as what would enter a tunnel of the node's
+ * own (N72). `leaving` are all that policy allows.
+ */
+export function ownTunnelNotes(
+  clusters: readonly Cluster[],
+  pool: ConnectionPool,
+  leaving: () => readonly Connections[],
+): string[] {
+  const nodes = [...new Set(clusters.flatMap(nodesWithTunnels))].sort();
+  if (nodes.length === 0) return [];
+  const found = leaving().reduce((some, each) => pool.or(some, pool.and(each, pool.tunnels)), pool.none);
+  if (found === pool.none) return [];
+  return [
+    `what pods send out of the pod networks on ${connectionsText(pool, found)} is taken to be allowed: a node with a tunnel of its own there denies it, and only its agent knows (${firstOf(nodes, MOST_NAMED)})`,
+  ];
+}
+
+/** Nodes of pods. */
+function nodesWithTunnels(cluster: Cluster): string[] {
+  const inhabited = new Set([...cluster.pods.values()].filter(isSelectable).map(({ node }) => node));
+  return unseenTunnelNodes(cluster).flatMap(({ name }) => (inhabited.has(name) ? [name] : []));
 }

@@ -3,7 +3,7 @@
 import { getOrMake } from '../../lib/collections/getormake.ts';
 import { isSameList } from '../../lib/collections/samelist.ts';
 import { firstOf } from '../../lib/text/firstof.ts';
-import { type Address, cidrText, type Family, familyOf } from '../../model/address.ts';
+import { type Address, cidrText, FAMILIES, type Family, familyOf } from '../../model/address.ts';
 import type { Cluster } from '../../model/cluster.ts';
 import type { Inventory } from '../../model/inventory.ts';
 import type { Labels } from '../../model/labels.ts';
@@ -16,7 +16,7 @@ import { type Entryways, NO_ENTRYWAYS } from '../entrances/entryways.ts';
 import { API_SERVER, apiServerEndpoints } from '../questions/apiserver.ts';
 import { serviceText } from '../questions/endpoint.ts';
 import { cellBetween, namespaceOfMember, namespaceOfSelector, type SureOf } from './beyond.ts';
-import type { ConnectionPool } from './connections.ts';
+import type { ConnectionPool, Connections } from './connections.ts';
 import { regionsOfNames } from './domains.ts';
 import { type Exposure, exposuresOf } from './exposure.ts';
 import { type Matrix, type MatrixLine, matrixOf } from './matrixlines.ts';
@@ -37,7 +37,7 @@ import {
   workloadsIn,
 } from './places.ts';
 import type { Reach } from './reach.ts';
-import { type Counts, networksBesideInternet, unknownAddressNotes } from './unknown.ts';
+import { type Counts, networksBesideInternet, ownTunnelNotes, unknownAddressNotes } from './unknown.ts';
 import { labelNotes, type UnknownLabels, type World, worldsOf } from './worlds.ts';
 
 export interface EndView {
@@ -121,9 +121,21 @@ export function matrixViewOf(
     notes: [
       ...labelNotes(labels),
       ...unknownAddressNotes(reach, addresslessText([workloads])),
+      ...ownTunnelNotes([cluster], reach.pool, () => leavingOf(matrix)),
       ...(isCut ? [CUT] : []),
     ],
   };
+}
+
+/** What pods may send to networks and to addresses of names. */
+function leavingOf({ lines, cell }: Matrix): Connections[] {
+  const outside = lines.filter(({ members }) =>
+    members.some(({ kind }) => kind === 'network' || kind === 'domain'),
+  );
+  return lines
+    .filter(isOfPods)
+    .flatMap(from => outside.map(to => cell(from, to)))
+    .flatMap(found => FAMILIES.flatMap(family => found[family] ?? []));
 }
 
 /** The pods that may get any address. */
@@ -284,7 +296,7 @@ function reachReportOf(cluster: Cluster, workloads: Workloads, unknownPods: Unkn
   return { reach, matrix: matrixOf(worlds, places), pods, exposures, isCut: newPods.isCut, labels };
 }
 
-function isOfPods({ members }: ReachPlace): boolean {
+function isOfPods({ members }: Pick<ReachPlace, 'members'>): boolean {
   return members.some(({ kind }) => kind === 'pod' || kind === 'imagined');
 }
 

@@ -8,7 +8,7 @@ import { changesBetween, type SureOf } from '../beyond.ts';
 import type { ConnectionPool, Connections } from '../connections.ts';
 import { type DomainMember, familiesOf, type Workloads, workloadsIn } from '../places.ts';
 import type { Reach } from '../reach.ts';
-import { type Counts, networksBesideInternet, unknownAddressNotes } from '../unknown.ts';
+import { type Counts, networksBesideInternet, ownTunnelNotes, unknownAddressNotes } from '../unknown.ts';
 import { addresslessText, CUT, domainTexts, INTERNET_TEXT, networkText } from '../view.ts';
 import { completedNamespaces, labelNotes, namespaceNames, type UnknownLabels } from '../worlds.ts';
 import { type Change, changesInAll, changesOf } from './changes.ts';
@@ -151,8 +151,21 @@ export function diffViewOf(
       policies: new Set([...old.cluster.policies.keys(), ...now.cluster.policies.keys()]).size,
     },
     networks: [...new Set([before, after].flatMap(({ reach }) => networksBesideInternet(reach)))],
-    notes: [...labelNotes(labels, 'as what may open or close'), ...notesOf(before, after, areParted)],
+    notes: [
+      ...labelNotes(labels, 'as what may open or close'),
+      ...notesOf(before, after, areParted),
+      ...ownTunnelNotes([old.cluster, now.cluster], after.reach.pool, () => leavingOf(decided)),
+    ],
   };
+}
+
+/** What opens or closes from workloads to networks and to addresses of names. */
+function leavingOf(changes: readonly Change[]): Connections[] {
+  const has = (units: readonly Unit[], ...kinds: UnitMember['kind'][]) =>
+    units.some(({ members }) => members.some(({ kind }) => kinds.includes(kind)));
+  return changes
+    .filter(({ from, to }) => has(from, 'workload') && has(to, 'network', 'domain'))
+    .map(({ connections }) => connections);
 }
 
 /** Each part of the addresses is as much work as another comparison. */
