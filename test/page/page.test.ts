@@ -86,6 +86,11 @@ test('an edit shows what it opens and closes while it is typed, is in the link, 
     await page.getByRole('button', { name: /^Changes/ }).click();
     await page.locator('.change[data-kind="opens"]').first().waitFor();
     expect(await page.locator('.changes').innerText()).toMatch(/\d+ changes?: \d+ open, 0 close/);
+    const card = page.locator('.change').first();
+    const [sign, word] = await Promise.all(
+      ['.sign', 'b'].map(each => card.locator(each).first().boundingBox()),
+    );
+    expect(sign!.x + sign!.width, 'the sign is before the word, not over it').toBeLessThan(word!.x);
     await expect.poll(() => page.url()).toContain('z=');
     link = page.url();
     await page.getByRole('button', { name: 'Undo all edits' }).first().click();
