@@ -101,6 +101,26 @@ test('an edit shows what it opens and closes while it is typed, is in the link, 
   });
 });
 
+test('the place of a rule opens the editor at its line, with the focus in it and its tab in sight', async () => {
+  await inPage({ at: SHOP }, async page => {
+    await cell(page, /^guest\/visitor → shop\/db: none/).click();
+    const place = page.getByRole('region', { name: 'Why' }).locator('.snippet .where:visible').first();
+    const [file = '', line] = (await place.innerText()).split(':');
+    expect(Number(line)).toBeGreaterThan(1);
+    await place.click();
+    const active = page.locator('.editor .cm-gutterElement.cm-activeLineGutter');
+    await expect.poll(() => active.allInnerTexts()).toContain(line);
+    expect(await page.evaluate('document.activeElement.shadowRoot?.activeElement?.className')).toContain(
+      'cm-content',
+    );
+    const tab = page.locator('.tabs [aria-current]');
+    expect(await tab.innerText()).toContain(file);
+    const [box, strip] = await Promise.all([tab, page.locator('.tabs ul')].map(each => each.boundingBox()));
+    expect(box!.x).toBeGreaterThanOrEqual(strip!.x - 1);
+    expect(box!.x + box!.width).toBeLessThanOrEqual(strip!.x + strip!.width + 1);
+  });
+});
+
 test('while half a policy is written, the matrix stays as it was and says so', async () => {
   await inPage({ at: `${SHOP}&edit` }, async page => {
     await cell(page, /^shop\/web → shop\/api: TCP 8080/).waitFor();
