@@ -4724,6 +4724,12 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'texts.test.ts',
   },
   {
+    name: 'page: the command of a question does not say where the manifests are',
+    find: "map(shellWord), '--manifests PATH'].join",
+    replace: 'map(shellWord)].join',
+    test: 'session.test.ts',
+  },
+  {
     name: 'page: there is a verdict although a policy cannot be parsed',
     find: "return loaded.hidesPolicies && 'answer' in result! ?",
     replace: "return false && 'answer' in result! ?",
@@ -4773,8 +4779,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'page: the port of a link runs as a command where the question is pasted',
-    find: "return ['sluice', 'explain', from, to].map(shellWord).join(' ');",
-    replace: "return ['sluice', 'explain', from, to].join(' ');",
+    find: "'sluice explain', ...[from, to].map(shellWord)",
+    replace: "'sluice explain', from, to",
     test: 'session.test.ts',
   },
   {

@@ -1,10 +1,13 @@
 /** A row of the matrix as an end that `sluice explain` takes, and the port that is asked about first. */
+
+import { workloadText } from '../../src/answers/questions/endpoint.ts';
 import type { ConnectionPool, Connections } from '../../src/answers/reach/connections.ts';
 import { connectionsObject } from '../../src/answers/reach/connectionstext.ts';
 import { type EndView, INTERNET_TEXT, type MatrixView } from '../../src/answers/reach/view.ts';
 import { parseCidr } from '../../src/model/address.ts';
 import type { Cluster } from '../../src/model/cluster.ts';
 import type { Inventory } from '../../src/model/inventory.ts';
+import type { WorkloadKind } from '../../src/model/workload.ts';
 import { topWorkloads, workloadOf } from '../../src/model/workloadof.ts';
 import type { Row } from './protocol.ts';
 
@@ -13,7 +16,7 @@ interface Known {
   readonly inventory: Inventory;
 }
 
-/** `shop/deployment/web`, `shop/web-1`, `node/n1`, `10.0.0.1`, `internet`, `api.example.org`. */
+/** `shop/deploy/web`, `shop/web-1`, `node/n1`, `10.0.0.1`, `internet`, `api.example.org`. */
 export function endpointText(end: EndView, { kind, member, part }: Row, known: Known): string {
   switch (kind) {
     case 'node':
@@ -23,14 +26,14 @@ export function endpointText(end: EndView, { kind, member, part }: Row, known: K
     case 'domain':
       return member.replace(/ (?:in|outside) .*$/, '').replace(/^\*+\./, 'any.');
     default:
-      return part === undefined ? workloadText(member) : (podOf(end, member, known) ?? workloadText(member));
+      return (part === undefined ? undefined : podOf(end, member, known)) ?? memberText(member);
   }
 }
 
-/** `Deployment shop/web` → `shop/deployment/web`. */
-function workloadText(member: string): string {
+/** `Deployment shop/web` → `shop/deploy/web`. */
+function memberText(member: string): string {
   const [, kind = '', namespace = '', name = ''] = /^(\S+) ([^/]*)\/(.*)$/.exec(member) ?? [];
-  return kind === 'Pod' ? `${namespace}/${name}` : `${namespace}/${kind.toLowerCase()}/${name}`;
+  return kind === 'Pod' ? `${namespace}/${name}` : workloadText(kind as WorkloadKind, namespace, name);
 }
 
 /** A pod of the workload that is of this end. */

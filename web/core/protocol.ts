@@ -217,7 +217,7 @@ export interface Explanation {
 export interface Explained {
   /** As `sluice explain` takes it. */
   readonly question: { readonly from: string; readonly to: string };
-  /** The same question for a shell: `sluice explain shop/web shop/db:5432/TCP`. */
+  /** The same question for a shell: `sluice explain shop/deploy/web shop/db:5432/TCP --manifests PATH`. */
   readonly command: string;
   readonly port: string;
   readonly protocol: string;

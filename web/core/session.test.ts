@@ -161,13 +161,26 @@ test('where a policy cannot be read, a way from outside is undecided', () => {
   expect([...new Set(session.overview().ways.map(({ verdict }) => verdict))]).toEqual(['undecided']);
 });
 
+test('the command of a question names workloads as the command line does, and what is to be filled in', () => {
+  const labels = '{ app: web }';
+  const { session, model } = opened([
+    [
+      'web.yaml',
+      `{ apiVersion: apps/v1, kind: Deployment, metadata: { name: web, namespace: shop }, spec: { selector: { matchLabels: ${labels} }, template: { metadata: { labels: ${labels} }, spec: { containers: [] } } } }`,
+    ],
+  ]);
+  const [from, to] = [rowOf(model, 'Deployment shop/web'), rowOf(model, 'internet')];
+  const { command } = session.explain({ from, to, port: '443', protocol: 'TCP' });
+  expect(command).toBe('sluice explain shop/deploy/web internet:443/TCP --manifests PATH');
+});
+
 test('the command of a question is one for a shell, whatever a link says of the port', () => {
   const { session, model } = opened();
   const [from, to] = [rowOf(model, 'internet'), rowOf(model, 'Pod shop/db')];
   const { command, question } = session.explain({ from, to, port: "80'; id $(id) #", protocol: 'TCP' });
   const script = `sluice() { printf '%s\\n' "$@"; }; ${command}`;
   expect(spawnSync('sh', ['-c', script], { encoding: 'utf8' }).stdout).toBe(
-    `explain\n${question.from}\n${question.to}\n`,
+    `explain\n${question.from}\n${question.to}\n--manifests\nPATH\n`,
   );
   expect(question.to).toContain("80'; id");
 });

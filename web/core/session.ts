@@ -151,9 +151,9 @@ export class Session implements Core {
   }
 }
 
-/** The port may be of a link, which may come from anybody. */
+/** The port may be of a link, which may come from anybody. Where the manifests are on a disk, the page does not know. */
 function commandOf({ from, to }: Question): string {
-  return ['sluice', 'explain', from, to].map(shellWord).join(' ');
+  return ['sluice explain', ...[from, to].map(shellWord), '--manifests PATH'].join(' ');
 }
 
 /** Policies that could not be read may decide anything: then there is no verdict. */

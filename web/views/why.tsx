@@ -140,6 +140,8 @@ function Answer({ now, answer, close }: AnswerProps) {
         <button type="button" class="quiet" onClick={() => void copyText(now.command)}>
           Copy
         </button>
+        <br />
+        PATH is the folder or file of the manifests.
       </p>
     </>
   );
