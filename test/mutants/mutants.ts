@@ -4719,7 +4719,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'page: a link may unpack to any size',
-    find: "if (size > MOST_UNPACKED) throw new Error('it is too large');",
+    find: "if (size > MOST_UNPACKED) throw new Error('it unpacks to more than 8 MB');",
     replace: '',
     test: 'texts.test.ts',
   },
@@ -4728,6 +4728,12 @@ export const MUTANTS: readonly Mutant[] = [
     find: "map(shellWord), '--manifests PATH'].join",
     replace: 'map(shellWord)].join',
     test: 'session.test.ts',
+  },
+  {
+    name: 'page: a link is written that is too large to be opened',
+    find: "if (bytes.length > MOST_UNPACKED) return '';",
+    replace: '',
+    test: 'texts.test.ts',
   },
   {
     name: 'page: there is a verdict although a policy cannot be parsed',

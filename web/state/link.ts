@@ -18,25 +18,34 @@ export async function linkPart(
   { base, edited }: LinkedFiles,
   withoutSecrets: (files: Files) => Promise<{ readonly verbatim: Files }>,
 ): Promise<string> {
-  const text = await packed({
+  const bytes = bytesOf({
     base: (await withoutSecrets(base)).verbatim,
     ...(edited && { edited: (await withoutSecrets(edited)).verbatim }),
   });
+  // The page must not write what it refuses to open.
+  if (bytes.length > MOST_UNPACKED) return '';
+  const text = await deflated(bytes);
   return text.length > LONGEST_LINK ? '' : `z=${text}`;
 }
 
-export async function packed(files: LinkedFiles): Promise<string> {
-  const bytes = await piped(
-    new TextEncoder().encode(JSON.stringify(files)),
-    new CompressionStream('deflate-raw'),
-  );
+export function packed(files: LinkedFiles): Promise<string> {
+  return deflated(bytesOf(files));
+}
+
+function bytesOf(files: LinkedFiles) {
+  return new TextEncoder().encode(JSON.stringify(files));
+}
+
+async function deflated(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
+  const short = await piped(bytes, new CompressionStream('deflate-raw'));
   let binary = '';
-  for (const byte of bytes) binary += String.fromCharCode(byte);
+  for (const byte of short) binary += String.fromCharCode(byte);
   return btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 }
 
 /** A link may come from anybody: what it unpacks to is bounded. Throws where it cannot be read. */
 export async function unpacked(text: string): Promise<LinkedFiles> {
+  if (text.length > LONGEST_LINK) throw new Error('it is longer than 200,000 characters');
   const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'));
   const bytes = Uint8Array.from(binary, character => character.charCodeAt(0));
   const json = new TextDecoder().decode(await piped(bytes, new DecompressionStream('deflate-raw')));
@@ -51,7 +60,8 @@ function isFiles(value: unknown): value is Files {
   return Array.isArray(value) && value.every(isFile);
 }
 
-const MOST_UNPACKED = 32 * 1024 * 1024;
+/** Manifests of the longest link take some 4 MB; a bomb of the same length would take a thousand times its own. */
+const MOST_UNPACKED = 8 * 1024 * 1024;
 
 async function piped(bytes: Uint8Array<ArrayBuffer>, through: ReadableWritablePair): Promise<Uint8Array> {
   const reader = (new Blob([bytes]).stream().pipeThrough(through) as ReadableStream<Uint8Array>).getReader();
@@ -60,7 +70,7 @@ async function piped(bytes: Uint8Array<ArrayBuffer>, through: ReadableWritablePa
   for (let part = await reader.read(); !part.done; part = await reader.read()) {
     parts.push(part.value);
     size += part.value.length;
-    if (size > MOST_UNPACKED) throw new Error('it is too large');
+    if (size > MOST_UNPACKED) throw new Error('it unpacks to more than 8 MB');
   }
   const all = new Uint8Array(size);
   let at = 0;

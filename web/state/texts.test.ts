@@ -29,7 +29,16 @@ test.each(['', 'AAAA', '!!', 'eJw'])('a link that says %j is refused', async tex
 test('a link that unpacks to very much is refused before it takes memory', async () => {
   const text = await packed({ base: [['a', ' '.repeat(40 * 2 ** 20)]] });
   expect(text.length).toBeLessThan(100_000);
-  await expect(unpacked(text)).rejects.toThrow('too large');
+  await expect(unpacked(text)).rejects.toThrow('more than 8 MB');
+  await expect(unpacked('A'.repeat(200_001))).rejects.toThrow('longer than 200,000 characters');
+});
+
+test('the page writes no link that it would not open', async () => {
+  const linkOf = (size: number) =>
+    linkPart({ base: [['a', ' '.repeat(size)]] }, async files => ({ verbatim: files }));
+  expect(await linkOf(9 * 2 ** 20)).toBe('');
+  const link = await linkOf(7 * 2 ** 20);
+  expect((await unpacked(link.replace('z=', ''))).base[0]![1]).toHaveLength(7 * 2 ** 20);
 });
 
 test('a link has no Secrets, neither as they were opened nor as they are edited', async () => {
