@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
-import { expect, test } from 'vitest';
-import { outputTaken } from './output.ts';
+import { afterEach, expect, test, vi } from 'vitest';
+import { outputColumns, outputTaken } from './output.ts';
 
 test('outputTaken() waits for a reader who is slower than what is written', async () => {
   const stream = new PassThrough({ highWaterMark: 10 });
@@ -23,4 +23,22 @@ test('outputTaken() waits for no reader who is gone', async () => {
   const taking = outputTaken(stream as unknown as NodeJS.WriteStream);
   stream.destroy();
   await taking;
+});
+
+afterEach(() => {
+  for (const key of ['isTTY', 'columns'] as const) Object.assign(process.stdout, { [key]: own[key] });
+  vi.unstubAllEnvs();
+});
+
+const own = { isTTY: process.stdout.isTTY, columns: process.stdout.columns };
+
+test.each([
+  [true, 120, 120],
+  [true, 0, 80],
+  [true, undefined, 80],
+  [false, undefined, undefined],
+])('outputColumns() of a terminal (%s) that reports %s columns is %s', (isTTY, columns, expected) => {
+  vi.stubEnv('COLUMNS', '');
+  Object.assign(process.stdout, { isTTY, columns });
+  expect(outputColumns()).toBe(expected);
 });

@@ -17,11 +17,13 @@ export function outputColumns(): number | undefined {
   return columnsOf(process.stdout);
 }
 
-/** Output to a pipe is not wrapped, unless COLUMNS gives its width. */
+/** Output to a pipe is not wrapped, unless COLUMNS gives its width. A terminal that nobody sized, as of script, has 0. */
 function columnsOf(stream: NodeJS.WriteStream): number | undefined {
   const said = Number(process.env.COLUMNS);
-  return stream.isTTY === true ? stream.columns : said > 0 ? said : undefined;
+  return stream.isTTY === true ? stream.columns || NO_SIZE : said > 0 ? said : undefined;
 }
+
+const NO_SIZE = 80;
 
 export function writeLines(lines: Iterable<string>): void {
   for (const line of lines) writeLine(line);
