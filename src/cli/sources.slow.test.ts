@@ -65,12 +65,18 @@ test('what holds neither pods nor workloads has no comparison and no matrix', ()
     stdout: '',
     stderr: 'sluice: there is no pod and no workload in the manifests, so there is no matrix\n',
   });
+  expectPageRefused('policy.yaml');
   const misnamed = sluice('matrix', '--manifests', 'pods.yaml', '-l', 'app=wbe');
   expect(misnamed.stderr).toContain('no pod and no workload with these labels in the manifests');
   // A legend says what the absence of a line means, and here nothing was asked of.
   expect(misnamed.stdout).toBe('');
   expect(sluice('matrix', '--manifests', 'pods.yaml', '-l', 'app=web').stderr).toBe('');
 });
+
+function expectPageRefused(manifests: string) {
+  const { status, stdout, stderr } = sluice('matrix', '--manifests', manifests);
+  expect(sluice('matrix', '--manifests', manifests, '-o', 'page')).toMatchObject({ status, stdout, stderr });
+}
 
 test('a namespace that nothing is in has no matrix', () => {
   writeFileSync(
@@ -96,6 +102,7 @@ test('a folder that holds nothing is named, whatever is asked of it', () => {
     stdout: '',
     stderr: expect.stringMatching(/^note: empty holds no object.*\nsluice: there is no pod and no workload/),
   });
+  expectPageRefused('empty');
   expect(sluice('check', 'empty')).toMatchObject({ status: 2, stderr: `sluice: ${nothing}` });
   expect(sluice('diff', 'empty', 'pods.yaml')).toMatchObject({ status: 1, stderr: `note: ${nothing}` });
   const main = join(import.meta.dirname, 'main.ts');
