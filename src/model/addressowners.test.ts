@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { nodeEvent, shopPod } from '../../test/support/scenarios/shop.ts';
 import type { Address } from './address.ts';
-import { addressOwners, contestedAddresses, ownerOf } from './addressowners.ts';
+import { addressOwners, contestedAddresses, listedByNodes, ownerOf } from './addressowners.ts';
 import { type ClusterEvent, ClusterState, type Pod, type PodKey } from './cluster.ts';
 
 const AT = '10.1.0.1' as Address;
@@ -46,4 +46,13 @@ test('contested is what pods of several nodes report, and not what one node give
     contestedAddresses(state, 'n1').map(({ address, pods }) => [address, ...pods.map(({ key }) => key)]);
   expect(keys(cluster('known', own, successor))).toEqual([]);
   expect(keys(cluster('known', claim, own))).toEqual([[AT, 'shop/db', 'evil/liar']]);
+});
+
+test('an address of a pod that a Node lists is named with both, and not what a pod on the network of its node has', () => {
+  const listing = nodeEvent('n2', [AT]);
+  expect(listedByNodes(cluster('known', own, listing))).toEqual([`${AT}: pod shop/db on n1, node n2`]);
+  expect(listedByNodes(cluster('known', own))).toEqual([]);
+  const { value } = own as { value: Pod };
+  const onNode: ClusterEvent = { type: 'pod', key: value.key, value: { ...value, hostNetwork: true } };
+  expect(listedByNodes(cluster('known', onNode, listing))).toEqual([]);
 });

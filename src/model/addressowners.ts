@@ -6,6 +6,7 @@
  */
 
 import { getOrMake } from '../lib/collections/getormake.ts';
+import { firstOf } from '../lib/text/firstof.ts';
 import { type Address, cidrContains } from './address.ts';
 import { addressesOfNode, type Cluster, isSelectable, type Node, type Pod } from './cluster.ts';
 import { podCidrsOf } from './podcidrs.ts';
@@ -115,3 +116,20 @@ export function contestedAddresses(cluster: Cluster, node?: string): ContestedAd
   }
   return [...others].map(([address, pods]) => ({ address, pods: [owners.get(address)!, ...pods] }));
 }
+
+/** Addresses in the status of Nodes that pods have as well, with both: `10.0.0.1: pod shop/db on n1, node n2`. */
+export function listedByNodes({ nodes, pods }: Pick<Cluster, 'nodes' | 'pods'>): string[] {
+  const listing = new Map<Address, string[]>();
+  for (const { name, addresses } of nodes.values())
+    for (const address of addresses) getOrMake(listing, address, () => []).push(`node ${name}`);
+  return [...pods.values()].filter(isSelectable).flatMap(pod =>
+    pod.addresses.flatMap(address => {
+      const names = listing.get(address);
+      return names === undefined
+        ? []
+        : [`${address}: pod ${pod.key} on ${pod.node}, ${firstOf(names, MOST_NAMED)}`];
+    }),
+  );
+}
+
+const MOST_NAMED = 3;

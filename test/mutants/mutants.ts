@@ -773,6 +773,19 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'tunnelarrival.test.ts',
   },
   {
+    name: 'address-owners: a Node that lists the address of a pod is no finding',
+    find: 'if (first === undefined && listedByNodes.length > 0)',
+    replace: 'if (first === undefined && listedByNodes.length > 9)',
+    test: 'health/checks.test.ts',
+  },
+  {
+    name: 'address-owners: a pod on the network of its node is one whose address a Node lists',
+    within: 'export function listedByNodes',
+    find: '[...pods.values()].filter(isSelectable)',
+    replace: '[...pods.values()]',
+    test: 'addressowners.test.ts',
+  },
+  {
     name: 'evaluate: a pod whose address a Node lists reaches all pods of that Node',
     find: 'isOfNode(view, node, address) && !isPodsInstead(node, address, owners.get(address), cluster.nodes)',
     replace: 'isOfNode(view, node, address)',

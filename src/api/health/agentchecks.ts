@@ -213,7 +213,8 @@ export function nodeRoutes({ attached }: Ours): Check {
 export function addressOwnersKnown({
   contested = [],
   contestedTunnels = [],
-}: Pick<Ours, 'contested' | 'contestedTunnels'>): Check {
+  listedByNodes = [],
+}: Pick<Ours, 'contested' | 'contestedTunnels' | 'listedByNodes'>): Check {
   const name = 'address-owners';
   const [first] = contested;
   if (first === undefined && contestedTunnels.length > 0)
@@ -222,8 +223,17 @@ export function addressOwnersKnown({
       `several nodes, or pods of others, claim the tunnel address of a node; policies that admit the node do not let in what comes from it: ${firstOf(contestedTunnels, MOST_NAMED)}`,
       'give each node a spec.podCIDR of its own; see who writes the annotations of these nodes, and the status of these pods',
     );
+  if (first === undefined && listedByNodes.length > 0)
+    return finding.warn(
+      name,
+      `a Node lists an address that a pod has; rules for the node mean the pod, too: ${firstOf(listedByNodes, MOST_NAMED)}`,
+      'see who writes the status of this Node, and that of the pod',
+    );
   if (first === undefined)
-    return finding.ok(name, 'no address is reported by pods of two nodes, nor claimed by two nodes');
+    return finding.ok(
+      name,
+      'no address is reported by pods of two nodes, nor by a pod and a node, nor claimed by two nodes',
+    );
   const more = contested.length === 1 ? '' : `, and ${contested.length - 1} more addresses`;
   return finding.warn(
     name,

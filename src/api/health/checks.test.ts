@@ -603,6 +603,11 @@ const CASES: readonly [string, () => { state: CheckState }, CheckState][] = [
     () => addressOwnersKnown(ours({ contestedTunnels: ['10.244.2.0 of n2, n3'] })),
     'warn',
   ],
+  [
+    'address-owners: of a pod and a node',
+    () => addressOwnersKnown(ours({ listedByNodes: ['10.0.0.1: pod a/b on n1, node n2'] })),
+    'warn',
+  ],
   ['unknown-pods: to be denied nobody knows where', () => unknownPods(GATED, ours({ podCidrs: [] })), 'warn'],
 ];
 

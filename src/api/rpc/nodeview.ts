@@ -5,7 +5,7 @@ import type { Host, Openers, Ours, Reading } from '../../kernel/host/facts.ts';
 import type { MemoryLimits } from '../../kernel/host/memory.ts';
 import { firstOf } from '../../lib/text/firstof.ts';
 import type { Address } from '../../model/address.ts';
-import { type ContestedAddress, contestedAddresses } from '../../model/addressowners.ts';
+import { type ContestedAddress, contestedAddresses, listedByNodes } from '../../model/addressowners.ts';
 import { type Cluster, isSelectable, knowsNode, type Pod } from '../../model/cluster.ts';
 import { podCidrsOf } from '../../model/podcidrs.ts';
 import { contestedTunnels } from '../../model/tunneladdresses.ts';
@@ -93,6 +93,7 @@ function ours(status: StatusKeeper): Ours {
     contestedTunnels: [...contestedTunnels(status.cluster)].map(
       ([address, claimants]) => `${address} of ${firstOf(claimants, MOST_NAMED)}`,
     ),
+    listedByNodes: listedByNodes(status.cluster),
     ...withoutPort(status.cluster, node),
     ...flannelFacts(nodes, node),
   };

@@ -47,6 +47,8 @@ export interface Ours {
   readonly contested?: readonly string[];
   /** Tunnel addresses that several claim, so that they are no node's (N75): `10.244.2.0 of n2, pod evil/liar on n3`. */
   readonly contestedTunnels?: readonly string[];
+  /** Addresses in the status of Nodes that pods have as well: `10.0.0.1: pod shop/db on n1, node n2`. */
+  readonly listedByNodes?: readonly string[];
   /** Pods behind no known port of a bridge; absent if ports are not known. */
   readonly withoutPort?: readonly string[];
   /** Veths that are ports of pods' bridges, with an unknown pod behind them; absent if ports are not known. */
