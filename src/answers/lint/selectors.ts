@@ -122,42 +122,58 @@ export function hostNetwork(policy: Policy, { candidates }: Facts): readonly Pro
 
 /** A peer that nobody is, although pods or workloads of its namespaces are there, and all of those are known. */
 export function emptyPeer(policy: Policy, facts: Facts): readonly Problem[] {
+  const { candidates } = facts;
   const found: Problem[] = [];
   for (const [direction, rule] of directedRules(policy))
     for (const selector of podSelectorsOf(rule)) {
-      const whom = emptyNamespaces(selector, facts) ?? emptyPods(selector, rule, facts);
-      if (whom === undefined) continue;
+      const nowhere = emptyNamespaces(selector, facts);
+      if (nowhere === undefined && !isEmpty(selector, candidates)) continue;
       if (found.length === MOST_OF_POLICY) return found;
-      const effect = `the peer matches nothing until there is one${unlessUnread(facts.candidates.makersFor(selector))}`;
-      found.push(
-        warning(
-          'empty-peer',
-          policy.id,
-          peersField(direction, rule),
-          `has a peer that means ${whom}`,
-          effect,
-        ),
-      );
+      const field = peersField(direction, rule);
+      const split = nowhere === undefined ? splitPeer(selector, rule, candidates) : undefined;
+      const where = split === undefined ? field : `${field}[${split.item}]`;
+      const hint = split === undefined ? hintOf(candidates.nearLabel(selector)) : splitHint(split, field);
+      const whom =
+        nowhere ?? `none of the pods and workloads that are there: ${podSelectorText(selector)}${hint}`;
+      const effect = `the peer matches nothing until there is one${unlessUnread(candidates.makersFor(selector))}`;
+      const what = split === undefined ? 'has a peer that means' : 'means';
+      found.push(warning('empty-peer', policy.id, where, `${what} ${whom}`, effect));
     }
   return found;
 }
 
-function emptyPods(selector: PodSelector, rule: Rule, { candidates }: Facts): string | undefined {
-  if (!candidates.selectsNone(selector) || !candidates.areKnown(selector.namespaces)) return undefined;
-  if (candidates.maySelectMade(selector)) return undefined;
-  const hint = splitHint(selector, rule, candidates) ?? hintOf(candidates.nearLabel(selector));
-  return `none of the pods and workloads that are there: ${podSelectorText(selector)}${hint}`;
+function isEmpty(selector: PodSelector, candidates: Candidates): boolean {
+  if (!candidates.selectsNone(selector) || !candidates.areKnown(selector.namespaces)) return false;
+  return !candidates.maySelectMade(selector);
 }
 
-/** Two items of a list are two peers. Who writes namespaces and pods as two of them means one, where only that has pods. */
-function splitHint(selector: PodSelector, rule: Rule, candidates: Candidates): string | undefined {
-  for (const { namespaces, pods } of podSelectorsOf(rule)) {
+/** A selector of pods and one of namespaces as two items of a list, which mean somebody only as one. */
+interface SplitPeer {
+  /** The places of the two in the list. */
+  readonly item: number;
+  readonly namespaces: number;
+  readonly meant: Candidate;
+}
+
+function splitPeer(selector: PodSelector, { peers }: Rule, candidates: Candidates): SplitPeer | undefined {
+  if (peers === 'any' || selector.namespaces.kind !== 'name') return undefined;
+  const item = peers.findIndex(peer => peer.kind === 'pods' && peer.selector === selector);
+  for (const [i, peer] of peers.entries()) {
+    if (peer.kind !== 'pods') continue;
+    const { namespaces, pods } = peer.selector;
     if (namespaces.kind === 'name' || pods.requirements.length > 0) continue;
-    const [both] = candidates.selected({ namespaces, pods: selector.pods });
-    if (both !== undefined)
-      return ` (the peer beside it lets in all pods of its namespaces: as one item with it, it would mean ${both.id})`;
+    const [meant] = candidates.selected({ namespaces, pods: selector.pods });
+    if (meant !== undefined) return { item, namespaces: i, meant };
   }
   return undefined;
+}
+
+function splitHint({ item, namespaces, meant }: SplitPeer, field: string): string {
+  const list = field.slice(field.lastIndexOf('.') + 1);
+  const areNeighbours = Math.abs(item - namespaces) === 1;
+  const second = item > namespaces ? 'podSelector' : 'namespaceSelector';
+  const how = areNeighbours ? `remove the \`-\` before ${second}` : 'write both selectors in one item';
+  return ` (two items in \`${list}\` mean either one; to mean both in one, as ${meant.id}, ${how})`;
 }
 
 /**

@@ -86,12 +86,19 @@ describe('empty-peer', () => {
   test('pods and their namespaces in two items of a list, where only as one they mean anybody', () => {
     const prometheus =
       '{ apiVersion: apps/v1, kind: Deployment, metadata: { name: prometheus, namespace: monitoring }, spec: { template: { metadata: { labels: { app: prometheus } } } } }';
-    const peer = `namespaceSelector: { matchLabels: { team: ops } } }, { ${of('prometheus')}`;
-    const [text, ...others] = texts(peer, namespace('monitoring', 'team: ops'), prometheus);
-    expect(others).toEqual([]);
-    expect(text).toContain(
-      '(the peer beside it lets in all pods of its namespaces: as one item with it, it would mean Deployment monitoring/prometheus)',
-    );
+    const [spaces, pods] = ['namespaceSelector: { matchLabels: { team: ops } }', of('prometheus')];
+    const said = (...items: string[]) =>
+      texts(items.join(' }, { '), namespace('monitoring', 'team: ops'), prometheus);
+    const note = (item: number, how: string) => [
+      `NetworkPolicy shop/p: spec.ingress[0].from[${item}] means none of the pods and workloads that are there: pods app=prometheus in namespace shop (two items in \`from\` mean either one; to mean both in one, as Deployment monitoring/prometheus, ${how}); the peer matches nothing until there is one`,
+    ];
+    expect(said(spaces, pods)).toEqual(note(1, 'remove the `-` before podSelector'));
+    expect(said(pods, spaces)).toEqual(note(0, 'remove the `-` before namespaceSelector'));
+    const network = 'ipBlock: { cidr: 192.0.2.0/24 }';
+    expect(said(spaces, network, pods)).toEqual(note(2, 'write both selectors in one item'));
+    // An item that has namespaces of its own cannot be one with the other.
+    const elsewhere = `namespaceSelector: { matchLabels: { team: dev } }, ${pods}`;
+    expect(said(spaces, elsewhere).join()).not.toContain('two items');
   });
 
   test('no namespace has the labels: where one has the value under another key, or the cluster is whole', () => {
