@@ -372,7 +372,7 @@ function workloadsResolving(side: Side, nameClass: number): string[] {
   return namedPlaces(side).flatMap(([name, ends]) => (mayResolve(ends) ? [name] : []));
 }
 
-/** The rules that decide for these workloads at an address of a region with the name. */
+/** What decides for these workloads at an address of a region with the name: rules, and whether tunnels of nodes lead there. */
 function tellerOf(side: Side, family: Family, nameClass: number, names: ReadonlySet<string>): Teller {
   const { reach } = side;
   const { ends } = reach.families[family];
@@ -385,7 +385,8 @@ function tellerOf(side: Side, family: Family, nameClass: number, names: Readonly
   };
   return region => {
     const named = ends.named(ends.outside[region]!, nameClass);
-    return [...sources].map(source => numberOf(source, named)).join();
+    const { isOutside } = ends.all[ends.outside[region]!]!;
+    return `${isOutside} ${[...sources].map(source => numberOf(source, named))}`;
   };
 }
 
