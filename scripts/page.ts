@@ -44,23 +44,37 @@ interface Chunk {
   readonly code: string;
 }
 
+/**
+ * js-yaml makes schemas and patterns as it starts, most of them for a writer that the page does not use. Nothing happens
+ * where they are made, so that those that nobody uses can be left out.
+ */
+const withoutUnused: Plugin = {
+  name: 'without-unused',
+  transform: (code, id) =>
+    id.endsWith('/js-yaml.mjs')
+      ? code.replaceAll(/^(var [\w$]+ = )(?=new |define\w+Tag\(|\w+\.withTags\()/gm, '$1/* @__PURE__ */ ')
+      : undefined,
+};
+
 const COMMON = {
   platform: 'browser',
   logLevel: 'warn',
+  treeshake: { propertyReadSideEffects: false },
   transform: { target: 'es2023', jsx: { runtime: 'automatic', importSource: 'preact' } },
   tsconfig: false,
 } as const;
 
 /** As chunks, or as one script without modules: a page that is opened from a folder can load none. */
 async function bundle(plugins: Plugin[], format: 'es' | 'iife', packages: Set<string>): Promise<Chunk[]> {
-  const input = { app: join(WEB, format === 'es' ? 'main.tsx' : 'mainofone.tsx') };
-  const build = await rolldown({ ...COMMON, input, plugins });
+  const build = await rolldown({ ...COMMON, input: { app: join(WEB, 'main.tsx') }, plugins });
   const { output } = await build.generate({
     format,
     minify: true,
+    comments: false, // the licences are in notices.txt
     entryFileNames: '[name].js',
     chunkFileNames: '[name]-[hash].js',
-    ...(format === 'iife' && { codeSplitting: false }),
+    // One chunk of all that is there from the beginning: each part that is loaded later shares other modules with it.
+    codeSplitting: format === 'es' && { groups: [{ name: 'app', tags: ['$initial'] }] },
   });
   for (const each of output) if (each.type === 'chunk') notePackages(each.moduleIds, packages);
   return output.flatMap(each =>
@@ -69,8 +83,13 @@ async function bundle(plugins: Plugin[], format: 'es' | 'iife', packages: Set<st
 }
 
 async function workerSource(packages: Set<string>): Promise<string> {
-  const build = await rolldown({ ...COMMON, input: join(WEB, 'core/worker.ts') });
-  const { output } = await build.generate({ format: 'iife', minify: true, codeSplitting: false });
+  const build = await rolldown({ ...COMMON, plugins: [withoutUnused], input: join(WEB, 'core/worker.ts') });
+  const { output } = await build.generate({
+    format: 'iife',
+    minify: true,
+    comments: false,
+    codeSplitting: false,
+  });
   notePackages(output[0].moduleIds, packages);
   return output[0].code;
 }

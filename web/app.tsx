@@ -14,16 +14,19 @@ import {
 } from './state/manifests.ts';
 import { chooseTheme } from './state/theme.ts';
 import { filter, isEditing, PANES, pane, selected, theme, VIEWS, type View, view } from './state/view.ts';
-import { ChangeCounts, ChangeList } from './views/changes.tsx';
-import { EditPane } from './views/edit.tsx';
-import { Focus } from './views/focus.tsx';
+import { ChangeCounts } from './views/changecounts.tsx';
 import { Glance } from './views/glance.tsx';
-import { List } from './views/list.tsx';
+import { later } from './views/later.tsx';
 import { Matrix } from './views/matrix.tsx';
 import { Start } from './views/open.tsx';
-import { Policies } from './views/policies.tsx';
 import { StopButton } from './views/stopbutton.tsx';
 import { Why } from './views/why.tsx';
+
+const EditPane = later(async () => (await import('./views/edit.tsx')).EditPane);
+const Focus = later(async () => (await import('./views/focus.tsx')).Focus);
+const Policies = later(async () => (await import('./views/policies.tsx')).Policies);
+const List = later(async () => (await import('./views/list.tsx')).List);
+const ChangeList = later(async () => (await import('./views/changes.tsx')).ChangeList);
 
 export function App() {
   if (files.value.length === 0)

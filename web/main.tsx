@@ -1,3 +1,4 @@
 import { start } from './start.tsx';
 
-await start();
+// No module waits for it: a part that is loaded later could not begin before the manifests are read.
+void start();

@@ -237,6 +237,23 @@ test('the picture around an end has the steps to it and from it, and a list says
   });
 });
 
+test('a view that cannot be loaded says so, and is there once it can be', async () => {
+  await inPage({ at: SHOP }, async (page, { wrong }) => {
+    await cell(page, /^shop\/web → shop\/api/).waitFor();
+    await page.route('**/focus-*.js', route => route.abort());
+    const choose = (name: string) => page.getByRole('button', { name, exact: true }).click();
+    await choose('Focus');
+    await page.getByRole('alert').getByText('This part of the page cannot be loaded').waitFor();
+    await choose('Policies');
+    await page.getByText('default-deny').first().waitFor();
+    expect(await page.getByRole('alert').count()).toBe(0);
+    await page.unroute('**/focus-*.js');
+    await choose('Focus');
+    await page.locator('.focus-middle').waitFor();
+    expect(wrong.splice(0)).toEqual([expect.stringContaining('ERR_FAILED')]);
+  });
+});
+
 test('of more arrows than an eye can follow there is no picture, and the page says so', async () => {
   const pod = (i: number) =>
     `kind: Pod\napiVersion: v1\nmetadata: { name: p${i}, namespace: many }\nspec: { containers: [{ name: c }] }\nstatus: { podIP: 10.0.0.${i + 1} }\n`;

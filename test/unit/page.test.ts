@@ -20,16 +20,27 @@ const named = (pattern: RegExp) => [...files.keys()].filter(name => pattern.test
 const MOST_FIRST = 180_000;
 const MOST_EDITOR = 150_000;
 
+/** A chunk, and those that it cannot begin without. */
+function loadedWith(name: string, found = new Set<string>()): ReadonlySet<string> {
+  found.add(name);
+  for (const [, next] of files.get(name)!.matchAll(/(?:\bfrom|^import|;import)"\.\/([\w-]+\.js)"/g))
+    if (!found.has(next!)) loadedWith(next!, found);
+  return found;
+}
+
 test('the first load and the editor are within their bounds', () => {
   const editor = named(/^editor-.*\.js$/);
   expect(editor).toHaveLength(1);
-  const first = named(/\.(?:js|css)$|^index\.html$/).filter(
-    name => !editor.includes(name) && !/^bundled_examplefiles-/.test(name),
-  );
+  const first = [...loadedWith('app.js'), ...named(/\.css$|^index\.html$/)];
   const size = first.reduce((sum, name) => sum + zipped(name), 0);
   console.log(`    first load ${size}, editor ${zipped(editor[0]!)} bytes gzipped`);
   expect(size).toBeLessThan(MOST_FIRST);
   expect(zipped(editor[0]!)).toBeLessThan(MOST_EDITOR);
+  for (const part of ['edit', 'focus', 'policies', 'list', 'changes', 'bundled_examplefiles']) {
+    const chunks = named(new RegExp(`^${part}-[\\w-]{8}\\.js$`));
+    expect(chunks).toHaveLength(1);
+    expect(first).not.toContain(chunks[0]);
+  }
 });
 
 const policyOf = (page: string) => /content-security-policy" content="([^"]*)"/.exec(page)?.[1] ?? '';

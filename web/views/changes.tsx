@@ -70,16 +70,3 @@ function Ends({ members }: { readonly members: readonly string[] }) {
     </span>
   );
 }
-
-/** Beside the name of the view, as many as open and close. */
-export function ChangeCounts() {
-  const now = isEdited.value ? (changes.value?.changes ?? []) : [];
-  const opens = now.filter(({ kind }) => kind === 'opens').length;
-  if (now.length === 0) return null;
-  return (
-    <span class="change-counts">
-      {opens > 0 && <b data-kind="opens"> +{opens}</b>}
-      {now.length > opens && <b data-kind="closes"> −{now.length - opens}</b>}
-    </span>
-  );
-}
