@@ -52,7 +52,8 @@ function nodeFor(context: TestContext, wanted: string): string {
 
 function run(command: string, words: readonly string[], env: Record<string, string> = {}) {
   const all = { PATH: '/usr/bin:/bin', HOME: join(folder, 'home'), ...env };
-  return spawnSync(command, words, { encoding: 'utf8', cwd: folder, env: all });
+  const maxBuffer = 16 << 20; // a page has a megabyte
+  return spawnSync(command, words, { encoding: 'utf8', cwd: folder, env: all, maxBuffer });
 }
 
 beforeAll(() => {
