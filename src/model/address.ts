@@ -176,3 +176,7 @@ export function cidrContains(cidr: Cidr, address: Address): boolean {
   const hostBits = BigInt(addressBits(cidr.family) - cidr.prefix);
   return addressToInt(address) >> hostBits === addressToInt(cidr.base) >> hostBits;
 }
+
+export function cidrsOverlap(a: Cidr, b: Cidr): boolean {
+  return cidrContains(a, b.base) || cidrContains(b, a.base);
+}

@@ -15,6 +15,7 @@
  * begins to track it when the first scan is over. Connections that have no reply yet are judged like the others. What their
  * opener sends is new to the rules and dropped; but a reply would make them established, and from then on everything passes.
  */
+import { once } from '../../lib/collections/once.ts';
 import { type Address, familyOf } from '../../model/address.ts';
 import { ownerOf } from '../../model/addressowners.ts';
 import { type Cluster, isSelectable, type Pod } from '../../model/cluster.ts';
@@ -369,12 +370,3 @@ function addressesSelected(cluster: Cluster, node: string | undefined, ids: read
 
 const maySelect = (cluster: Cluster, policy: Policy | undefined, pod: Pod) =>
   policy !== undefined && selects(cluster, policy.subject, pod) !== 'no';
-
-/** Looked up once, if at all. */
-function once<T>(find: () => T): () => T {
-  let found: T | undefined;
-  return () => {
-    found ??= find();
-    return found;
-  };
-}

@@ -1,5 +1,5 @@
 /** Warnings about networks that policies name. */
-import { addressBits, type Cidr, cidrContains, cidrText, familyOf } from '../../model/address.ts';
+import { addressBits, type Cidr, cidrsOverlap, cidrText, familyOf } from '../../model/address.ts';
 import { internalIpsOf } from '../../model/cluster.ts';
 import type { Policy } from '../../model/policy.ts';
 import type { Problem } from '../../model/problem.ts';
@@ -22,15 +22,11 @@ export function serviceAddress(policy: Policy, facts: Facts): readonly Problem[]
 function serviceIn(network: Cidr, { serviceNetworks, externalAddresses }: Facts): Cidr | undefined {
   if (network.prefix === 0) return undefined;
   if (isHost(network) && externalAddresses.has(network.base)) return network;
-  return serviceNetworks.find(each => overlaps(network, each));
+  return serviceNetworks.find(each => cidrsOverlap(network, each));
 }
 
 function isHost({ family, prefix }: Cidr): boolean {
   return prefix === addressBits(family);
-}
-
-function overlaps(a: Cidr, b: Cidr): boolean {
-  return cidrContains(a, b.base) || cidrContains(b, a.base);
 }
 
 /** N75: written by hand for what a node sends to pods of other nodes, before its own address meant that. */

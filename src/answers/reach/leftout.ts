@@ -3,7 +3,7 @@
  * the node, whatever their labels are (N45, N46); and pods of which nothing is read.
  */
 import { firstOf } from '../../lib/text/firstof.ts';
-import { addressToInt, type Cidr, cidrContains, cidrText } from '../../model/address.ts';
+import { addressToInt, type Cidr, cidrsOverlap, cidrText } from '../../model/address.ts';
 import type { Cluster } from '../../model/cluster.ts';
 import type { Inventory } from '../../model/inventory.ts';
 import type { Labels } from '../../model/labels.ts';
@@ -69,7 +69,7 @@ export function hostNetworkChanges(old: State, now: State, isAsked: Asked): read
 export function unknownPodNotes(clusters: readonly Cluster[]): readonly string[] {
   const spaces = clusters.flatMap(({ nodes }) => [...nodes.values()].flatMap(podCidrsOf));
   const networks = clusters.flatMap(({ policies }) => [...policies.values()].flatMap(insideNetworks));
-  const cut = spaces.filter(space => networks.some(network => areOverlapping(space, network)));
+  const cut = spaces.filter(space => networks.some(network => cidrsOverlap(space, network)));
   if (cut.length === 0) return [];
   const named = firstOf([...new Set(cut.map(cidrText))].sort(), MOST_NAMED);
   return [
@@ -83,10 +83,6 @@ function insideNetworks(policy: Policy): readonly Cidr[] {
     .flatMap(({ peers }) => (peers === 'any' ? [] : peers))
     .flatMap(peer => (peer.kind === 'network' ? [peer.cidr] : []))
     .filter(({ family, base }) => contains(PRIVATE, family, addressToInt(base)));
-}
-
-function areOverlapping(a: Cidr, b: Cidr): boolean {
-  return cidrContains(a, b.base) || cidrContains(b, a.base);
 }
 
 /** Pods that something makes in a way of its own, such as a Prometheus: nobody knows their labels before they are there. */
