@@ -30,7 +30,7 @@ export interface Service {
   readonly externalIps: readonly Address[];
   /** Addresses of its load balancer that kube-proxy leaves alone (`ipMode: Proxy`); absent if there are none. */
   readonly proxiedIps?: readonly Address[];
-  /** Of a load balancer that has no address yet: those that its author asks for. Nobody forwards them. */
+  /** Addresses that the author asks for, where the load balancer has none yet. Nobody forwards them. */
   readonly wantedIps?: readonly Address[];
   /**
    * `externalTrafficPolicy: Local`: endpoints on the node that receives an external connection see its source address.

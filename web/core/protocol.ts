@@ -222,7 +222,7 @@ export interface Explained {
   readonly port: string;
   readonly protocol: string;
   readonly answer: Explanation | { readonly error: string };
-  /** Of a question from outside. */
+  /** Ways from outside; empty for a question from anywhere else. */
   readonly ways: readonly Way[];
   /** Where the policies and rules of the walk are written, by `POLICY RULE`. */
   readonly places: Readonly<Record<string, Place>>;

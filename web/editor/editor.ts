@@ -148,7 +148,7 @@ const SPECIAL = highlightSpecialChars({
 
 let isPointed = false;
 
-/** Whoever comes by Tab goes on by Tab, until something is typed: then it indents. */
+/** Tab leaves the editor after it was entered by Tab, and indents once something is typed. */
 const TAB_GOES_ON = EditorView.domEventHandlers({
   pointerdown: (_, view) => {
     isPointed = true;

@@ -185,9 +185,8 @@ function waysByLoadBalancer(
 }
 
 /**
- * The address from which a node sends to pods of other nodes, if that is none of its status. Where another node, or a pod
- * of another node, claims the address as well, policy does not count it as this node's (N75), but the node sends from it
- * nevertheless.
+ * The address from which a node sends to pods of other nodes, if that is none of its status. A node sends from it also
+ * where another node, or another node's pod, claims the address, although policy does not count it as this node's then (N75).
  */
 function tunnelOf(
   { tunnelNodeAt, owners }: Surroundings,

@@ -37,7 +37,7 @@ export function flowsWithin(cluster: Cluster, namespaces: readonly string[]): (f
   return ({ from, to }) => isKnown(from) && isKnown(to);
 }
 
-/** Of nodes and of the internet: pods of other namespaces may not be known, and may have any private address. */
+/** Whether an address is a node's, or of the internet. A private one may be that of a pod in another namespace, which is not known. */
 function outsideOf(cluster: Cluster): (address: Address) => boolean {
   const nodes = new Set([...cluster.nodes.values()].flatMap(addressesOfNode));
   return address => nodes.has(address) || !contains(PRIVATE, familyOf(address), addressToInt(address));

@@ -91,8 +91,8 @@ const NEW = -1;
 const NO_NAMES: ReadonlySet<string> = new Set();
 
 /**
- * For each end, the one before that no policy can tell from it that was there before, or `NEW`: so a word that only one
- * of the two has does not count.
+ * For each end, the end before that means the same to every policy that was there before, or `NEW`. Words that only one of
+ * the two has do not count.
  */
 function endsBefore(now: Ground, before: Ground): Int32Array {
   const { vocabulary, templates } = now.clusterIndex;

@@ -1,6 +1,6 @@
 /**
- * One line for what belongs together: the two ends of a connection, which the agents of two nodes report, and look-ups
- * of A and AAAA records, whose lines would be the same.
+ * One line for what belongs together: the two ends of a connection, which the agents of two nodes report, and DNS queries
+ * for A and AAAA records, whose lines would be the same.
  *
  *     16:02:11  n1, n2  shop/web -> shop/db:5432/TCP through postgres  allowed egress, ingress
  *     16:02:11  n1      shop/web -> kube-system/coredns:53/UDP  egress: isolated by shop/default-deny (2 times)

@@ -18,7 +18,7 @@ export class Gate {
     };
   }
 
-  /** Whoever waits takes the place at once. */
+  /** The first caller that waits takes the place at once. */
   #leave(): void {
     const next = this.#waiting.shift();
     if (next === undefined) this.#free++;
