@@ -3,13 +3,14 @@
  * objects until they change.
  */
 import { type Cidr, FAMILIES, type Family, familyOf } from '../../model/address.ts';
-import type { Cluster, Node } from '../../model/cluster.ts';
+import type { Cluster, Node, PodKey } from '../../model/cluster.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { PodLinks } from '../../model/podlinks.ts';
 import { LiveSet } from '../../nft/plan/history.ts';
 import type { Chain, NftSet } from '../../nft/ruleset.ts';
 import { attachChains, leavingPart, type TablePart } from '../attachedpods.ts';
 import { basesOf } from '../base.ts';
+import { remotePodInNetworks } from '../compile.ts';
 import type { DenialLimits } from '../denied.ts';
 import { hostPortSets } from '../hostports.ts';
 import type { AnswersOfBase } from '../namespeers.ts';
@@ -17,6 +18,7 @@ import { linkPart, type NodeNetwork, nodeNetworkOf } from '../podlinks.ts';
 import { ADDRESS_SETS, addressSetSpec } from '../tunnels.ts';
 import { deniedNetworks } from '../unknownpods.ts';
 import type { LiveTables } from './livetables.ts';
+import type { IndexedPod, PodIndex } from './pods/podindex.ts';
 import { TextByName } from './textbyname.ts';
 
 export interface BasesOptions {
@@ -198,6 +200,37 @@ export class LiveAttachedPods {
 
   #makePorts(): ByFamily<readonly NftSet[]> {
     return byFamily(family => hostPortSets(family, this.#cluster.hostPorts?.values() ?? []));
+  }
+}
+
+/** Pods of other nodes with addresses in this node's pod networks, where unknown pods are denied (N67). */
+export class LiveRemotePods {
+  readonly #podIndex: PodIndex;
+  readonly #node: string;
+  readonly #remotePods = new Map<PodKey, IndexedPod>();
+
+  constructor(podIndex: PodIndex, node: string) {
+    this.#podIndex = podIndex;
+    this.#node = node;
+  }
+
+  all(): Iterable<IndexedPod> {
+    return this.#remotePods.values();
+  }
+
+  /**
+   * Applies changes of these pods. Returns whether one of them has an address in the networks in which unknown pods are
+   * denied, or had one.
+   */
+  refresh(keys: Iterable<PodKey>, denied: readonly Cidr[]): boolean {
+    let changed = false;
+    for (const key of keys) {
+      const remotePod = remotePodInNetworks(this.#podIndex.indexedPod(key), this.#node, denied);
+      changed ||= remotePod !== undefined || this.#remotePods.has(key);
+      if (remotePod === undefined) this.#remotePods.delete(key);
+      else this.#remotePods.set(key, remotePod);
+    }
+    return changed;
   }
 }
 
