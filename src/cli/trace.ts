@@ -1,4 +1,4 @@
-import { undecidedByNode, undecidedDenial } from '../answers/questions/undecided.ts';
+import { undecidedByNode, undecidedDenials } from '../answers/questions/undecided.ts';
 import {
   demanded,
   enforcementPoints,
@@ -158,8 +158,9 @@ function expectedOf(
 ): ExpectedPath {
   const isItself = flow.from === flow.to && hook !== 'output';
   const verdict = evaluate(cluster, isItself ? { ...flow, viaService: true } : flow, unknownPods);
+  const judged = { flow, verdict };
   const ownNote = () => {
-    const { undecided, notes } = undecidedByNode(cluster, [{ flow, verdict }], unknownPods);
+    const { undecided, notes } = undecidedByNode(cluster, [judged], unknownPods);
     return [...undecided.values(), ...notes][0];
   };
   const points = enforcementPoints(cluster, flow, verdict, unknownPods);
@@ -167,7 +168,7 @@ function expectedOf(
   const unheard =
     outcome === 'drop' || outcome === 'accept'
       ? undefined
-      : undecidedDenial(cluster, flow, node, unknownPods);
+      : undecidedDenials(cluster, [judged], { node }, unknownPods).get(judged);
   return {
     node,
     verdict,

@@ -3642,8 +3642,14 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'test: a flow between addresses has a verdict where nobody said what becomes of an unknown pod',
-    find: 'guessesUnknownPods ? undecidedByGuess(known, flow, found, unknownPods) : undefined',
-    replace: 'undefined',
+    find: '(guessesUnknownPods ? undecidedByUnknownPods(cluster, cases, unknownPods) : [])',
+    replace: '[]',
+    test: 'test.test.ts',
+  },
+  {
+    name: 'test: a flow between addresses has a verdict where the tunnel of the node may deny it',
+    find: 'undecided ?? doubtsOf(known, [judged], view).undecided.get(judged)',
+    replace: 'undecided',
     test: 'test.test.ts',
   },
   {
@@ -3660,8 +3666,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'test: a flow to an address that may be a pod of another namespace has a verdict',
-    find: 'if (!knownIn(view)(flow)) throw new FlowTextError(BEYOND);',
-    replace: '',
+    find: 'const doubt = isKnown(view, flow)',
+    replace: 'const doubt = true',
     test: 'test.test.ts',
   },
   {

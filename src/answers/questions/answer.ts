@@ -24,7 +24,7 @@ import { rangesText } from './ranges.ts';
 import { comingNotes, type StatusesByPolicy, statusesByPolicy } from './statuses.ts';
 import { shortNameOf, targetsOf } from './targets.ts';
 import { type GivenQuestion, withGiven } from './traffic.ts';
-import { undecidedByNode, undecidedByTunnel, undecidedByUnknownPods, undecidedDenials } from './undecided.ts';
+import { doubtsOf } from './undecided.ts';
 import type { Dialled } from './ways.ts';
 
 /** A connection as it was asked for; `given` are facts about the cluster that came with the question. */
@@ -64,7 +64,7 @@ export function answer(known: ClusterView, question: Question): Answer {
   const targets = targetsOf(view, to);
   const sources = sourcesOf(view, from);
   const judged = judgeAll(view, sources, targets, familyAsked(from, to));
-  const { cluster, isCut, byNode } = judged;
+  const { cluster, isCut } = judged;
   if (judged.cases.length === 0 && targets.undecided === undefined)
     throw new FlowTextError(noFamily(from, to));
   const unlessSame = [from, to].some(end => isApiServer(view, end)) ? unlessSameApiServer(view) : undefined;
@@ -84,7 +84,7 @@ export function answer(known: ClusterView, question: Question): Answer {
       ...unknownNotes(cases, unlessSame),
       ...(isApiServer(view, from) ? [CALLED_BY_AGENTS] : []),
       ...(cases.some(({ undecided }) => undecided !== undefined) ? [] : sameForAllLabels(judged.completions)),
-      ...byNode.notes,
+      ...judged.notes,
       ...arrivalNotes(cases, cluster),
       ...claimNotes(cases, cluster),
       ...namesNotes(to, sources, { cases, cluster }, view),
@@ -109,15 +109,9 @@ export function judgeAll(
 ) {
   const judged = judge(view, sources, targets.targets, family);
   const { cluster } = judged;
-  const byNode = undecidedByNode(cluster, judged.cases, view.unknownPods);
-  const unheard = new Map([
-    ...(view.guessesUnknownPods ? undecidedByUnknownPods(cluster, judged.cases, view.unknownPods) : []),
-    ...undecidedDenials(cluster, judged.cases, view.known, view.unknownPods),
-    ...byNode.undecided,
-    ...undecidedByTunnel(cluster, judged.cases, view.unknownPods),
-  ]);
-  const cases = judged.cases.map(each => withDoubt(each, unheard.get(each), targets));
-  return { ...judged, cases, byNode };
+  const { undecided, notes } = doubtsOf(cluster, judged.cases, view);
+  const cases = judged.cases.map(each => withDoubt(each, undecided.get(each), targets));
+  return { ...judged, cases, notes };
 }
 
 /** The same answer as undecided, because something that could not be read may change it. */

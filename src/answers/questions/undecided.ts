@@ -1,37 +1,62 @@
-/**
- * An address of a node's pod network that no known pod has: an unknown pod's (N67), or the node's own, as its bridge has
- * one. Only the agent of that node knows; manifests and other agents cannot give one verdict for both.
- */
+/** Why a connection has no verdict: what only agents know, or how they were started. */
 import { type Address, addressToInt, type Cidr, cidrContains } from '../../model/address.ts';
 import { addressOwners, takenAddresses } from '../../model/addressowners.ts';
-import type { Cluster, Node, Pod } from '../../model/cluster.ts';
+import type { Cluster, Node, NodeLinks, Pod } from '../../model/cluster.ts';
 import { hasDomainPeers } from '../../model/domainpeers.ts';
-import type { Flow } from '../../model/flow.ts';
 import { podCidrsOf, type UnknownPods } from '../../model/podcidrs.ts';
 import { isTunnel, TUNNEL_PORTS, TUNNEL_PROTOCOLS } from '../../model/tunnels.ts';
 import type { DnsSnapshot } from '../../names/dnscache.ts';
 import { evaluator, type FlowVerdict } from '../../semantics/evaluate.ts';
 import { unseenTunnelNodes } from '../../semantics/tunnelends.ts';
-import { isSeenOtherwise, type JudgedFlow, judgeSeen } from './judge.ts';
-import { podOf, type ResolvedEndpoint } from './place.ts';
+import { flowSeenBy, isSeenOtherwise, type JudgedFlow, judgeSeen } from './judge.ts';
+import { type ClusterView, podOf, type ResolvedEndpoint } from './place.ts';
+
+type Judged = Pick<
+  JudgedFlow,
+  'flow' | 'verdict' | 'unresolved' | 'dialled' | 'viaNode' | 'fromRange' | 'toRange'
+>;
+
+/** What is known beside the cluster. */
+type Known = Pick<ClusterView, 'unknownPods' | 'guessesUnknownPods' | 'known'>;
+
+export interface Doubts<T> {
+  /** Why a case is undecided. */
+  readonly undecided: ReadonlyMap<T, string>;
+  /** Notes about other cases, whose verdict stays. */
+  readonly notes: readonly string[];
+}
+
+/** Every command asks this, so that all of them call the same connections undecided. */
+export function doubtsOf<T extends Judged>(
+  cluster: Cluster,
+  cases: readonly T[],
+  { unknownPods, guessesUnknownPods, known }: Known,
+): Doubts<T> {
+  const { undecided, notes } = undecidedByNode(cluster, cases, unknownPods);
+  return {
+    undecided: new Map([
+      ...(guessesUnknownPods ? undecidedByUnknownPods(cluster, cases, unknownPods) : []),
+      ...undecidedDenials(cluster, cases, known, unknownPods),
+      ...undecided,
+      ...undecidedByTunnel(cluster, cases, unknownPods),
+    ]),
+    notes,
+  };
+}
 
 /** A limit, because each case makes a view of the cluster. */
 const MOST_CASES = 16;
 
-type Judged = Pick<JudgedFlow, 'flow' | 'verdict' | 'dialled' | 'viaNode' | 'fromRange' | 'toRange'>;
-
-export interface UndecidedByNode<T> {
-  /** Why a case is undecided: the address is the first of a pod network, which by custom is the node's own. */
-  readonly undecided: ReadonlyMap<T, string>;
-  /** Notes about the other addresses, whose verdict stays. */
-  readonly notes: readonly string[];
-}
-
+/**
+ * An address of a node's pod network that no known pod has: an unknown pod's (N67), or the node's own, as its bridge has
+ * one. Only the agent of that node knows; manifests and other agents cannot give one verdict for both. Undecided is the
+ * first address of a pod network, which by custom is the node's own; others have a note.
+ */
 export function undecidedByNode<T extends Judged>(
   cluster: Cluster,
   cases: readonly T[],
   unknownPods: UnknownPods,
-): UndecidedByNode<T> {
+): Doubts<T> {
   const undecided = new Map<T, string>();
   const notes = new Set<string>();
   const owners = addressOwners(cluster);
@@ -85,40 +110,43 @@ function isFirst({ base }: Cidr, address: Address): boolean {
  * Allowed cases that the rules deny if the sender's node has a tunnel of its own on that port (N72). Its annotations say
  * that it has a tunnel, and only its agent sees of which kind.
  */
-export function undecidedByTunnel(
+function undecidedByTunnel<T extends Judged>(
   cluster: Cluster,
-  cases: readonly JudgedFlow[],
+  cases: readonly T[],
   unknownPods: UnknownPods,
-): ReadonlyMap<JudgedFlow, string> {
-  const unseen = new Map(unseenTunnelNodes(cluster).map(node => [node.name, node]));
-  return new Map(
-    cases.slice(0, MOST_CASES).flatMap(each => {
-      const node = unseen.get(podOf(each.from)?.node ?? '');
-      if (node === undefined || !isTunnel(each.flow) || each.verdict.verdict === 'deny') return [];
-      const links = {
-        uplinks: [],
-        podBridges: [],
-        tunnels: { ports: TUNNEL_PORTS, protocols: TUNNEL_PROTOCOLS },
-      };
-      const nodes = new Map(cluster.nodes).set(node.name, { ...node, links });
-      const { egress } = judgeSeen(evaluator({ ...cluster, nodes }, unknownPods), each);
-      if (egress.verdict === 'allow') return [];
-      return [[each, `${tunnelMayBe(node, each.flow)}; only its agent knows`]];
-    }),
+): ReadonlyMap<T, string> {
+  const undecided = new Map<T, string>();
+  const allowed = cases.filter(
+    each => each.verdict.verdict === 'allow' && isTunnel(flowSeenBy('egress', each)),
   );
+  const unseen = new Set(allowed.length === 0 ? [] : unseenTunnelNodes(cluster));
+  if (unseen.size === 0) return undecided;
+  const nodes = new Map<string, Node>();
+  for (const [name, node] of cluster.nodes)
+    nodes.set(name, { ...node, links: unseen.has(node) ? ANY_TUNNEL : NO_TUNNEL });
+  const evaluate = evaluator({ ...cluster, nodes }, unknownPods);
+  for (const each of allowed) {
+    const { verdict, reason } = judgeSeen(evaluate, each).egress;
+    if (verdict === 'allow') continue;
+    const [what] = reason.split(': ');
+    const then = 'it denies what its pods send there, out of the pod networks';
+    undecided.set(each, `if ${what}, ${then}; only its agent knows`);
+  }
+  return undecided;
 }
 
-function tunnelMayBe({ name }: Node, { protocol, port }: Flow): string {
-  const what = port === undefined ? `protocol ${protocol}` : `${protocol} ${port}`;
-  return `if node ${name} has a tunnel of its own on ${what}, it denies what its pods send there, out of the pod networks`;
-}
+const NO_TUNNEL: NodeLinks = { uplinks: [], podBridges: [] };
+const ANY_TUNNEL: NodeLinks = {
+  ...NO_TUNNEL,
+  tunnels: { ports: TUNNEL_PORTS, protocols: TUNNEL_PROTOCOLS },
+};
 
 /** Cases that agents decide as they were started: one end is an unknown pod (N67), and nobody said what they do. */
-export function undecidedByUnknownPods(
+function undecidedByUnknownPods<T extends Judged>(
   cluster: Cluster,
-  cases: readonly JudgedFlow[],
+  cases: readonly T[],
   guessed: UnknownPods,
-): ReadonlyMap<JudgedFlow, string> {
+): ReadonlyMap<T, string> {
   const evaluate = evaluator(cluster, otherThan(guessed));
   return new Map(
     cases.flatMap(each => {
@@ -126,16 +154,6 @@ export function undecidedByUnknownPods(
       return text === undefined ? [] : [[each, text] as const];
     }),
   );
-}
-
-/** The same of one connection. */
-export function undecidedByGuess(
-  cluster: Cluster,
-  flow: Flow,
-  found: FlowVerdict,
-  guessed: UnknownPods,
-): string | undefined {
-  return unlessSameOtherwise(found, evaluator(cluster, otherThan(guessed))(flow), guessed);
 }
 
 function otherThan(guessed: UnknownPods): UnknownPods {
@@ -170,49 +188,35 @@ export function resolvedElsewhere(
   source: ResolvedEndpoint,
   known: DnsSnapshot | undefined,
 ): string | undefined {
-  const pod = podOf(source);
+  return heardElsewhere(podOf(source), known);
+}
+
+type Hearers = Pick<DnsSnapshot, 'node' | 'nodes'>;
+
+function heardElsewhere(pod: Pod | undefined, known: Hearers | undefined): string | undefined {
   const covered = known?.nodes ?? (known?.node === undefined ? undefined : [known.node]);
   if (covered === undefined || !pod?.node || covered.includes(pod.node)) return undefined;
-  return onlyAgentOf(pod);
+  return `only the agent of ${pod.node} knows which DNS answers ${pod.key} received`;
 }
 
-/** Denials that an answer of DNS may have lifted without this agent's knowledge, with the reason. */
-export function undecidedDenials(
+/** Denials that an answer of DNS may have lifted without the knowledge of these agents, with the reason. */
+export function undecidedDenials<T extends Judged>(
   cluster: Cluster,
-  cases: readonly JudgedFlow[],
-  known: DnsSnapshot | undefined,
+  cases: readonly T[],
+  known: Hearers | undefined,
   unknownPods: UnknownPods,
-): ReadonlyMap<JudgedFlow, string> {
-  const found = new Map<JudgedFlow, string>();
-  // The verdict for a name already is the one after its answer.
-  const denied = cases.filter(
-    ({ to, verdict }) => to.endpoint.domain === undefined && verdict.verdict === 'deny',
-  );
-  const elsewhere = denied.filter(({ from }) => resolvedElsewhere(from, known) !== undefined);
-  if (elsewhere.length === 0 || !hasNames(cluster)) return found;
+): ReadonlyMap<T, string> {
+  const found = new Map<T, string>();
+  if (known === undefined || !hasNames(cluster)) return found;
+  const owners = addressOwners(cluster);
   const evaluate = evaluatorWithAllResolved(cluster, unknownPods);
-  for (const each of elsewhere)
-    if (judgeSeen(evaluate, each).verdict === 'allow') found.set(each, resolvedElsewhere(each.from, known)!);
+  for (const each of cases) {
+    // The verdict for a name already is the one after its answer.
+    if (each.unresolved !== undefined || each.verdict.verdict === 'allow') continue;
+    const text = heardElsewhere(owners.get(each.flow.from), known);
+    if (text !== undefined && judgeSeen(evaluate, each).verdict === 'allow') found.set(each, text);
+  }
   return found;
-}
-
-/** The doubt about the denial of one connection, if only the agent of `node` was asked. */
-export function undecidedDenial(
-  cluster: Cluster,
-  flow: Flow,
-  node: string,
-  unknownPods: UnknownPods,
-): string | undefined {
-  const pod = addressOwners(cluster).get(flow.from);
-  if (!pod?.node || pod.node === node || !hasNames(cluster)) return undefined;
-  if (evaluator(cluster, unknownPods)(flow).verdict === 'allow') return undefined;
-  return evaluatorWithAllResolved(cluster, unknownPods)(flow).verdict === 'allow'
-    ? onlyAgentOf(pod)
-    : undefined;
-}
-
-function onlyAgentOf({ node, key }: Pod): string {
-  return `only the agent of ${node} knows which DNS answers ${key} received`;
 }
 
 function hasNames({ policies }: Cluster): boolean {

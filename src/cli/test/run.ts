@@ -5,7 +5,7 @@ import { evaluateAll } from '../../answers/questions/completions.ts';
 import { parseEndpoint } from '../../answers/questions/endpoint.ts';
 import { walkSeen } from '../../answers/questions/judge.ts';
 import type { ClusterView } from '../../answers/questions/place.ts';
-import { undecidedByGuess } from '../../answers/questions/undecided.ts';
+import { doubtsOf } from '../../answers/questions/undecided.ts';
 import { flowsWithin, isWithin } from '../../answers/questions/within.ts';
 import { decodeObject } from '../../inputs/kube/decode/decode.ts';
 import { decodeInventory } from '../../inputs/kube/decode/inventory.ts';
@@ -74,13 +74,11 @@ function runStep(test: RunFile, step: TestStep, cluster: ClusterState, view: Clu
   for (const text of step.delete) remove(test.file, cluster, text);
   const title = step.title === undefined ? {} : { step: step.title };
   const flows = step.flows.map(flow => ({ ...title, ...judgeFlow(view, flow) }));
-  const isKnown = knownIn(view);
   const pairs = step.matrices
     .flatMap(matrix => expandMatrix(cluster, matrix))
     .map(({ text, verdict, flow }) => {
-      const { found, undecided } = evaluateAll(cluster, flow, view.unknownPods);
+      const { found, doubt } = judgeLiteral(view, flow);
       const test = { ...title, flow: text, expected: verdict };
-      const doubt = isKnown(flow) ? undecided : BEYOND;
       if (doubt !== undefined) return { ...test, failure: doubt, isError: true as const };
       return found.verdict === verdict
         ? test
@@ -92,9 +90,19 @@ function runStep(test: RunFile, step: TestStep, cluster: ClusterState, view: Clu
 const BEYOND =
   'undecided: an end is, or may be, a pod of another namespace, and what policies say of it could not be read';
 
+/** The verdict on a flow between addresses, the cluster in which it holds, and why it may be wrong. */
+function judgeLiteral(view: ClusterView, flow: Flow) {
+  const { found, undecided, known } = evaluateAll(view.cluster, flow, view.unknownPods);
+  const judged = { flow, verdict: found };
+  const doubt = isKnown(view, flow)
+    ? (undecided ?? doubtsOf(known, [judged], view).undecided.get(judged))
+    : BEYOND;
+  return { found, known, doubt };
+}
+
 /** Whether all policies are known that may decide the flow. */
-function knownIn({ cluster, policiesOnlyOf }: ClusterView): (flow: Flow) => boolean {
-  return policiesOnlyOf === undefined ? () => true : flowsWithin(cluster, policiesOnlyOf);
+function isKnown({ cluster, policiesOnlyOf }: ClusterView, flow: Flow): boolean {
+  return policiesOnlyOf === undefined || flowsWithin(cluster, policiesOnlyOf)(flow);
 }
 
 /** Fails if an object cannot be read: the test would prove less than it says. */
@@ -162,16 +170,12 @@ function wrongFlow(
   expected: string,
   by: string | undefined,
 ): string | undefined {
-  const { cluster, unknownPods, guessesUnknownPods } = view;
-  const flow = parseFlow(cluster, text);
-  if (!knownIn(view)(flow)) throw new FlowTextError(BEYOND);
-  const { found, undecided, known } = evaluateAll(cluster, flow, unknownPods);
-  const doubt =
-    undecided ?? (guessesUnknownPods ? undecidedByGuess(known, flow, found, unknownPods) : undefined);
+  const flow = parseFlow(view.cluster, text);
+  const { found, known, doubt } = judgeLiteral(view, flow);
   if (doubt !== undefined) throw new FlowTextError(doubt);
   const { reason } = found.egress.verdict === 'deny' ? found.egress : found.ingress;
   if (found.verdict !== expected) return `expected ${expected}, got ${found.verdict}: ${reason}`;
-  return by === undefined ? undefined : wrongDecider(walk(known, flow, unknownPods), expected, by);
+  return by === undefined ? undefined : wrongDecider(walk(known, flow, view.unknownPods), expected, by);
 }
 
 export function endsOf(flow: string): Question {

@@ -137,6 +137,27 @@ test('a flow between addresses is undecided where nobody said what becomes of an
   }
 });
 
+test('a flow between addresses is undecided where explain says so, as into a tunnel that only an agent sees', async () => {
+  const node = `apiVersion: v1, kind: Node, metadata: { name: n1, annotations: { flannel.alpha.coreos.com/backend-type: vxlan, flannel.alpha.coreos.com/public-ip: 192.0.2.1 } }, spec: { podCIDRs: [10.1.0.0/24] }`;
+  const flows = ['203.0.113.1:8472/UDP', '203.0.113.1:8473/UDP', '10.1.0.7:8472/UDP', '10.0.0.2:8472/UDP'];
+  const objects = `${TWO_PODS.replaceAll('spec: { containers', 'spec: { nodeName: n1, containers')}  - { ${node} }\n`;
+  const file = `${objects}matrix: { port: 8472, protocol: UDP }\nflows: [${flows.map(to => `'x/a -> ${to} allow'`)}]\n`;
+  const { cases } = await runFile(
+    written(file.replace('ingress: [', 'policyTypes: [Egress], egress: [').replace('from:', 'to:')),
+  );
+  const why = expect.stringContaining('if node n1 has a tunnel of its own on UDP 8472, it denies');
+  expect(cases.map(({ flow, failure }) => [flow.split(' -> ')[1], failure])).toEqual([
+    ['203.0.113.1:8472/UDP', why],
+    ['203.0.113.1:8473/UDP', undefined],
+    ['10.1.0.7:8472/UDP', undefined],
+    ['10.0.0.2:8472/UDP', why],
+    ...['x/b@4', 'x/b@6', 'x/a@4', 'x/a@6'].map(to => [
+      `${to}:8472/UDP`,
+      to.endsWith('4') ? why : expect.anything(),
+    ]),
+  ]);
+});
+
 test('where policies of other namespaces could not be read, a flow has a verdict within the others alone', async () => {
   const flows = ['x/a -> 10.0.0.2:80', 'x/a -> x/b:80', 'x/a -> 203.0.113.7:80', 'x/a -> 10.0.0.9:80'];
   const file = written(`${TWO_PODS}matrix: { port: 80 }\nflows: [${flows.map(each => `'${each} allow'`)}]\n`);
