@@ -7,8 +7,10 @@ import { answerObject, fixOf } from '../answers/questions/explanation.ts';
 import type { JudgedFlow } from '../answers/questions/judge.ts';
 import { type ClusterView, podOf } from '../answers/questions/place.ts';
 import { isWithin } from '../answers/questions/within.ts';
+import { addressOwners } from '../model/addressowners.ts';
 import { hasDomainPeers } from '../model/domainpeers.ts';
 import { FlowTextError } from '../semantics/flowtext.ts';
+import { unknownPodNodeFinder } from '../semantics/unknownpods.ts';
 import pc from '../terminal/colours.ts';
 import { CommandError } from '../terminal/commanderror.ts';
 import { isData, writeData } from '../terminal/data.ts';
@@ -22,6 +24,7 @@ import { HIDDEN, lacksOf, noteState, readState } from './sources/readstate.ts';
 import {
   type Assumptions,
   clusterViewOf,
+  guessesWith,
   type QuestionNeeds,
   type SourceOptions,
   type State,
@@ -33,8 +36,6 @@ export type ExplainOptions = OutputOptions &
     readonly fix?: boolean;
     readonly fixDeny?: boolean;
     readonly ingressController?: readonly string[];
-    /** The namespace of the agents. */
-    readonly agents?: string;
   } & Assumptions;
 
 /** `sluice explain FROM TO[:PORT[/PROTOCOL]]`, or many with `--flows FILE`. Exit code 0 allowed, 1 denied, 2 error or undecided. */
@@ -53,7 +54,8 @@ export async function explain(
   options: ExplainOptions,
 ): Promise<number> {
   const questions = await readQuestions(from, to, options.flows);
-  const state = await withNames(await readState(options, wantedBy(questions)), questions, options);
+  const read = await readState(options, { ...wantedBy(questions), flags: true });
+  const state = await withNames(await withUnknownPods(read, questions, options), questions, options);
   noteState(state);
   const world = clusterViewOf(state, options);
   const asked = ask(world, questions).map(each =>
@@ -101,6 +103,33 @@ function wayLines(ways: Entryways | undefined): string[] {
     ...doubtNotes(ways).map(note => `  ${HANG}${pc.dim(note)}`),
   ];
   return lines.length === 0 ? [] : ['', ...lines];
+}
+
+/** Nodes whose agents are asked what they do with unknown pods. */
+const MOST_NODES = 20;
+
+/**
+ * A live cluster with what its agents do with unknown pods, where their DaemonSet does not say it and an answer depends
+ * on it: those of the nodes that have these addresses are asked.
+ */
+async function withUnknownPods(
+  state: State,
+  questions: readonly (Question | Unreadable)[],
+  options: ExplainOptions,
+): Promise<State> {
+  const guesses = guessesWith(state, options.unknownPods);
+  if (!guesses?.unknownPods) return state;
+  const cases = answered(ask(clusterViewOf(state, options), questions)).flatMap(({ answer }) => answer.cases);
+  const nodeOf = unknownPodNodeFinder(state.cluster, addressOwners(state.cluster));
+  const ends = cases.filter(each => each.undecided).flatMap(({ flow }) => [flow.from, flow.to]);
+  const nodes = new Set(ends.flatMap(address => nodeOf(address)?.name ?? []));
+  if (nodes.size === 0 || nodes.size > MOST_NODES) return state;
+  const { unknownPodsOfNodes } = await import('./everynode/unknownpodsof.ts');
+  const { agents = 'sluice', ...where } = options;
+  const unknownPods = await unknownPodsOfNodes([...nodes], { ...where, agents });
+  return unknownPods === undefined
+    ? state
+    : { ...state, unknownPods, guesses: { ...guesses, unknownPods: false } };
 }
 
 /** Pods whose agents are asked: a file of questions may have many more. */

@@ -1,11 +1,12 @@
 /** What the rules of this network namespace should be: by a folder, or by the running agent. */
 
+import type { ClusterView } from '../answers/questions/place.ts';
 import type { WaitingWork } from '../api/health/agentchecks.ts';
 import type { AgentClient } from '../api/rpc/client.ts';
 import type { StatusResponse } from '../api/rpc/messages.ts';
 import { ownNetworkNamespace } from '../kernel/host/read.ts';
 import { type Cluster, knowsNode } from '../model/cluster.ts';
-import type { Inventory } from '../model/inventory.ts';
+import { type Inventory, NO_INVENTORY } from '../model/inventory.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import type { DnsSnapshot } from '../names/dnscache.ts';
 import { CommandError } from '../terminal/commanderror.ts';
@@ -51,6 +52,15 @@ export interface Expected {
   readonly source: string;
   /** The progress of the agent, if one was asked. */
   readonly progress?: AgentProgress;
+}
+
+/** The view in which ends are looked up. */
+export function expectedView(
+  { cluster, inventory }: Pick<Expected, 'cluster' | 'inventory'>,
+  defaultNamespace = 'default',
+): ClusterView {
+  const isKnown = { knowsInventory: inventory !== undefined, unknownPods: 'allow' } as const;
+  return { cluster, inventory: inventory ?? NO_INVENTORY, defaultNamespace, ...isKnown };
 }
 
 /** The expected, or in a sentence why there is none; the kernel alone is worth an answer too. */

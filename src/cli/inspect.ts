@@ -19,6 +19,7 @@ import { RuleCountReader } from '../kernel/netlink/nftables/rulecounts.ts';
 import { sleep } from '../lib/async/sleep.ts';
 import { getOrMake } from '../lib/collections/getormake.ts';
 import { didYouMean } from '../lib/text/didyoumean.ts';
+import { firstOf } from '../lib/text/firstof.ts';
 import { plural } from '../lib/text/plural.ts';
 import { spanText } from '../lib/text/spantext.ts';
 import { thousands } from '../lib/text/thousands.ts';
@@ -39,28 +40,32 @@ import { HANG } from '../terminal/hang.ts';
 import { writeLines, writeNote } from '../terminal/output.ts';
 import {
   inspectCluster,
-  inspectedName,
+  inspectedNames,
   isAskedElsewhere,
   type ReadbackOptions,
 } from './everynode/readback.ts';
 import {
   type AgentProgress,
   type Expected,
+  expectedView,
   findExpected,
   type NodeOptions,
   readProgress,
 } from './findexpected.ts';
+import { inspectedBy } from './inspectedpods.ts';
+import { orCommandError } from './orcommanderror.ts';
 import { type PolicyStatuses, policyLines } from './policylines.ts';
 import { hasRules, lookAtKernel } from './readkernel.ts';
+import { writeNotes } from './sources/readstate.ts';
 
-/** `what` is a pod, a namespace or a policy; without it everything is shown. */
-export type InspectOptions = ReadbackOptions & NodeOptions & { readonly what?: string };
+/** `what` are ends, namespaces and policies; without them everything is shown. */
+export type InspectOptions = ReadbackOptions & NodeOptions & { readonly what: readonly string[] };
 
 interface Look {
   readonly actual: Ruleset;
   readonly comparison: Comparison;
   /** The cluster that it is compared with, and which of its nodes this is. */
-  readonly known?: Pick<Expected, 'cluster' | 'node' | 'statuses' | 'known'>;
+  readonly known?: Pick<Expected, 'cluster' | 'inventory' | 'node' | 'statuses' | 'known'>;
   /** The agent has committed something since its cluster was read: the two may be of different moments. */
   readonly isMoving?: boolean;
 }
@@ -72,19 +77,30 @@ const MOST_LOOKS = 3;
 /** `sluice inspect`: shows the programmed rules, by pod and policy, and whether they are what policy demands. */
 export async function inspectCommand(options: InspectOptions): Promise<void> {
   if (await isAskedElsewhere(options, hasRules)) return inspectCluster(options.what, options);
-  const what = inspectedName(options.what, options);
   const { actual, comparison, known } = await settledLook(options);
   const read = await counted(actual);
   const whole = known?.known === undefined ? read : withLeaseTimes(read, known.known);
   if ('missing' in comparison && known === undefined && !whole.installed)
     throw new CommandError(nothingToInspect(comparison));
+  const what = namesIn(known, options);
   const inspection = onlyAbout(whole, what, known);
+  writeNotes(unselectedNotes(inspection, what, known));
   const statuses = statusesAbout(inspection, known?.statuses, what);
   const { output } = options;
   if (isData(output)) await writeData(output, [inspectionObject(inspection, comparison, statuses.policies)]);
   else if (output === 'name') writeLines(inspection.pods.map(({ pod }) => pod));
   else writeLines(inspectionLines(inspection, comparison, output === 'wide', statuses));
   if (isDifferent(comparison)) process.exitCode = 1;
+}
+
+/** The pods that are meant, as far as the cluster is known; which they are is noted. */
+function namesIn(known: Look['known'], options: InspectOptions): readonly string[] {
+  const asked = inspectedNames(options.what, options);
+  if (known === undefined) return asked;
+  const view = expectedView(known, options.namespace);
+  const found = orCommandError(() => asked.map(text => inspectedBy(view, text)));
+  writeNotes(found.flatMap(({ note }) => note ?? []));
+  return found.flatMap(({ names }) => names);
 }
 
 /** Most machines without an agent are no node at all: what they do not have says nothing of the cluster. */
@@ -143,18 +159,34 @@ function isDifferent(comparison: Comparison): boolean {
 // The part of an inspection that is about a pod, a namespace or a policy.
 
 /**
- * Keeps the parts about a pod (`shop/web`), a namespace (`shop`) or a policy (`NetworkPolicy shop/web`). Throws
+ * Keeps the parts about pods (`shop/web`), namespaces (`shop`) or policies (`NetworkPolicy shop/web`). Throws
  * CommandError if there are none, with the reason as far as the cluster is known.
  */
 export function onlyAbout(
   inspection: Inspection,
-  what: string | undefined,
+  what: readonly string[],
   known?: Pick<Expected, 'cluster' | 'node'>,
 ): Inspection {
-  if (what === undefined) return inspection;
-  const pods = inspection.pods.filter(pod => isMeant(pod, what));
-  if (pods.length === 0) throw new CommandError(whyNothing(inspection, what, known));
-  return { ...inspection, pods };
+  if (what.length === 0) return inspection;
+  const pods = inspection.pods.filter(pod => what.some(each => isMeant(pod, each)));
+  if (pods.length > 0) return { ...inspection, pods };
+  const own = what.find(each => isOwnPod(each, known));
+  throw new CommandError(whyNothing(inspection, own ?? what[0]!, known));
+}
+
+/** Pods of this node that are asked for with others, and have no rules. */
+function unselectedNotes(
+  { pods }: Inspection,
+  what: readonly string[],
+  known: Pick<Expected, 'cluster' | 'node'> | undefined,
+): string[] {
+  const shown = new Set(pods.map(({ pod }) => pod));
+  const left = what.filter(each => isOwnPod(each, known) && !shown.has(each));
+  return left.length === 0 ? [] : [`no policy that is programmed selects ${firstOf(left, MOST_ITEMS)}`];
+}
+
+function isOwnPod(name: string, known: Pick<Expected, 'cluster' | 'node'> | undefined): boolean {
+  return known !== undefined && known.cluster.pods.get(name as PodKey)?.node === known.node;
 }
 
 function whyNothing(
@@ -163,7 +195,7 @@ function whyNothing(
   known: Pick<Expected, 'cluster' | 'node'> | undefined,
 ): string {
   const pod = known?.cluster.pods.get(what as PodKey);
-  if (pod !== undefined && pod.node === known!.node)
+  if (isOwnPod(what, known))
     return `pod ${what} is of this node, and no policy that is programmed selects it`;
   const names = new Set(pods.flatMap(each => [each.pod, each.pod.slice(0, each.pod.indexOf('/'))]));
   const close = didYouMean(what, [...names]);
@@ -182,15 +214,15 @@ const NO_STATUSES: PolicyStatuses = { policies: [], policies_in_all: 0 };
 export function statusesAbout(
   { pods }: Inspection,
   all = NO_STATUSES,
-  what: string | undefined,
+  what: readonly string[],
 ): PolicyStatuses {
-  if (what === undefined) return all;
+  if (what.length === 0) return all;
   const judges = new Set(pods.flatMap(pod => [...sourcesOf(pod)]));
   const isAbout = ({ policy }: PolicyStatusMessage) =>
     judges.has(labelOf(policy)) ||
-    policy === what ||
-    labelOf(policy) === what ||
-    namespaceOfPolicy(policy as PolicyId) === what;
+    what.includes(policy) ||
+    what.includes(labelOf(policy)) ||
+    what.includes(namespaceOfPolicy(policy as PolicyId) ?? '');
   const policies = all.policies.filter(isAbout);
   return { policies, policies_in_all: policies.length };
 }

@@ -32,7 +32,7 @@ test.each([
   ['BaselineAdminNetworkPolicy default', ['shopping/web']],
   ['cnp:platform', ['shop/web']],
 ])('onlyAbout() %s shows what it is about', (what, pods) => {
-  expect(onlyAbout(inspection, what).pods.map(({ pod }) => pod)).toEqual(pods);
+  expect(onlyAbout(inspection, [what]).pods.map(({ pod }) => pod)).toEqual(pods);
 });
 
 test.each([
@@ -44,11 +44,11 @@ test.each([
   const pod = (name: string, node: string) =>
     `{ apiVersion: v1, kind: Pod, metadata: { name: ${name}, namespace: shop }, spec: { nodeName: ${node} }, status: { podIP: 10.0.0.1 } }`;
   const { cluster } = clusterView(`${pod('free', 'n1')}\n---\n${pod('far', 'n2')}`);
-  expect(() => onlyAbout(inspection, what, { cluster, node: 'n1' })).toThrow(said);
+  expect(() => onlyAbout(inspection, [what], { cluster, node: 'n1' })).toThrow(said);
 });
 
 test('onlyAbout() nothing shows all, and of what is not there it says so', () => {
-  expect(onlyAbout(inspection, undefined)).toBe(inspection);
+  expect(onlyAbout(inspection, [])).toBe(inspection);
   for (const what of ['shop/w', 'sho', 'NetworkPolicy shop', 'AdminNetworkPolicy platform', ''])
-    expect(() => onlyAbout(inspection, what), what).toThrow(`no pod of this node is ${what},`);
+    expect(() => onlyAbout(inspection, [what]), what).toThrow(`no pod of this node is ${what},`);
 });

@@ -5,11 +5,12 @@ import { type Entryway, entrywaysOfMatrix } from '../answers/entrances/entryways
 import { doubtNotes, entrywaysInDoubt } from '../answers/entrances/waytext.ts';
 import { cellText } from '../answers/reach/connectionstext.ts';
 import { csvLines, dotLines, htmlLines, markdownLines } from '../answers/reach/documents.ts';
-import { hostNetworkNotes, unknownPodNotes, unreadNotes } from '../answers/reach/leftout.ts';
+import { guessNotes, hostNetworkNotes, unreadNotes } from '../answers/reach/leftout.ts';
 import {
   endText,
   exposuresFor,
   exposureTexts,
+  exposureTitle,
   isJudged,
   isolationText,
   legendOf,
@@ -34,6 +35,7 @@ import { orCommandError } from './orcommanderror.ts';
 import { HIDDEN, noteState, notesBeyond, readState, writeNotes } from './sources/readstate.ts';
 import {
   clusterViewOf,
+  guessesWith,
   inventoryWith,
   isInScope,
   isScopeSure,
@@ -59,14 +61,14 @@ export async function matrixCommand(options: MatrixOptions): Promise<void> {
     await (await import('./page.ts')).writePage(options.manifests);
     return;
   }
-  const read = await readState(options, { workloads: true, services: true, entrances: true });
+  const read = await readState(options, { workloads: true, services: true, entrances: true, flags: true });
   const state = { ...read, inventory: inventoryWith(read.inventory, options.apiServer) };
   noteState(state);
   if (!state.mayNotList?.('namespaces'))
     refuseUnknownNamespace(state.scope, namespacesOf(state), `in ${state.source}`);
   refuseEmpty(state);
   const said = options.unknownPods ?? state.unknownPods;
-  const unknownPods = judgedUnknownPods(said, state.isLive === true);
+  const unknownPods = judgedUnknownPods(said, state.guesses);
   const sureOf = sureNamespaces(state);
   const whole = withProgress('judging all connections', state.cluster, () =>
     matrixViewOf(state, unknownPods, sureOf),
@@ -77,18 +79,19 @@ export async function matrixCommand(options: MatrixOptions): Promise<void> {
     const all = state.hidesPolicies ? entrywaysInDoubt(found, HIDDEN) : found;
     return { ways: all.ways.filter(isAsked), doubts: all.doubts.filter(isAsked) };
   });
-  const view = { ...whole, entryways, exposures: exposuresFor(whole, isAsked) };
+  const exposures = exposuresFor(whole, isAsked);
+  const view = { ...whole, entryways, exposures, hidesPods: state.mayNotList?.('pods') ?? false };
   const onNodes = hostNetworkNotes(state, item => isInScope(state.scope, item));
   const isEmpty = onNodes.length === 0 && !view.ends.some(isAsked);
   if (isEmpty) writeNote(`${pc.yellow('note')}: ${emptyText(state)}`);
+  const rows = rowsOf(view, isAsked);
   const leftOut = [
     ...doubtNotes(entryways),
     ...onNodes,
     ...unreadNotes([state], state.scope.namespace),
-    ...(said === undefined && state.isLive ? unknownPodNotes([state.cluster]) : []),
+    ...guessNotes([state.cluster], guessesWith(state, options.unknownPods), rows.some(isToNode)),
     ...view.notes,
   ];
-  const rows = rowsOf(view, isAsked);
   if (!state.hidesPolicies) leftOut.push(...aloneNotes(view, rows, isAsked));
   writeNotes(leftOut);
   // A legend says what the absence of a line means, which nobody knows beyond what could be read.
@@ -102,6 +105,10 @@ export async function matrixCommand(options: MatrixOptions): Promise<void> {
 function isAnyUndecided({ exposures, entryways }: MatrixView, rows: readonly Row[]): boolean {
   const isOpen = ({ cell }: Pick<Row, 'cell'>) => cell.undecided !== undefined;
   return rows.some(isOpen) || exposures.some(isOpen) || entryways.ways.some(isUndecided);
+}
+
+function isToNode({ to }: Row): boolean {
+  return to.kind === 'node';
 }
 
 function isUndecided({ verdict }: Entryway): boolean {
@@ -224,7 +231,7 @@ function exposureLines(view: MatrixView, width: number): string[] {
     const ends = `${listed(members.map(memberName), 4)} ${arrow} ${listed(whom, 8)}`;
     return wrap(`  ${ends}: ${connections}`, width, 6);
   });
-  return [pc.bold('Pods that are not there yet'), ...lines];
+  return [pc.bold(exposureTitle(view)), ...lines];
 }
 
 // A matrix as a grid, for as long as it fits the terminal.

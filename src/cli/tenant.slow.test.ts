@@ -97,6 +97,11 @@ test('what an end of another namespace is part of is undecided in the matrix, an
   expect(code).toBe(2);
   expect(stdout).toMatch(/pods? in namespaces? .*ops.*: undecided TCP 9187/);
   expect(stdout.match(/undecided/g)).toHaveLength(1);
+  expect(stdout).toContain('Pods that you may not list, or that are not there yet');
+  expect(stdout).not.toMatch(/^Pods that are not there yet/m);
+  expect((await server.typed('matrix', '-n', 'shop', '-o', 'md')).stdout).toContain(
+    'Pods that you may not list, or that are not there yet:',
+  );
   const { stdout: data } = await server.typed('matrix', '-n', 'shop', '-o', 'json');
   const { connections, exposures } = JSON.parse(data);
   expect(connections).toMatchObject([{ ipv4: { tcp: [[5432, 5432]] } }]);

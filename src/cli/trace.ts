@@ -17,7 +17,6 @@ import type { Address } from '../model/address.ts';
 import { addressOwners } from '../model/addressowners.ts';
 import { addressesOfNode, type Cluster } from '../model/cluster.ts';
 import type { Flow } from '../model/flow.ts';
-import { NO_INVENTORY } from '../model/inventory.ts';
 import { whyUnjudged } from '../model/unjudged.ts';
 import type { Connection } from '../nft/conntrack.ts';
 import type { Ruleset } from '../nft/ruleset.ts';
@@ -27,7 +26,13 @@ import pc from '../terminal/colours.ts';
 import { isData, writeData } from '../terminal/data.ts';
 import { writeLines, writeNote } from '../terminal/output.ts';
 import { isAskedElsewhere, type ReadbackOptions, traceCluster } from './everynode/readback.ts';
-import { type AgentProgress, type Expected, findExpected, type NodeOptions } from './findexpected.ts';
+import {
+  type AgentProgress,
+  type Expected,
+  expectedView,
+  findExpected,
+  type NodeOptions,
+} from './findexpected.ts';
 import { orCommandError } from './orcommanderror.ts';
 import { hasRules, readKernel } from './readkernel.ts';
 import { type TraceEnd, traceEnd } from './traceend.ts';
@@ -91,20 +96,8 @@ function withResolved(found: Expected, ruleset: Ruleset): Expected {
 }
 
 /** Both ends as the walk takes them. */
-function endsOf(
-  { cluster, inventory }: Expected,
-  from: string,
-  to: string,
-  defaultNamespace = 'default',
-): readonly [string, string] {
-  const view = {
-    cluster,
-    inventory: inventory ?? NO_INVENTORY,
-    knowsInventory: inventory !== undefined,
-    defaultNamespace,
-    unknownPods: 'allow',
-  } as const;
-  const [source, target] = tracedEnds(view, from, to);
+function endsOf(known: Expected, from: string, to: string, namespace?: string): readonly [string, string] {
+  const [source, target] = tracedEnds(expectedView(known, namespace), from, to);
   return [source.text, target.text];
 }
 

@@ -78,11 +78,12 @@ function onePod(view: ClusterView, end: NamedEndpoint, pods: readonly Pod[]): Tr
   return { ...onNode(view, { name: pod.key, addresses: pod.addresses, pod }), text, note };
 }
 
-function podsOf(places: readonly ResolvedEndpoint[]): Pod[] {
+export function podsOf(places: readonly ResolvedEndpoint[]): Pod[] {
   return places.flatMap(({ pod }) => pod ?? []);
 }
 
-function podsWith({ cluster }: ClusterView, namespace: string, labels: Labels): Pod[] {
+/** Pods that run. */
+export function podsWith({ cluster }: ClusterView, namespace: string, labels: Labels): Pod[] {
   const isMeant = (pod: Pod) => pod.namespace === namespace && hasLabels(pod.labels, labels);
   return [...cluster.pods.values()].filter(pod => isMeant(pod) && !pod.finished && pod.addresses.length > 0);
 }

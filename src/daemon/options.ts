@@ -8,7 +8,7 @@ import type { LogMode } from '../observe/denials/lines.ts';
 import { CommandError } from '../terminal/commanderror.ts';
 import type { DnsOptions } from './enforcement.ts';
 import type { CniInstallOptions } from './pods/cniinstall.ts';
-import type { StartGateCommandOptions } from './pods/startgate.ts';
+import type { StartGateCommandOptions } from './pods/startgateconfig.ts';
 import type { ServeOptions } from './serve/serve.ts';
 import type { AgentSourceOptions } from './source/source.ts';
 

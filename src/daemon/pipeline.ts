@@ -28,7 +28,8 @@ import {
 } from './options.ts';
 import { InterfaceWatcher } from './pods/interfacewatcher.ts';
 import type { PodNetworkNeeds, PodNetworkParts } from './pods/podnetwork.ts';
-import { lateStartSpec, PodGate, type StartGateConfig, startGateConfig } from './pods/startgate.ts';
+import { lateStartSpec, PodGate } from './pods/startgate.ts';
+import { type StartGateConfig, startGateConfig } from './pods/startgateconfig.ts';
 import { loadAgentSource, networkCondition } from './source/source.ts';
 import { statusReporter } from './source/statusreporter.ts';
 

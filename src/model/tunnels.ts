@@ -4,7 +4,7 @@
  */
 import { getOrMake } from '../lib/collections/getormake.ts';
 import { type Address, addressFromInt, addressToInt } from './address.ts';
-import type { Node, NodeLinks, Tunnels } from './cluster.ts';
+import type { Cluster, Node, NodeLinks, Tunnels } from './cluster.ts';
 import type { Flow } from './flow.ts';
 import { podCidrsOf } from './podcidrs.ts';
 
@@ -53,4 +53,14 @@ function endsOf(node: Node): readonly Address[] {
     return isOne ? [base] : [base, addressFromInt(family, addressToInt(base) + 1n)];
   });
   return [...node.addresses, ...first];
+}
+
+/** The cluster whose agents let pods send into tunnels (N72). */
+export function withPodTunnels<T extends Pick<Cluster, 'nodes'>>(cluster: T): T {
+  const links = { uplinks: [], podBridges: [] };
+  const nodes = [...cluster.nodes.values()].map(
+    node =>
+      [node.name, { ...node, links: { ...links, ...node.links, podTunnels: 'allow' as const } }] as const,
+  );
+  return { ...cluster, nodes: new Map(nodes) };
 }

@@ -3642,7 +3642,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'test: a flow between addresses has a verdict where nobody said what becomes of an unknown pod',
-    find: '(guessesUnknownPods ? undecidedByUnknownPods(cluster, cases, unknownPods) : [])',
+    find: '(guesses ? undecidedByGuesses(cluster, cases, unknownPods, guesses) : [])',
     replace: '[]',
     test: 'test.test.ts',
   },
@@ -3651,6 +3651,48 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'undecided ?? doubtsOf(known, [judged], view).undecided.get(judged)',
     replace: 'undecided',
     test: 'test.test.ts',
+  },
+  {
+    name: 'by kubeconfig: agents of a rollout that is not over are taken to do as its flags say',
+    find: 'if (updated < nodes) return',
+    replace: 'if (updated < 0) return',
+    test: 'agentflags.test.ts',
+  },
+  {
+    name: 'by kubeconfig: agents on some of the nodes are taken for those of all',
+    find: 'if (meant !== nodes) return',
+    replace: 'if (meant > nodes) return',
+    test: 'agentflags.test.ts',
+  },
+  {
+    name: 'by kubeconfig: what a shell starts is taken for the agent',
+    find: 'if (!isOwn || !isTexts(args))',
+    replace: 'if (!isTexts(args))',
+    test: 'agentflags.test.ts',
+  },
+  {
+    name: 'by kubeconfig: DaemonSets of all namespaces say what agents do',
+    find: 'namespacedResource(DAEMON_SETS, namespace)',
+    replace: 'DAEMON_SETS',
+    test: 'agentflags.test.ts',
+  },
+  {
+    name: 'explain: what pods send into tunnels has a verdict where nobody said what agents do with it',
+    find: 'evaluator(withPodTunnels(cluster), least)',
+    replace: 'open',
+    test: 'undecided.test.ts',
+  },
+  {
+    name: 'explain: an agent that is not ready is believed what it does with unknown pods',
+    find: "answer.exitCode === 0 && kind === 'Status'",
+    replace: "kind === 'Status'",
+    test: 'unknownpodsof.test.ts',
+  },
+  {
+    name: 'inspect: of a Service with several ports the pods behind the first alone are shown',
+    find: 'ports.map(({ port, protocol }) => (',
+    replace: 'ports.slice(0, 1).map(({ port, protocol }) => (',
+    test: 'inspectedpods.test.ts',
   },
   {
     name: 'matrix: one end in the known namespace is enough to be sure of a pair',

@@ -82,7 +82,7 @@ test('`sluice inspect` of a namespace, a policy or a pod shows those that are ab
   const about = (what: string, sources: readonly string[] = []) => {
     const rules = sources.map(source => ({ verdict: 'drop' as const, source }));
     const pods = [{ pod: 'a/web', addresses: [], ingress: { chain: 'x', rules } }];
-    return statusesAbout({ ...INSPECTION, pods }, status, what).policies.map(({ policy }) => policy);
+    return statusesAbout({ ...INSPECTION, pods }, status, [what]).policies.map(({ policy }) => policy);
   };
   expect(about('ending')).toEqual(['NetworkPolicy ending/held']);
   expect(about('NetworkPolicy a/pending')).toEqual(['NetworkPolicy a/pending']);

@@ -13,6 +13,14 @@ import type { PolicyIndex } from '../../semantics/policyindex.ts';
 
 export type Masquerade = 'yes' | 'no';
 
+/** What agents do as they were started (N67, N72), and a view only guesses. */
+export interface Guesses {
+  readonly unknownPods: boolean;
+  readonly podTunnels: boolean;
+  /** Why, as the end of a sentence. */
+  readonly why: string;
+}
+
 /** The cluster and other known facts, in which ends are looked up. */
 export interface ClusterView {
   readonly cluster: Cluster;
@@ -21,8 +29,8 @@ export interface ClusterView {
   readonly knowsInventory: boolean;
   readonly defaultNamespace: string;
   readonly unknownPods: UnknownPods;
-  /** Whether `unknownPods` is a guess: neither an agent nor the caller has said it. */
-  readonly guessesUnknownPods?: true;
+  /** What neither agents nor the caller have said; absent where all is known. */
+  readonly guesses?: Guesses;
   /** For a live cluster: whether the caller lacks the right to list this resource, in that namespace. */
   readonly mayNotList?: (plural: string, namespace?: string) => boolean;
   /** The namespaces of which all policies could be read, if those of others could not. */

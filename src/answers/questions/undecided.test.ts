@@ -55,7 +55,8 @@ test('whose verdict is the same either way has no note', () => {
 test.each(['deny', 'allow'] as const)(
   'where nobody says what agents do with unknown pods, guessed: %s',
   unknownPods => {
-    const guess = { ...known, unknownPods, guessesUnknownPods: true as const };
+    const guesses = { unknownPods: true, podTunnels: false, why: 'nobody said how' };
+    const guess = { ...known, unknownPods, guesses };
     for (const [from, to] of [
       ['shop/web', '10.2.0.9:80'],
       ['10.1.0.9', '172.18.0.2:80'],
@@ -72,3 +73,17 @@ test.each(['deny', 'allow'] as const)(
     expect(ask('shop/web', '192.0.2.1:80', guess).verdict).toBe('allow');
   },
 );
+
+test('where nobody says whether pods may send into tunnels, that alone is undecided', () => {
+  const guesses = { unknownPods: false, podTunnels: true, why: 'nobody said how' };
+  const guess = { ...known, guesses };
+  expect(ask('shop/web', '172.18.0.2:8472/UDP', guess)).toMatchObject({
+    verdict: 'undecided',
+    reason:
+      'UDP 8472 of node n2 is a tunnel between nodes: agents deny or allow its packets, as they were started, and nobody said how',
+  });
+  expect(ask('shop/web', '172.18.0.2:8473/UDP', guess).verdict).toBe('allow');
+  expect(ask('shop/web', '172.18.0.2:8472/UDP').verdict).toBe('deny');
+  // A policy denies it whatever agents do.
+  expect(ask('shop/web', 'shop/db:8472/UDP', guess).verdict).toBe('deny');
+});

@@ -4,12 +4,12 @@ import { addressOwners, takenAddresses } from '../../model/addressowners.ts';
 import type { Cluster, Node, NodeLinks, Pod } from '../../model/cluster.ts';
 import { hasDomainPeers } from '../../model/domainpeers.ts';
 import { podCidrsOf, type UnknownPods } from '../../model/podcidrs.ts';
-import { isTunnel, TUNNEL_PORTS, TUNNEL_PROTOCOLS } from '../../model/tunnels.ts';
+import { isTunnel, TUNNEL_PORTS, TUNNEL_PROTOCOLS, withPodTunnels } from '../../model/tunnels.ts';
 import type { DnsSnapshot } from '../../names/dnscache.ts';
 import { evaluator, type FlowVerdict } from '../../semantics/evaluate.ts';
 import { unseenTunnelNodes } from '../../semantics/tunnelends.ts';
 import { flowSeenBy, isSeenOtherwise, type JudgedFlow, judgeSeen } from './judge.ts';
-import { type ClusterView, podOf, type ResolvedEndpoint } from './place.ts';
+import { type ClusterView, type Guesses, podOf, type ResolvedEndpoint } from './place.ts';
 
 type Judged = Pick<
   JudgedFlow,
@@ -17,7 +17,7 @@ type Judged = Pick<
 >;
 
 /** What is known beside the cluster. */
-type Known = Pick<ClusterView, 'unknownPods' | 'guessesUnknownPods' | 'known'>;
+type Known = Pick<ClusterView, 'unknownPods' | 'guesses' | 'known'>;
 
 export interface Doubts<T> {
   /** Why a case is undecided. */
@@ -30,12 +30,12 @@ export interface Doubts<T> {
 export function doubtsOf<T extends Judged>(
   cluster: Cluster,
   cases: readonly T[],
-  { unknownPods, guessesUnknownPods, known }: Known,
+  { unknownPods, guesses, known }: Known,
 ): Doubts<T> {
   const { undecided, notes } = undecidedByNode(cluster, cases, unknownPods);
   return {
     undecided: new Map([
-      ...(guessesUnknownPods ? undecidedByUnknownPods(cluster, cases, unknownPods) : []),
+      ...(guesses ? undecidedByGuesses(cluster, cases, unknownPods, guesses) : []),
       ...undecidedDenials(cluster, cases, known, unknownPods),
       ...undecided,
       ...undecidedByTunnel(cluster, cases, unknownPods),
@@ -141,41 +141,39 @@ const ANY_TUNNEL: NodeLinks = {
   tunnels: { ports: TUNNEL_PORTS, protocols: TUNNEL_PROTOCOLS },
 };
 
-/** Cases that agents decide as they were started: one end is an unknown pod (N67), and nobody said what they do. */
-function undecidedByUnknownPods<T extends Judged>(
+/**
+ * Cases that agents decide as they were started, where nobody said how: with unknown pods (N67), and with tunnels of pods
+ * (N72). The strictest agents deny them, and those that deny least do not.
+ */
+function undecidedByGuesses<T extends Judged>(
   cluster: Cluster,
   cases: readonly T[],
-  guessed: UnknownPods,
+  unknownPods: UnknownPods,
+  guesses: Guesses,
 ): ReadonlyMap<T, string> {
-  const evaluate = evaluator(cluster, otherThan(guessed));
-  return new Map(
-    cases.flatMap(each => {
-      const text = unlessSameOtherwise(each.verdict, judgeSeen(evaluate, each), guessed);
-      return text === undefined ? [] : [[each, text] as const];
-    }),
-  );
+  const undecided = new Map<T, string>();
+  const least = guesses.unknownPods ? 'allow' : unknownPods;
+  const strict = evaluator(cluster, guesses.unknownPods ? 'deny' : unknownPods);
+  const denied = cases.filter(each => judgeSeen(strict, each).verdict === 'deny');
+  if (denied.length === 0) return undecided;
+  const open = evaluator(cluster, least);
+  const openest = guesses.podTunnels ? evaluator(withPodTunnels(cluster), least) : open;
+  for (const each of denied) {
+    if (judgeSeen(openest, each).verdict === 'deny') continue;
+    const found = judgeSeen(open, each);
+    const text =
+      found.verdict === 'deny'
+        ? unsaidText(found, guesses)
+        : `${unsaidText(judgeSeen(strict, each), guesses)}; --unknown-pods=deny or allow says which`;
+    undecided.set(each, text);
+  }
+  return undecided;
 }
 
-function otherThan(guessed: UnknownPods): UnknownPods {
-  return guessed === 'deny' ? 'allow' : 'deny';
-}
-
-function unlessSameOtherwise(
-  found: FlowVerdict,
-  other: FlowVerdict,
-  guessed: UnknownPods,
-): string | undefined {
-  if (other.verdict === found.verdict) return undefined;
-  return unsaidText(guessed === 'deny' ? found : other);
-}
-
-function unsaidText({ egress, ingress }: FlowVerdict): string {
+function unsaidText({ egress, ingress }: FlowVerdict, { why }: Guesses): string {
   const { reason } = egress.verdict === 'deny' ? egress : ingress;
   const [what] = reason.split(': ');
-  return (
-    `${what}: agents deny or allow its packets, as they were started (by default they deny them where pods wait for ` +
-    'their rules); --unknown-pods=deny or allow says which'
-  );
+  return `${what}: agents deny or allow its packets, as they were started, and ${why}`;
 }
 
 // Answers of DNS to pods of other nodes are not known to this agent, so a denial that they would lift is undecided.

@@ -11,6 +11,7 @@ import { cellText, familyText } from './connectionstext.ts';
 import {
   endText,
   exposureTexts,
+  exposureTitle,
   isJudged,
   isolationText,
   legendOf,
@@ -173,7 +174,7 @@ function exposureMarkdown(view: MatrixView): string[] {
     const [names, others] = [listed(members.map(memberName), 4), listed(whom, 8)];
     return rowOf([...(direction === 'ingress' ? [others, names] : [names, others]), connections]);
   });
-  return ['', 'Pods that are not there yet:', '', '| from | to | connections |', '|---|---|---|', ...lines];
+  return ['', `${exposureTitle(view)}:`, '', '| from | to | connections |', '|---|---|---|', ...lines];
 }
 
 function entrywayMarkdown({ entryways }: MatrixView): string[] {
@@ -295,7 +296,7 @@ function entrywayHtml({ entryways }: MatrixView): string[] {
 function exposureHtml(view: MatrixView): string[] {
   if (view.exposures.length === 0) return [];
   return [
-    '<h2>Pods that are not there yet</h2>',
+    `<h2>${exposureTitle(view)}</h2>`,
     '<table>',
     '<thead><tr><th scope="col">from</th><th scope="col">to</th><th scope="col">connections</th></tr></thead>',
     '<tbody>',

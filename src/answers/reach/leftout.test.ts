@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { clusterView } from '../../../test/support/questions/clusterview.ts';
 import { answer } from '../questions/answer.ts';
-import { hostNetworkChanges, hostNetworkNotes, unknownPodNotes } from './leftout.ts';
+import { guessNotes, hostNetworkChanges, hostNetworkNotes } from './leftout.ts';
 
 const NODE =
   '{ apiVersion: v1, kind: Node, metadata: { name: n1 }, status: { addresses: [{ type: InternalIP, address: 172.18.0.1 }] } }';
@@ -58,10 +58,13 @@ test('unknown pods are said to be left out where a network of a policy has some 
   );
   const from = (cidr: string) =>
     DENY.replace('[Ingress, Egress]', `[Ingress], ingress: [{ from: [{ ipBlock: { cidr: ${cidr} } }] }]`);
-  const notes = (cidr: string) => unknownPodNotes([view(node, WEB, from(cidr)).cluster]);
+  const guesses = { unknownPods: true, podTunnels: false, why: 'nobody said how' };
+  const notes = (cidr: string, known = guesses) =>
+    guessNotes([view(node, WEB, from(cidr)).cluster], known, true);
   for (const cidr of ['10.1.0.0/16', '10.1.0.8/29', '10.0.0.0/8'])
     expect(notes(cidr), cidr).toEqual([
       expect.stringMatching(/^addresses of 10\.1\.0\.0\/24 that no known pod has are left out/),
     ]);
   for (const cidr of ['0.0.0.0/0', '10.2.0.0/16', '198.51.100.0/24']) expect(notes(cidr), cidr).toEqual([]);
+  expect(notes('10.0.0.0/8', { ...guesses, unknownPods: false })).toEqual([]);
 });

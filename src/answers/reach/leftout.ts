@@ -9,8 +9,10 @@ import type { Inventory } from '../../model/inventory.ts';
 import type { Labels } from '../../model/labels.ts';
 import { podCidrsOf } from '../../model/podcidrs.ts';
 import { type Policy, rulesOf } from '../../model/policy.ts';
+import { TUNNEL_PORTS, TUNNEL_PROTOCOLS } from '../../model/tunnels.ts';
 import { makerText, memberName } from '../../model/workload.ts';
 import { topWorkloads, workloadOf } from '../../model/workloadof.ts';
+import type { Guesses } from '../questions/place.ts';
 import { contains, PRIVATE } from '../questions/ranges.ts';
 import { listed } from './rows.ts';
 
@@ -62,18 +64,34 @@ export function hostNetworkChanges(old: State, now: State, isAsked: Asked): read
   ];
 }
 
-/**
- * A note where nobody said what becomes of addresses of pod networks that no known pod has (N67), and where a network of a
- * policy has some of them: they were judged as denied.
- */
-export function unknownPodNotes(clusters: readonly Cluster[]): readonly string[] {
+/** Notes on what agents do as they were started: it was judged as denied, where nobody said how. */
+export function guessNotes(
+  clusters: readonly Cluster[],
+  guesses: Guesses | undefined,
+  reachesNodes: boolean,
+): readonly string[] {
+  if (guesses === undefined) return [];
+  const { unknownPods, podTunnels, why } = guesses;
+  return [
+    ...(unknownPods ? unknownPodNotes(clusters, why) : []),
+    ...(podTunnels && reachesNodes ? [tunnelsText(why)] : []),
+  ];
+}
+
+function tunnelsText(why: string): string {
+  const what = `UDP ${TUNNEL_PORTS.join(', ')} and protocols ${TUNNEL_PROTOCOLS.join(', ')}`;
+  return `what pods send to tunnels of nodes (${what}) is left out: agents deny or allow it, as they were started, and ${why}`;
+}
+
+/** Addresses of pod networks that no known pod has (N67), where a network of a policy has some of them. */
+function unknownPodNotes(clusters: readonly Cluster[], why: string): readonly string[] {
   const spaces = clusters.flatMap(({ nodes }) => [...nodes.values()].flatMap(podCidrsOf));
   const networks = clusters.flatMap(({ policies }) => [...policies.values()].flatMap(insideNetworks));
   const cut = spaces.filter(space => networks.some(network => cidrsOverlap(space, network)));
   if (cut.length === 0) return [];
   const named = firstOf([...new Set(cut.map(cidrText))].sort(), MOST_NAMED);
   return [
-    `addresses of ${named} that no known pod has are left out: agents deny or allow their packets, as they were started; --unknown-pods=deny or allow says which`,
+    `addresses of ${named} that no known pod has are left out: agents deny or allow their packets, as they were started, and ${why}; --unknown-pods=deny or allow says which`,
   ];
 }
 

@@ -120,14 +120,21 @@ function isolatedText({ isolation }: MatrixView): string {
   return `${ingress} of ${what} ${ingress === 1 ? 'is' : 'are'} isolated for ingress and ${egress} for egress: policy denies what no rule allows (sluice coverage).`;
 }
 
+/** The heading of exposures. */
+export function exposureTitle(view: MatrixView): string {
+  return view.hidesPods
+    ? 'Pods that you may not list, or that are not there yet'
+    : 'Pods that are not there yet';
+}
+
 /** Notes about the whole matrix, shown below it. */
 export function legendOf(view: MatrixView): string {
-  const { ends, exposures, counts, isolation } = view;
+  const { ends, exposures, counts, isolation, hidesPods } = view;
   const always = `Whatever is not listed is denied (judged ${countsText(counts)}). A pod always reaches itself, and a node its own pods.`;
   const names =
     'A domain means the addresses that DNS answers gave a pod for such a name. It is listed for pods with a rule by it: for others they are addresses of their networks.';
-  const coming =
-    'For a pod that is not there yet, the narrowest selectors that match it count, and what several of them allow adds up.';
+  const which = hidesPods ? 'is not there yet, or that you may not list' : 'is not there yet';
+  const coming = `For a pod that ${which}, the narrowest selectors that match it count, and what several of them allow adds up.`;
   const parts = [
     always,
     ...(exposures.length > 0 ? [coming] : []),

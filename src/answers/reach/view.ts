@@ -68,6 +68,8 @@ export interface MatrixView {
   /** The connections of a pair of which at least one is a workload. */
   cell(from: EndView, to: EndView): Cell;
   readonly exposures: readonly ExposureView[];
+  /** The caller may not list all pods: those of exposures may be there. */
+  readonly hidesPods?: boolean;
   /** From outside through ingress controllers. */
   readonly entryways: Entryways;
   /** Whether policies isolate each workload, by its name. */

@@ -16,7 +16,7 @@ import {
 import { type DiffView, diffOf } from '../../answers/reach/diff/diffview.ts';
 import type { Compared } from '../../answers/reach/diff/units.ts';
 import { escaped, noteMarkdown } from '../../answers/reach/documents.ts';
-import { hostNetworkChanges, unknownPodNotes, unreadNotes } from '../../answers/reach/leftout.ts';
+import { guessNotes, hostNetworkChanges, unreadNotes } from '../../answers/reach/leftout.ts';
 import { listed } from '../../answers/reach/rows.ts';
 import { plural } from '../../lib/text/plural.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
@@ -32,6 +32,7 @@ import { connectionsAbout, readRecordings, recordingAbout } from '../recording/r
 import { writeNotes } from '../sources/readstate.ts';
 import {
   DEFAULT_SOCKET,
+  guessesWith,
   isAnybodyIn,
   isInScope,
   isScopeSure,
@@ -61,7 +62,7 @@ export async function diffCommand(old: string, now: string, options: DiffOptions
   const recording = options.recorded && (await readRecordings(options.recorded));
   refuseEmpty(scope, sides, recording);
   const said = options.unknownPods ?? sides.unknownPods;
-  const unknownPods = judgedUnknownPods(said, sides.isLive);
+  const unknownPods = judgedUnknownPods(said, sides.guesses);
   const view = withProgress('comparing all connections', sides.now.cluster, () =>
     diffOf(sides.old, sides.now, unknownPods, pod => isInScope(scope, pod), sides.sureOf),
   );
@@ -70,7 +71,11 @@ export async function diffCommand(old: string, now: string, options: DiffOptions
     ...emptyNotes(sides.old, sides.now, scope),
     ...hostNetworkChanges(sides.old, sides.now, item => isInScope(scope, item)),
     ...unreadNotes([sides.old, sides.now], scope.namespace),
-    ...(said === undefined && sides.isLive ? unknownPodNotes([sides.old.cluster, sides.now.cluster]) : []),
+    ...guessNotes(
+      [sides.old.cluster, sides.now.cluster],
+      guessesWith(sides, said),
+      view.changes.some(isToNode),
+    ),
     ...idleNotes(sides.old, sides.now, options.namespace),
     ...view.notes,
   ];
@@ -92,6 +97,10 @@ function refuseEmpty(scope: Scope, { old, now, namespaces }: Sides, recording: R
     );
   if (namespaces === undefined) return;
   refuseUnknownNamespace(scope, [...namespaces, ...(recording?.namespaces.keys() ?? [])], 'on either side');
+}
+
+function isToNode({ to }: DiffView['changes'][number]): boolean {
+  return to.some(name => name.startsWith('node/'));
 }
 
 /** Policies alone open and close nothing. */

@@ -1,5 +1,6 @@
 /** The two clusters of `sluice diff`: paths, `-`, `@cluster` or `@agent`, each on top of what both have in common. */
 
+import type { Guesses } from '../../answers/questions/place.ts';
 import type { Compared } from '../../answers/reach/diff/units.ts';
 import { ClusterState } from '../../model/cluster.ts';
 import { clusterEvents } from '../../model/clusterevents.ts';
@@ -18,7 +19,7 @@ import { LeftOutPolicies } from '../sources/without.ts';
 
 export type SideOptions = Pick<
   SourceOptions,
-  'kubeconfig' | 'context' | 'socket' | 'namespace' | 'allNamespaces' | 'selector' | 'without'
+  'kubeconfig' | 'context' | 'socket' | 'agents' | 'namespace' | 'allNamespaces' | 'selector' | 'without'
 > & {
   /** Objects for both sides. An object of a side replaces one of these with the same name. */
   readonly with?: readonly string[];
@@ -28,8 +29,8 @@ export interface Sides {
   readonly old: Compared;
   readonly now: Compared;
   readonly unknownPods: State['unknownPods'];
-  /** One of them is a live cluster. */
-  readonly isLive: boolean;
+  /** What the agents of a live cluster do as they were started, and is not known. */
+  readonly guesses?: Guesses;
   /** The namespaces of both sides and of `--with`; absent if the caller may not list them. */
   readonly namespaces?: readonly string[];
   /** The namespaces of which all policies are known; absent where those of all namespaces are. */
@@ -61,8 +62,9 @@ export async function readSides(oldName: string, newName: string, options: SideO
   const isListed = ![...states.values()].some(state => state.mayNotList?.('namespaces'));
   const namespaces = isListed ? { namespaces: [...states.values()].flatMap(namespacesOf) } : {};
   const sureOf = sureOfAll([...states.values()]);
-  const isLive = [...states.values()].some(state => state.isLive === true);
-  return { old, now, unknownPods, isLive, ...namespaces, ...(sureOf && { sureOf }), notes };
+  const { guesses } = [...states.values()].find(state => state.guesses !== undefined) ?? {};
+  const known = { ...(guesses && { guesses }), ...namespaces, ...(sureOf && { sureOf }) };
+  return { old, now, unknownPods, ...known, notes };
 }
 
 function sureOfAll(states: readonly State[]): readonly string[] | undefined {
@@ -71,7 +73,7 @@ function sureOfAll(states: readonly State[]): readonly string[] | undefined {
 }
 
 async function readSide(name: string, options: SideOptions): Promise<State> {
-  const state = await readState(sourceOf(name, options), { workloads: true });
+  const state = await readState(sourceOf(name, options), { workloads: true, flags: true });
   if (sureNamespaces(state)?.length === 0)
     throw new CommandError(
       `${name}: not all policies can be read, so changes cannot be determined${problemsText(state)}`,
@@ -85,11 +87,15 @@ function problemsText({ problems }: State): string {
   return first === undefined ? '' : `: ${problemText(first)}`;
 }
 
-function sourceOf(name: string, { kubeconfig, context, socket, namespace }: SideOptions): SourceOptions {
+function sourceOf(
+  name: string,
+  { kubeconfig, context, socket, agents, namespace }: SideOptions,
+): SourceOptions {
   const common = namespace === undefined ? {} : { namespace };
   if (name === '@agent') return { ...common, socket: socket ?? DEFAULT_SOCKET };
   if (name !== '@cluster') return { ...common, manifests: [name] };
-  return { ...common, isCluster: true, ...(kubeconfig && { kubeconfig }), ...(context && { context }) };
+  const where = { ...(kubeconfig && { kubeconfig }), ...(context && { context }), ...(agents && { agents }) };
+  return { ...common, isCluster: true, ...where };
 }
 
 /** If several objects have one name, the first counts. */

@@ -206,6 +206,35 @@ test('`inspect` of a policy asks all nodes, and one that has nothing of it has n
   expect([said.out, said.err]).toEqual([expect.stringContaining('shop/db  10.0.1.7\n'), '']);
 });
 
+test('`inspect` of labels asks the nodes of the pods that have them, and says which these are', async () => {
+  server.nodes = ['n1', 'n2', 'n3'];
+  const pod = (name: string, node: string, podIP: string) => ({
+    metadata: { name, namespace: 'shop', labels: { app: name.slice(0, -2) } },
+    spec: { nodeName: node, containers: [] },
+    status: { phase: 'Running', podIP, podIPs: [{ ip: podIP }] },
+  });
+  const pods = [
+    pod('web-1', 'n1', '10.0.1.7'),
+    pod('web-2', 'n3', '10.0.3.7'),
+    pod('db-1', 'n2', '10.0.2.7'),
+  ];
+  server.list('/api/v1/pods', 'v1', 'Pod', pods);
+  server.list('/api/v1/namespaces', 'v1', 'Namespace', [{ metadata: { name: 'shop' } }]);
+  const policies = '/apis/networking.k8s.io/v1/networkpolicies';
+  server.list(policies, 'networking.k8s.io/v1', 'NetworkPolicy', []);
+  const { said } = typed('inspect', 'app=web', '-n', 'shop');
+  const sessions = await server.asked(2);
+  expect(sessions.map(session => session.pod).sort()).toEqual(['sluice-n1', 'sluice-n3']);
+  for (const session of sessions) {
+    expect(session.words.slice(0, 5)).toEqual(['keepcaps', 'sluice', 'inspect', 'shop/web-1', 'shop/web-2']);
+    session.say('accept\n');
+    session.exit(0);
+  }
+  await vi.waitFor(() => expect(said.code).toBe(0), PATIENCE);
+  expect(said.out).toBe('on n1\naccept\n\non n3\naccept\n');
+  expect(said.err).toContain('shop/app=web means 2 pods: shop/web-1, shop/web-2');
+});
+
 test('`drops` of what nobody has says so, and whether one agent knows of it', async () => {
   server.nodes = ['n1'];
   const { said } = typed('drops', '--pod', 'shop/wbe');

@@ -7,6 +7,7 @@ import { listPages } from '../../inputs/kube/watch/listpage.ts';
 import { NODES, PODS, type Resource } from '../../inputs/kube/watch/resource.ts';
 import { isText } from '../../lib/text/istext.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
+import { AGENT_LABEL } from '../sources/agentflags.ts';
 import { accessTo } from '../sources/live.ts';
 import { type AgentPod, type Agents, MissingRight } from './agents.ts';
 import { Refusal, runIn } from './exec.ts';
@@ -81,7 +82,6 @@ function mayNot(verb: string, resource: string, namespace: string | undefined, r
 
 /** One of each node, and those that end; 5,000 nodes are the most that Kubernetes is made for. */
 const MOST = { objects: 20_000, bytes: 1 << 30 };
-const LABEL = 'app.kubernetes.io/name=sluice';
 
 /** Throws ApiError where the server cannot be asked, refuses, or answers without end. */
 export async function listAgents(
@@ -129,7 +129,7 @@ function resourceOf(namespace: string): Resource {
   return {
     ...PODS,
     path: `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods`,
-    labelSelector: LABEL,
+    labelSelector: AGENT_LABEL,
     shape: {
       apiVersion: 'all',
       kind: 'all',

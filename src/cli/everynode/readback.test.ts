@@ -1,11 +1,15 @@
 import { expect, test } from 'vitest';
-import { inspectedName } from './readback.ts';
+import { inspectedNames } from './readback.ts';
 
 test.each([
-  [undefined, {}, undefined],
+  [[], {}, []],
   ['web', {}, 'web'],
-  [undefined, { namespace: 'shop' }, 'shop'],
-  [undefined, { namespace: 'shop', allNamespaces: true }, undefined],
+  [[], { namespace: 'shop' }, 'shop'],
+  [[], { namespace: 'shop', allNamespaces: true }, []],
+  ['app=web', { namespace: 'shop' }, 'shop/app=web'],
+  ['deploy/web', { namespace: 'shop' }, 'deploy/web'],
+  ['10.0.0.7', { namespace: 'shop' }, '10.0.0.7'],
+  [['web', 'db'], { namespace: 'shop' }, ['shop/web', 'shop/db']],
   ['web', { namespace: 'shop' }, 'shop/web'],
   ['web', { namespace: 'shop', allNamespaces: true }, 'shop/web'],
   ['data/db', { namespace: 'shop' }, 'data/db'],
@@ -14,6 +18,6 @@ test.each([
   ['ClusterNetworkPolicy platform', { namespace: 'shop' }, 'ClusterNetworkPolicy platform'],
   ['cnp:platform', { namespace: 'shop' }, 'cnp:platform'],
   ['$&', { namespace: '$1' }, '$1/$&'],
-])('inspectedName() of %j with %j is %j', (what, options, expected) => {
-  expect(inspectedName(what, options)).toBe(expected);
+])('inspectedNames() of %j with %j are %j', (what, options, expected) => {
+  expect(inspectedNames([what].flat(), options)).toEqual([expected].flat());
 });

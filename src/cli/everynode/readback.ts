@@ -1,14 +1,16 @@
 /** `sluice inspect` and `sluice trace` away from the nodes: the same command on the nodes that can answer. */
 
 import { groupedBy } from '../../lib/collections/groupedby.ts';
-import type { PodKey } from '../../model/cluster.ts';
+import { parseAddress } from '../../model/address.ts';
 import pc from '../../terminal/colours.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { isData, writeData } from '../../terminal/data.ts';
 import { type OutputOptions, writeLines, writeNote } from '../../terminal/output.ts';
 import { wantedBy } from '../explain.ts';
+import { type Inspected, inspectedBy, isEnd } from '../inspectedpods.ts';
+import { orCommandError } from '../orcommanderror.ts';
 import { agentOrCluster } from '../sources/askagent.ts';
-import { noteState, readState } from '../sources/readstate.ts';
+import { noteState, readState, writeNotes } from '../sources/readstate.ts';
 import { clusterViewOf } from '../sources/state.ts';
 import { tracedEnds } from '../traceends.ts';
 import { clusterAgents } from './clusteragents.ts';
@@ -36,31 +38,39 @@ export async function isAskedElsewhere(
   return !(await hasRules().catch(() => false));
 }
 
-/** The pod, namespace or policy that `sluice inspect` is asked for, with the namespace of -n. */
-export function inspectedName(
-  what: string | undefined,
+/** What `sluice inspect` is asked for, with the namespace of -n. */
+export function inspectedNames(
+  what: readonly string[],
   { namespace, allNamespaces }: Pick<ReadbackOptions, 'namespace' | 'allNamespaces'>,
-): string | undefined {
+): readonly string[] {
   if (namespace === undefined) return what;
-  if (what === undefined) return allNamespaces ? undefined : namespace;
-  return what.replace(/^(NetworkPolicy )?([^/:\s]+)$/, (_, kind = '', name) => `${kind}${namespace}/${name}`);
+  if (what.length === 0) return allNamespaces ? [] : [namespace];
+  const named = (text: string) =>
+    text.replace(/^(NetworkPolicy )?([^/:\s]+)$/, (_, kind = '', name) => `${kind}${namespace}/${name}`);
+  return what.map(text => (parseAddress(text) === undefined ? named(text) : text));
 }
 
-/** `sluice inspect` of a pod asks its node, and of anything else every node. */
-export async function inspectCluster(asked: string | undefined, options: ReadbackOptions): Promise<void> {
-  const what = inspectedName(asked, options);
-  const nodes = options.node === undefined ? await nodesOfPod(what, options) : [options.node];
-  await relay(['inspect', ...(what === undefined ? [] : [what])], nodes, options);
+/** `sluice inspect` of pods asks their nodes, and of anything else every node. */
+export async function inspectCluster(asked: readonly string[], options: ReadbackOptions): Promise<void> {
+  const { names, nodes } = await inspectedIn(inspectedNames(asked, options), options);
+  await relay(['inspect', ...names], options.node === undefined ? nodes : [options.node], options);
 }
 
-async function nodesOfPod(
-  what: string | undefined,
+async function inspectedIn(
+  what: readonly string[],
   options: ReadbackOptions,
-): Promise<readonly string[] | undefined> {
-  if (what === undefined || !/^[^/\s]+\/[^/\s]+$/.test(what)) return undefined;
-  const { cluster } = await readState({ ...options, isCluster: true });
-  const node = cluster.pods.get(what as PodKey)?.node;
-  return node ? [node] : undefined;
+): Promise<Pick<Inspected, 'names' | 'nodes'>> {
+  if (!what.some(isEnd)) return { names: what };
+  const ends = what.filter(isEnd).map(text => ({ from: text, to: text }));
+  const state = await readState({ ...options, isCluster: true }, wantedBy(ends));
+  const view = clusterViewOf(state, {});
+  const found = orCommandError(() => what.map(text => inspectedBy(view, text)));
+  writeNotes(found.flatMap(({ note }) => note ?? []));
+  const isOfNodes = found.every(({ nodes }) => nodes !== undefined);
+  return {
+    names: found.flatMap(({ names }) => names),
+    ...(isOfNodes && { nodes: found.flatMap(({ nodes = [] }) => nodes) }),
+  };
 }
 
 /** `sluice trace` asks the nodes of both ends: each judges its own pod. */

@@ -3,7 +3,7 @@ import { type Address, parseAddress } from '../../model/address.ts';
 import type { NodeActions } from './nodeactions.ts';
 import { manifestsOption, socketOption, unknownPodsOption } from './options.ts';
 
-export function addAgent(sluice: Command, { agent }: NodeActions): void {
+export function addAgent(sluice: Command, { agent }: Pick<NodeActions, 'agent'>): void {
   const command = sluice
     .command('agent')
     .description('run the node agent: program nftables from network policy');

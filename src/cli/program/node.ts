@@ -44,7 +44,10 @@ export function addReadback(sluice: Command, actions: NodeActions): void {
     ),
     NODE_OR_MANIFESTS,
   )
-    .argument('[what]', 'only this pod (shop/web), namespace (shop) or policy (NetworkPolicy shop/web)')
+    .argument(
+      '[what...]',
+      'only these pods, as sluice explain has them, namespaces (shop) or policies (NetworkPolicy shop/web)',
+    )
     .option(
       manifestsOption[0],
       `${manifestsOption[1]}: compare the kernel with them, not with the running agent`,
@@ -103,6 +106,7 @@ then the last line is "not compared", and in JSON "equal" is null. 2: error. Whe
 the node of the pod is asked, else all nodes, in the pods of their agents.
 
   sluice inspect                             all pods of this node that a policy selects
+  sluice inspect deploy/web -n shop          its pods, each on its node, which a note names
   sluice inspect 'NetworkPolicy shop/web'    what is programmed by a policy; shop/web is a pod, shop a namespace
   sluice inspect --manifests k8s/ --node n1  compared with a folder`;
 

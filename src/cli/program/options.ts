@@ -37,6 +37,13 @@ export function ofAgents(command: Command, node = 'of a cluster: ask the agent o
     .option('--agents <namespace>', 'the namespace that the agents of a cluster run in', 'sluice');
 }
 
+/** The namespace of the agents, for questions that read what these do. */
+export const agentsAsked = () =>
+  new Option(
+    '--agents <namespace>',
+    'the namespace of the agents of a cluster: what they were started with, and know, may change the answer',
+  ).default('sluice');
+
 /** `--node` where manifests may stand for the cluster. */
 export const NODE_OR_MANIFESTS =
   'of a cluster: ask the agent of this node alone; with --manifests: which node of them this is';
@@ -55,7 +62,7 @@ export const unknownPodsOption = (description: string) =>
 /** The option of questions; that of `sluice agent` has other words. */
 export const unknownPodsAsked = () =>
   unknownPodsOption(
-    'what becomes of addresses of pod networks that no known pod has (default: as the agent does; by kubeconfig: not known)',
+    'what becomes of addresses of pod networks that no known pod has (default: as the agents do, if that is known)',
   );
 
 /** Who serves Ingresses and routes, where it is not known. */

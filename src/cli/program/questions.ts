@@ -2,6 +2,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { CommandError } from '../../terminal/commanderror.ts';
 import {
+  agentsAsked,
   apiServerAsked,
   collect,
   ingressController,
@@ -25,6 +26,7 @@ function addMatrix(sluice: Command): void {
       .description('show who reaches whom on which ports, by workload, and what may come'),
   )
     .addOption(unknownPodsAsked())
+    .addOption(agentsAsked())
     .addOption(apiServerAsked())
     .addOption(ingressController())
     .addOption(output('csv', 'md', 'dot', 'html', 'page'))
@@ -80,6 +82,7 @@ function addDiff(sluice: Command): void {
     .option('--context <name>', 'for @cluster: the context of the kubeconfig')
     .option('--socket <path>', 'for @agent: its unix socket (default: /run/sluice/sluice.sock)')
     .addOption(unknownPodsAsked())
+    .addOption(agentsAsked())
     .addOption(output('md'))
     .addHelpText('after', DIFF_HELP)
     .action(async (old, now, options) => (await import('../diff/diff.ts')).diffCommand(old, now, options));
@@ -106,6 +109,7 @@ function addTest(sluice: Command): void {
       .argument('<files...>', 'files of expected flows, folders with *.test.yaml, or - for standard input'),
   )
     .addOption(unknownPodsAsked())
+    .addOption(agentsAsked())
     .addOption(masqueradeAsked())
     .addOption(apiServerAsked())
     .addOption(output('junit'))
@@ -226,11 +230,7 @@ export function addExplain(sluice: Command): void {
       'propose the smallest policies that would allow it, and say what else they open; -o yaml: for kubectl apply',
     )
     .addOption(new Option('--fix-deny', 'the same of policies that would deny it').conflicts('fix'))
-    .option(
-      '--agents <namespace>',
-      'the namespace of the agents of a cluster, which are asked where a rule by name counts',
-      'sluice',
-    )
+    .addOption(agentsAsked())
     .addOption(output('wide'))
     .addHelpText('after', EXPLAIN_HELP)
     .action(async (from, to, options) => (await import('../explain.ts')).explainCommand(from, to, options));

@@ -8,8 +8,10 @@ import { kubeconfigAccess, kubeconfigNamespace } from '../../inputs/kube/client/
 import { type ListedKinds, lackTexts, listOnce, namespacesRead } from '../../inputs/kube/once/listonce.ts';
 import { ClusterState } from '../../model/cluster.ts';
 import { inventoryOf } from '../../model/inventory.ts';
+import { withPodTunnels } from '../../model/tunnels.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { startProgress } from '../../terminal/progress.ts';
+import { type AgentFlags, readAgentFlags } from './agentflags.ts';
 import type { State } from './state.ts';
 
 export type LiveState = Pick<
@@ -22,6 +24,8 @@ export type LiveState = Pick<
   | 'policiesOnlyOf'
   | 'knowsInventory'
   | 'mayNotList'
+  | 'unknownPods'
+  | 'guesses'
 >;
 
 /** The namespace that names without one are meant in; throws CommandError where the kubeconfig cannot be read. */
@@ -30,9 +34,12 @@ export async function liveNamespace(kubeconfig?: string, context?: string): Prom
   return kubeconfigNamespace(kubeconfig, context).catch(mendable);
 }
 
+/** `agents` is their namespace, where what they do may change the answer. */
+export type LiveNeeds = ListedKinds & { readonly agents?: string };
+
 /** Throws CommandError where the server cannot be asked. */
 export async function readLive(
-  wanted: ListedKinds,
+  wanted: LiveNeeds,
   kubeconfig: string | undefined,
   context: string | undefined,
 ): Promise<LiveState> {
@@ -56,20 +63,22 @@ function isInCluster(kubeconfig: string | undefined, context: string | undefined
   return inClusterAccess(process.env) !== undefined;
 }
 
-export async function readApi(api: Api, wanted: ListedKinds): Promise<LiveState> {
+export async function readApi(api: Api, { agents, ...wanted }: LiveNeeds): Promise<LiveState> {
   const progress = startProgress();
   try {
-    const read = await listOnce(
-      api,
-      wanted,
-      (resource, count) => progress.show(`reading ${resource}: ${count}`),
-      new AbortController().signal,
-    );
+    const { signal } = new AbortController();
+    const shown = (resource: string, count: number) => progress.show(`reading ${resource}: ${count}`);
+    const [read, saidBy] = await Promise.all([
+      listOnce(api, wanted, shown, signal),
+      agents === undefined ? undefined : readAgentFlags(api, agents, signal),
+    ]);
     const cluster = new ClusterState();
     for (const event of read.events) cluster.apply(event);
     const policiesOnlyOf = namespacesRead(read.lacks);
+    const flags = saidBy?.(cluster.nodes.size) ?? {};
     return {
-      cluster,
+      cluster: flags.podTunnels === 'allow' ? withPodTunnels(cluster) : cluster,
+      ...whatAgentsDo(flags),
       inventory: inventoryOf(read.items),
       problems: read.problems,
       notes: lackTexts(read.lacks),
@@ -84,6 +93,12 @@ export async function readApi(api: Api, wanted: ListedKinds): Promise<LiveState>
   } finally {
     progress.end();
   }
+}
+
+function whatAgentsDo({ unknownPods, podTunnels, why = 'nobody said how' }: AgentFlags) {
+  if (unknownPods !== undefined && podTunnels !== undefined) return { unknownPods };
+  const guesses = { unknownPods: unknownPods === undefined, podTunnels: podTunnels === undefined, why };
+  return { ...(unknownPods && { unknownPods }), guesses };
 }
 
 function mendable(error: unknown): never {

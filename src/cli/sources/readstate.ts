@@ -72,11 +72,12 @@ function fromAgent(
 }
 
 async function fromLive(options: SourceOptions, wanted: QuestionNeeds): Promise<State> {
-  const { kubeconfig, context } = options;
+  const { kubeconfig, context, agents = 'sluice' } = options;
   const scope = scopeOf(options, await liveNamespace(kubeconfig, context));
-  const { workloads = false, services = false, entrances = false, namespaces = [] } = wanted;
+  const { workloads = false, services = false, entrances = false, flags = false, namespaces = [] } = wanted;
   const places = [...new Set([...namespaces, scope.defaultNamespace])];
-  const read = await readLive({ workloads, services, entrances, namespaces: places }, kubeconfig, context);
+  const kinds = { workloads, services, entrances, namespaces: places, ...(flags && { agents }) };
+  const read = await readLive(kinds, kubeconfig, context);
   return { ...read, isLive: true, source: 'the cluster', scope };
 }
 

@@ -1,7 +1,7 @@
 /** What a question is asked of. */
 
 import { withApiServer } from '../../answers/questions/apiserver.ts';
-import type { ClusterView, Masquerade } from '../../answers/questions/place.ts';
+import type { ClusterView, Guesses, Masquerade } from '../../answers/questions/place.ts';
 import { didYouMean } from '../../lib/text/didyoumean.ts';
 import type { Address } from '../../model/address.ts';
 import type { Cluster } from '../../model/cluster.ts';
@@ -20,8 +20,10 @@ export interface State {
   readonly inventory: Inventory;
   /** The treatment of addresses in pod networks that no known pod has; absent if it is not known. */
   readonly unknownPods?: UnknownPods;
-  /** A cluster as its API server has it: what its agents do is not known. */
+  /** A cluster as its API server has it. */
   readonly isLive?: true;
+  /** Of a live cluster: what its agents do as they were started, and is not known. */
+  readonly guesses?: Guesses;
   /** Answers of DNS to pods; absent if no agent was asked. */
   readonly known?: DnsSnapshot;
   /** The statuses of policies that are not in force as written; absent if no agent was asked. */
@@ -140,6 +142,8 @@ export interface SourceOptions {
   readonly allNamespaces?: boolean;
   /** kubectl's selector syntax. */
   readonly selector?: string;
+  /** The namespace of the agents of a live cluster. */
+  readonly agents?: string;
   /** Policies that are left out: `shop/db`, `cnp:platform`. */
   readonly without?: readonly string[];
 }
@@ -153,6 +157,8 @@ export interface QuestionNeeds {
   readonly services?: boolean;
   /** Ingresses and routes, and the classes that they are of. */
   readonly entrances?: boolean;
+  /** What agents do as they were started may change the answer. */
+  readonly flags?: boolean;
   /** The namespaces of the question, for callers who may not list the whole cluster. */
   readonly namespaces?: readonly string[];
   /** Addresses of which an agent is asked by which names they were allowed. */
@@ -177,13 +183,14 @@ export function clusterViewOf(
   { unknownPods, masquerade, apiServer }: Assumptions,
 ): ClusterView {
   const { cluster, knowsInventory, known, statuses, scope, policiesOnlyOf } = state;
+  const guesses = guessesWith(state, unknownPods);
   return {
     cluster,
     inventory: inventoryWith(state.inventory, apiServer),
     knowsInventory,
     defaultNamespace: scope.defaultNamespace,
     unknownPods: unknownPods ?? state.unknownPods ?? 'allow',
-    ...((unknownPods ?? state.unknownPods) === undefined && state.isLive && { guessesUnknownPods: true }),
+    ...(guesses && { guesses }),
     ...(masquerade && { masquerade }),
     ...(known && { known }),
     ...(statuses && { statuses }),
@@ -192,12 +199,20 @@ export function clusterViewOf(
   };
 }
 
+/** What is left to guess if the caller has said `unknownPods`. */
+export function guessesWith(
+  { guesses }: Pick<State, 'guesses'>,
+  unknownPods: UnknownPods | undefined,
+): Guesses | undefined {
+  return guesses && unknownPods !== undefined ? { ...guesses, unknownPods: false } : guesses;
+}
+
 /**
  * How answers about all connections judge unknown pods. The agents of a live cluster may deny them, so they are not called
  * allowed there; undefined is what nobody has said.
  */
-export function judgedUnknownPods(said: UnknownPods | undefined, isLive: boolean): UnknownPods {
-  return said ?? (isLive ? 'deny' : 'allow');
+export function judgedUnknownPods(said: UnknownPods | undefined, guesses: Guesses | undefined): UnknownPods {
+  return said ?? (guesses?.unknownPods ? 'deny' : 'allow');
 }
 
 /** Throws CommandError where an endpoint of the API server cannot be read. */

@@ -55,13 +55,12 @@ export function runTestFile(
   const items = test.objects.flatMap(object => decodeInventory(object).item ?? []);
   const inventory = mergedInventory([base.inventory, inventoryOf(items)]);
   applyAll(test, cluster, test.objects);
-  const { guessesUnknownPods, ...known } = base;
   const { unknownPods = base.unknownPods, masquerade = base.masquerade } = test;
-  const isGuess = test.unknownPods === undefined && guessesUnknownPods;
+  const isSaid = test.unknownPods !== undefined;
   const view = {
-    ...{ ...known, cluster, inventory, unknownPods },
+    ...{ ...base, cluster, inventory, unknownPods },
     ...(masquerade && { masquerade }),
-    ...(isGuess && { guessesUnknownPods }),
+    ...(base.guesses && isSaid && { guesses: { ...base.guesses, unknownPods: false } }),
   };
   const cases = test.steps.flatMap(step => runStep(test, step, cluster, view));
   return { file: test.file, title: test.title, cases, notes };

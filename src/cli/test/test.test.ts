@@ -127,12 +127,13 @@ test('a flow between addresses is undecided where nobody said what becomes of an
     `${TWO_PODS}  - { ${node} }\nflows: ['10.0.0.9 -> 10.0.0.1:80 allow', '10.0.0.2 -> 10.0.0.1:80 allow']\n`,
   );
   const [read, state] = [await readTestFile(file), await readManifests({}, [])];
-  const { cases } = runTestFile(read, clusterViewOf({ ...state, isLive: true }, {}));
+  const guesses = { unknownPods: true, podTunnels: true, why: 'nobody said how' };
+  const view = clusterViewOf({ ...state, guesses }, {});
+  const { cases } = runTestFile(read, view);
   expect(cases.map(({ isError = false }) => isError)).toEqual([true, false]);
   expect(cases[0]!.failure).toContain('agents deny or allow its packets');
   for (const unknownPods of ['allow', 'deny'] as const) {
-    const said = runTestFile({ ...read, unknownPods }, clusterViewOf({ ...state, isLive: true }, {}))
-      .cases[0]!;
+    const said = runTestFile({ ...read, unknownPods }, view).cases[0]!;
     expect([said.isError, said.failure === undefined]).toEqual([undefined, unknownPods === 'allow']);
   }
 });

@@ -87,7 +87,7 @@ function stateFor({ paths, objects, steps }: TestFile, options: TestOptions): Pr
   if (objects.length > 0) return readManifests(options, []);
   const questions = steps.flatMap(({ flows }) => flows.map(({ flow }) => endsOf(flow)));
   const { namespaces = [] } = wantedBy(questions);
-  return readState(options, { workloads: true, services: true, namespaces });
+  return readState(options, { workloads: true, services: true, flags: true, namespaces });
 }
 
 async function write(format: TestOptions['output'], results: readonly TestResult[]): Promise<void> {

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { FakeRuntime } from '../../../test/support/pods/fakeruntime.ts';
 import { LocalPods } from '../../network/sandboxes/localpods.ts';
-import { PodGate, startGateConfig } from './startgate.ts';
+import { PodGate } from './startgate.ts';
+import { startGateConfig } from './startgateconfig.ts';
 
 let folder: string;
 let nriSocket: string;
