@@ -4804,15 +4804,33 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'page: half a document is judged as an edit',
-    find: "return isUnreadable ? 'unreadable' : 'read';",
-    replace: "return 'read';",
+    find: "return isUnreadable ? 'unreadable' : changesShown(this.#edited.diff());",
+    replace: 'return changesShown(this.#edited.diff());',
     test: 'session.test.ts',
   },
   {
     name: 'page: what is edited is compared with itself',
-    find: 'if (before.get(name) !== text) this.#edited.edit(name, text);',
-    replace: 'if (before.get(name) !== text) this.#edited.open(after);',
+    find: 'for (const [name, text] of files) this.#edited.edit(name, text);',
+    replace: "this.#edited.open(new Map(files.map(([name, text]) => [name, text ?? ''])));",
     test: 'session.test.ts',
+  },
+  {
+    name: 'page: what an edit left as it was is read as gone',
+    find: '...told.flatMap(([name]) => (after.has(name) ? [] : [[name, undefined] as const])),',
+    replace: '...told.map(([name]) => [name, undefined] as const),',
+    test: 'web/state/manifests.test.ts',
+  },
+  {
+    name: 'page: a workload counts as one that may reach itself, at a glance',
+    find: 'to => workloads.filter(from => from !== to && isOpen(',
+    replace: 'to => workloads.filter(from => isOpen(',
+    test: 'session.test.ts',
+  },
+  {
+    name: 'editor: the lines of a block of text have keys',
+    find: 'const isText = state.now.block !== undefined && isInBlock(stream, state.now.block);',
+    replace: 'const isText = state.now.block !== undefined && isInBlock(stream, { within: 9 });',
+    test: 'yamlcolours.test.ts',
   },
   {
     name: 'page: a manifest in the one file can end the element that it is in',

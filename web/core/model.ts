@@ -74,16 +74,41 @@ export function modelOf({ view, rows, notes, audited }: Parts): Model {
       }
       cells[i * ends.length + j] = type;
     }
+  const exposures = exposureTexts(view);
   return {
     rows,
     ends: ends.length,
     cells,
     types,
-    exposures: exposureTexts(view),
+    glance: glanceOf(rows, (from, to) => OPEN.has(types[cells[from.end * ends.length + to.end]!]!.kind)),
+    exposures: exposures.slice(0, MOST_EXPOSURES),
+    moreExposures: Math.max(0, exposures.length - MOST_EXPOSURES),
     counts: view.counts,
     notes: [...notes, ...view.notes],
     legend: legendOf(view),
     audited,
+  };
+}
+
+/** More of them are no overview, and take longer to hand over than all else. */
+const MOST_EXPOSURES = 200;
+const OPEN: ReadonlySet<CellType['kind']> = new Set(['some', 'all']);
+
+function glanceOf(rows: readonly Row[], isOpen: (from: Row, to: Row) => boolean): Model['glance'] {
+  const workloads = rows.flatMap(({ kind }, i) => (kind === 'workload' ? [i] : []));
+  const internet = rows.find(({ kind, name }) => kind === 'network' && name === INTERNET);
+  const withInternet = (test: (row: Row, internet: Row) => boolean) =>
+    internet === undefined ? [] : workloads.filter(i => test(rows[i]!, internet));
+  const others = workloads.length - 1;
+  const sources = workloads.map(
+    to => workloads.filter(from => from !== to && isOpen(rows[from]!, rows[to]!)).length,
+  );
+  return {
+    pairs: workloads.length * Math.max(0, others),
+    openPairs: sources.reduce((sum, count) => sum + count, 0),
+    openToInternet: withInternet((row, from) => isOpen(from, row)),
+    reachingInternet: withInternet(isOpen),
+    openToAll: workloads.filter((_, i) => others > 0 && sources[i] === others),
   };
 }
 

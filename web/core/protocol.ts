@@ -7,6 +7,9 @@ import type { Problem } from '../../src/model/problem.ts';
 /** The texts of manifests by the names of their files. */
 export type Files = readonly (readonly [name: string, text: string])[];
 
+/** Texts that are new; undefined for a file that is gone. */
+export type Edits = readonly (readonly [name: string, text: string | undefined])[];
+
 type EndKind = 'workload' | 'node' | 'network' | 'domain';
 
 /** A line of the matrix: a workload, a node, a network or a name. */
@@ -51,14 +54,28 @@ export interface Model {
   readonly cells: Uint32Array;
   /** The first is `apart`, the second `none`. */
   readonly types: readonly CellType[];
-  /** Pods that are not there yet. */
+  readonly glance: Glance;
+  /** Pods that are not there yet: the first of them, and how many more there are. */
   readonly exposures: readonly Exposure[];
+  readonly moreExposures: number;
   readonly counts: { readonly workloads: number; readonly policies: number };
   readonly notes: readonly string[];
   /** Sentences about the whole matrix. */
   readonly legend: string;
   /** Pairs that would change if audited policies were enforced. */
   readonly audited: readonly Change[];
+}
+
+/** What is counted over all pairs. */
+interface Glance {
+  /** Pairs of two workloads, and those of them that may connect. */
+  readonly pairs: number;
+  readonly openPairs: number;
+  /** Indexes of rows of workloads to which any address of the internet may connect, on some port; and the reverse. */
+  readonly openToInternet: readonly number[];
+  readonly reachingInternet: readonly number[];
+  /** Those to which every other workload may connect, on some port. */
+  readonly openToAll: readonly number[];
 }
 
 /** A connection that opens or closes. */
@@ -244,12 +261,11 @@ export interface Core {
   /** Reads manifests anew; what was read is what edits are compared with. */
   open(files: Files): Model;
   /**
-   * Reads manifests that are edited; those that were opened stay what is compared with. Where a policy cannot be parsed
-   * now, nothing but `check` is to be asked: its problem is there, and all else would be without it.
+   * Reads files that were edited, or are gone, since the last call, and compares with what was opened, in a fraction of
+   * the time that the matrix takes. Where a policy cannot be parsed now, nothing but `check` is to be asked: its problem
+   * is there, and all else would be without it.
    */
-  edit(files: Files): 'read' | 'unreadable';
-  /** Takes a fraction of the time of the matrix. */
-  changes(): Changes;
+  edit(files: Edits): Changes | 'unreadable';
   /** As manifests are now. Rows in questions are those of the last matrix. */
   matrix(): Model;
   overview(): Overview;

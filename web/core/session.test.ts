@@ -7,7 +7,7 @@ import { EditModel } from '../../src/answers/edit/editmodel.ts';
 import { entrywaysOfMatrix } from '../../src/answers/entrances/entryways.ts';
 import { cellText } from '../../src/answers/reach/connectionstext.ts';
 import { memberText, rowsOf } from '../../src/answers/reach/rows.ts';
-import type { Files, Model } from './protocol.ts';
+import type { Changes, Files, Model } from './protocol.ts';
 import { Session } from './session.ts';
 
 const SHOP = join(import.meta.dirname, '../../examples/shop');
@@ -75,16 +75,31 @@ test('a cell is explained by the first port that may pass, with the lines of the
   expect(line).toContain('- from:');
 });
 
+test('what is counted at a glance is what the cells say', () => {
+  const { rows, ends, cells, types, glance } = opened().model;
+  const isOpen = (from: number, to: number) =>
+    ['some', 'all'].includes(types[cells[rows[from]!.end * ends + rows[to]!.end]!]!.kind);
+  const workloads = [...rows.keys()].filter(i => rows[i]!.kind === 'workload');
+  const internet = rows.findIndex(({ name }) => name === 'internet');
+  const others = (row: number) => workloads.filter(each => each !== row);
+  expect(glance).toEqual({
+    pairs: workloads.length * (workloads.length - 1),
+    openPairs: workloads.flatMap(from => others(from).filter(to => isOpen(from, to))).length,
+    openToInternet: workloads.filter(row => isOpen(internet, row)),
+    reachingInternet: workloads.filter(row => isOpen(row, internet)),
+    openToAll: workloads.filter(row => others(row).every(from => isOpen(from, row))),
+  });
+  expect(glance.openPairs).toBeGreaterThan(0);
+});
+
 test('an edit is compared with what was opened, and taking it back leaves nothing', () => {
   const { session } = opened();
   const edited = shop.map(([name, text]) => [name, text.replace('port: 5432', 'port: 5433')] as const);
-  session.edit(edited);
-  const { changes } = session.changes();
+  const { changes } = session.edit(edited) as Changes;
   expect(changes.map(({ kind, what }) => `${kind} ${what}`).sort()).toEqual(
     expect.arrayContaining(['closes TCP 5432']),
   );
-  session.edit(shop);
-  expect(session.changes().changes).toEqual([]);
+  expect(session.edit(shop)).toMatchObject({ changes: [] });
 });
 
 test('half a document is no edit: the answers of before stay, and the problem has its line', () => {
@@ -94,7 +109,7 @@ test('half a document is no edit: the answers of before stay, and the problem ha
   ).toBe('unreadable');
   expect(session.explain({ from: 0, to: 1 }).answer).toMatchObject({ verdict: 'allow' });
   expect(session.check().some(({ severity, line }) => severity === 'error' && line !== undefined)).toBe(true);
-  expect(session.edit(shop)).toBe('read');
+  expect(session.edit(shop)).toMatchObject({ changes: [] });
   expect(session.matrix()).toMatchObject({ counts: { policies: 9 } });
 });
 

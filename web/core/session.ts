@@ -24,6 +24,7 @@ import type {
   Changes,
   Core,
   DocumentFormat,
+  Edits,
   Explained,
   Explanation,
   Files,
@@ -52,21 +53,15 @@ export class Session implements Core {
     return this.#judge();
   }
 
-  edit(files: Files): 'read' | 'unreadable' {
-    const [before, after] = [this.#edited.files.now, new Map(files)];
-    for (const name of [...before.keys()]) if (!after.has(name)) this.#edited.edit(name, undefined);
-    for (const [name, text] of after) if (before.get(name) !== text) this.#edited.edit(name, text);
+  edit(files: Edits): Changes | 'unreadable' {
+    for (const [name, text] of files) this.#edited.edit(name, text);
     // Half a word is no change of policy: without the policy that is being written, much would seem to open.
     const isUnreadable = this.#edited.now.hidesPolicies && this.#state?.loaded.hidesPolicies === false;
-    return isUnreadable ? 'unreadable' : 'read';
+    return isUnreadable ? 'unreadable' : changesShown(this.#edited.diff());
   }
 
   matrix(): Model {
     return this.#judge();
-  }
-
-  changes(): Changes {
-    return changesShown(this.#edited.diff());
   }
 
   #judge(): Model {

@@ -4,11 +4,10 @@
  */
 import { autocompletion, closeBrackets, completionKeymap } from '@codemirror/autocomplete';
 import { defaultKeymap, history, historyKeymap, indentWithTab } from '@codemirror/commands';
-import { yaml } from '@codemirror/lang-yaml';
 import { HighlightStyle, indentUnit, syntaxHighlighting } from '@codemirror/language';
 import { type Diagnostic, lintGutter, setDiagnostics } from '@codemirror/lint';
 import { highlightSelectionMatches, search, searchKeymap } from '@codemirror/search';
-import { EditorState, type Extension } from '@codemirror/state';
+import { EditorState, type Extension, Text } from '@codemirror/state';
 import {
   drawSelection,
   EditorView,
@@ -23,6 +22,7 @@ import type { Problem } from '../../src/model/problem.ts';
 import { printable } from '../../src/terminal/printable.ts';
 import type { Vocabulary } from '../core/protocol.ts';
 import { completions } from './completions.ts';
+import { YAML } from './yamlcolours.ts';
 
 /** Is called with the text at each change that a person makes. */
 type Typed = (name: string, text: string) => void;
@@ -33,6 +33,7 @@ export class ManifestEditor {
   /** States by file, so that each keeps its own history and place. */
   readonly #states = new Map<string, EditorState>();
   #name = '';
+  #text: { readonly doc: Text; readonly text: string } = { doc: Text.empty, text: '' };
   #vocabulary: Vocabulary | undefined;
 
   constructor(host: HTMLElement, typed: Typed) {
@@ -49,7 +50,7 @@ export class ManifestEditor {
       this.#view.setState(this.#states.get(name) ?? this.#stateOf(text));
     }
     const { doc } = this.#view.state;
-    if (doc.toString() === text) return;
+    if (this.#textOf(doc) === text) return;
     this.#view.dispatch({ changes: { from: 0, to: doc.length, insert: text }, userEvent: 'replaced' });
   }
 
@@ -90,10 +91,16 @@ export class ManifestEditor {
     this.#view.destroy();
   }
 
+  /** Of a large document it takes a while to put its lines together. */
+  #textOf(doc: Text): string {
+    if (this.#text.doc !== doc) this.#text = { doc, text: doc.toString() };
+    return this.#text.text;
+  }
+
   #stateOf(text: string): EditorState {
     const listener = EditorView.updateListener.of(({ docChanged, transactions, state }) => {
       const isTyped = docChanged && !transactions.some(each => each.isUserEvent('replaced'));
-      if (isTyped) this.#typed(this.#name, state.doc.toString());
+      if (isTyped) this.#typed(this.#name, this.#textOf(state.doc));
       if (isTyped) this.#view.setTabFocusMode(false);
     });
     const completion = autocompletion({ override: [context => completions(context, this.#vocabulary)] });
@@ -168,7 +175,7 @@ const EXTENSIONS: Extension = [
   drawSelection(),
   EditorState.tabSize.of(2),
   indentUnit.of('  '),
-  yaml(),
+  YAML,
   syntaxHighlighting(COLOURS),
   closeBrackets(),
   highlightActiveLine(),

@@ -1,5 +1,6 @@
 /** The lines of the matrix and their cells: namespaces folded or open, filtered, and with what an edit changes. */
 import { computed } from '@preact/signals';
+import { getOrMake } from '../../src/lib/collections/getormake.ts';
 import type { CellType, Change, Model, Row } from '../core/protocol.ts';
 import { changes, model } from './manifests.ts';
 import { filter, folds, hidesCommon, nameOf, passes } from './view.ts';
@@ -18,9 +19,12 @@ export interface Line {
 /** With more lines all namespaces are folded, until they are opened. */
 export const MOST_OPEN_LINES = 40;
 
+/** The same list after an edit that left them as they were: then their lines stay, too. */
+const rows = computed(() => model.value?.rows ?? []);
+
 const groups = computed<ReadonlyMap<string, readonly number[]>>(() => {
   const found = new Map<string, number[]>();
-  for (const [i, row] of (model.value?.rows ?? []).entries()) {
+  for (const [i, row] of rows.value.entries()) {
     if (!passes(nameOf(row), filter.value)) continue;
     const own = found.get(row.group);
     if (own === undefined) found.set(row.group, [i]);
@@ -36,13 +40,13 @@ export function isOpen(group: string): boolean {
 }
 
 export const lines = computed<readonly Line[]>(() => {
-  const { rows = [] } = model.value ?? {};
+  const all = rows.value;
   let wasOpen = false;
   return [...groups.value].flatMap(([group, indexes]): Line[] => {
     const [isFirst, opened] = [wasOpen || isOpen(group), isOpen(group)];
     wasOpen = opened;
     if (!opened) return [{ group, rows: indexes, isFirst }];
-    return indexes.map((index, i) => ({ group, rows: [index], row: rows[index]!, isFirst: i === 0 }));
+    return indexes.map((index, i) => ({ group, rows: [index], row: all[index]!, isFirst: i === 0 }));
   });
 });
 
@@ -56,29 +60,28 @@ export function foldAll(areOpen: boolean): void {
 
 // Changes by pair of rows.
 
-/** What an edit, or enforcing audited policies, does to a pair. */
-export interface Mark {
-  readonly opens: boolean;
-  readonly closes: boolean;
-}
+/** What an edit, or enforcing audited policies, does to the pairs: bits of both, at `from * rows + to`. */
+type Marks = Uint8Array;
+export const OPENS = 1;
+export const CLOSES = 2;
 
-export const changeMarks = computed(() => marksOf(model.value, changes.value?.changes ?? []));
-const auditMarks = computed(() => marksOf(model.value, model.value?.audited ?? []));
+export const changeMarks = computed(() => marksOf(rows.value, changes.value?.changes ?? []));
+const auditMarks = computed(() => marksOf(rows.value, model.value?.audited ?? []));
 
-function marksOf(of: Model | undefined, all: readonly Change[]): ReadonlyMap<number, Mark> {
-  const marks = new Map<number, Mark>();
-  if (of === undefined || all.length === 0) return marks;
+function marksOf(of: readonly Row[], all: readonly Change[]): Marks {
+  const marks = new Uint8Array(of.length ** 2);
+  if (all.length === 0) return marks;
   const byMember = new Map<string, number[]>();
-  for (const [i, { member }] of of.rows.entries()) byMember.set(member, [...(byMember.get(member) ?? []), i]);
-  for (const { kind, from, to } of all)
-    for (const a of from.flatMap(member => byMember.get(member) ?? []))
-      for (const b of to.flatMap(member => byMember.get(member) ?? [])) {
-        const known = marks.get(a * of.rows.length + b);
-        marks.set(a * of.rows.length + b, {
-          opens: kind === 'opens' || (known?.opens ?? false),
-          closes: kind === 'closes' || (known?.closes ?? false),
-        });
-      }
+  for (const [i, { member }] of of.entries()) {
+    const known = byMember.get(member);
+    if (known === undefined) byMember.set(member, [i]);
+    else known.push(i);
+  }
+  const indexesOf = (members: readonly string[]) => members.flatMap(member => byMember.get(member) ?? []);
+  for (const { kind, from, to } of all) {
+    const [mark, destinations] = [kind === 'opens' ? OPENS : CLOSES, indexesOf(to)];
+    for (const a of indexesOf(from)) for (const b of destinations) marks[a * of.length + b]! |= mark;
+  }
   return marks;
 }
 
@@ -118,8 +121,8 @@ export interface Square {
   readonly share: number;
   readonly short: string;
   readonly text: string;
-  readonly opens: number;
-  readonly closes: number;
+  readonly opens: boolean;
+  readonly closes: boolean;
   readonly isSelf: boolean;
   readonly isHidden: boolean;
   readonly byFamily: boolean;
@@ -127,33 +130,49 @@ export interface Square {
   readonly audited: boolean;
 }
 
+const squares = new WeakMap<Line, WeakMap<Line, Square>>();
+
+/** The same object as before where nothing of it has changed: its cell need not be drawn again. */
 export function squareOf(of: Model, from: Line, to: Line): Square {
   const isLarge = from.rows.length * to.rows.length > MOST_PAIRS;
-  return isLarge && !hidesCommon.value ? squareByEnds(of, from, to) : squareByRows(of, from, to);
+  const now = isLarge && !hidesCommon.value ? squareByEnds(of, from, to) : squareByRows(of, from, to);
+  const row = getOrMake(squares, from, () => new WeakMap<Line, Square>());
+  const before = row.get(to);
+  if (before !== undefined && isSameSquare(before, now)) return before;
+  row.set(to, now);
+  return now;
+}
+
+function isSameSquare(a: Square, b: Square): boolean {
+  for (const key in a) if (a[key as keyof Square] !== b[key as keyof Square]) return false;
+  return true;
 }
 
 /** Squares of more pairs are counted by ends, of which there are fewer: a screen has hundreds of squares. */
 const MOST_PAIRS = 400;
 
 function squareByRows(of: Model, from: Line, to: Line): Square {
-  const tally = { judged: 0, some: 0, all: 0, opens: 0, closes: 0, hidden: 0, audited: 0 };
+  const { rows, ends, cells, types } = of;
+  const [changed, audited] = [changeMarks.value, auditMarks.value];
+  const common = hidesCommon.value ? commonTypes.value : undefined;
+  const tally = { judged: 0, some: 0, all: 0, hidden: 0, changed: 0, audited: 0 };
   let [only, byFamily, undecided]: [CellType | undefined, boolean, boolean] = [undefined, false, false];
-  for (const a of from.rows)
+  for (const a of from.rows) {
+    const isWorkload = rows[a]!.kind === 'workload';
     for (const b of to.rows) {
-      const type = typeAt(of, a, b);
+      const type = types[cells[rows[a]!.end * ends + rows[b]!.end]!]!;
       if (type.kind === 'apart') continue;
       tally.judged++;
-      const at = a * of.rows.length + b;
-      const mark = changeMarks.value.get(at);
-      if (mark?.opens) tally.opens++;
-      if (mark?.closes) tally.closes++;
-      if (auditMarks.value.has(at)) tally.audited++;
-      if (isHidden(of, a, b)) tally.hidden++;
+      const at = a * rows.length + b;
+      tally.changed |= changed[at]!;
+      tally.audited |= audited[at]!;
+      if (isWorkload && common?.[b] !== undefined) tally.hidden++;
       else if (type.kind !== 'none') tally[type.kind]++;
       byFamily ||= type.byFamily === true;
       undecided ||= type.undecided === true;
       only = type;
     }
+  }
   const open = tally.some + tally.all;
   const isOne = from.row !== undefined && to.row !== undefined;
   return {
@@ -161,14 +180,17 @@ function squareByRows(of: Model, from: Line, to: Line): Square {
     share: tally.judged === 0 ? 0 : open / tally.judged,
     short: isOne && tally.hidden === 0 ? (only?.short ?? '') : '',
     text: textOf(tally, open, isOne ? only : undefined),
-    opens: tally.opens,
-    closes: tally.closes,
+    ...signsOf(tally.changed),
     isSelf: isOne && isSelf(of, from.rows[0]!, to.rows[0]!),
     isHidden: tally.hidden > 0,
     byFamily,
     undecided,
     audited: tally.audited > 0,
   };
+}
+
+function signsOf(marks: number): Pick<Square, 'opens' | 'closes'> {
+  return { opens: (marks & OPENS) > 0, closes: (marks & CLOSES) > 0 };
 }
 
 function squareByEnds(of: Model, from: Line, to: Line): Square {
@@ -185,19 +207,17 @@ function squareByEnds(of: Model, from: Line, to: Line): Square {
       undecided ||= type.undecided === true;
     }
   const open = tally.some + tally.all;
-  const key = `${from.group}\0${to.group}`;
   return {
     kind: kindOf(tally, open),
     share: tally.judged === 0 ? 0 : open / tally.judged,
     short: '',
     text: textOf(tally, open, undefined),
-    opens: changesOfGroups.value.get(key)?.opens ? 1 : 0,
-    closes: changesOfGroups.value.get(key)?.closes ? 1 : 0,
+    ...signsOf(changesOfGroups.value(from.group, to.group)),
     isSelf: false,
     isHidden: false,
     byFamily,
     undecided,
-    audited: auditsOfGroups.value.has(key),
+    audited: auditsOfGroups.value(from.group, to.group) > 0,
   };
 }
 
@@ -207,19 +227,16 @@ function countsByEnd({ rows }: Model, line: Line): ReadonlyMap<number, number> {
   return counts;
 }
 
-const changesOfGroups = computed(() => marksOfGroups(model.value, changeMarks.value));
-const auditsOfGroups = computed(() => marksOfGroups(model.value, auditMarks.value));
+const changesOfGroups = computed(() => marksOfGroups(rows.value, changeMarks.value));
+const auditsOfGroups = computed(() => marksOfGroups(rows.value, auditMarks.value));
 
-function marksOfGroups(of: Model | undefined, marks: ReadonlyMap<number, Mark>): ReadonlyMap<string, Mark> {
-  const found = new Map<string, Mark>();
-  if (of === undefined) return found;
-  for (const [at, { opens, closes }] of marks) {
-    const [from, to] = [of.rows[Math.floor(at / of.rows.length)]!, of.rows[at % of.rows.length]!];
-    const key = `${from.group}\0${to.group}`;
-    const known = found.get(key);
-    found.set(key, { opens: opens || (known?.opens ?? false), closes: closes || (known?.closes ?? false) });
-  }
-  return found;
+function marksOfGroups(of: readonly Row[], marks: Marks): (from: string, to: string) => number {
+  const numbers = new Map<string, number>();
+  const groupOf = of.map(({ group }) => getOrMake(numbers, group, () => numbers.size));
+  const found = new Uint8Array(numbers.size ** 2);
+  for (const [i, from] of groupOf.entries())
+    for (const [j, to] of groupOf.entries()) found[from * numbers.size + to]! |= marks[i * of.length + j]!;
+  return (from, to) => found[numbers.get(from)! * numbers.size + numbers.get(to)!]!;
 }
 
 interface Tally {

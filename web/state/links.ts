@@ -1,5 +1,5 @@
 /** Who may reach an end, and whom it may reach: what the focus shows as boxes and as a picture. */
-import { changeMarks, isHidden, typeAt } from './grid.ts';
+import { CLOSES, changeMarks, isHidden, OPENS, typeAt } from './grid.ts';
 import { model } from './manifests.ts';
 import { filter, nameOf, passes } from './view.ts';
 
@@ -21,8 +21,8 @@ export function linksOf(at: number, way: Way): readonly Link[] {
   return of.rows.flatMap((row, i): Link[] => {
     if (i === at || !passes(nameOf(row), filter.value)) return [];
     const [from, to] = way === 'in' ? [i, at] : [at, i];
-    const mark = changeMarks.value.get(from * of.rows.length + to);
-    const sign = `${mark?.opens ? '+' : ''}${mark?.closes ? '−' : ''}`;
+    const mark = changeMarks.value[from * of.rows.length + to]!;
+    const sign = `${(mark & OPENS) > 0 ? '+' : ''}${(mark & CLOSES) > 0 ? '−' : ''}`;
     const { kind, text } = typeAt(of, from, to);
     const isNone = kind === 'apart' || (kind === 'none' && sign === '') || isHidden(of, from, to);
     return isNone ? [] : [{ row: i, text, sign }];

@@ -3,7 +3,7 @@ import { batch, computed, signal } from '@preact/signals';
 import type { Problem } from '../../src/model/problem.ts';
 import { printable } from '../../src/terminal/printable.ts';
 import { CoreClient } from '../core/client.ts';
-import type { Changes, Core, Files, Model, Overview } from '../core/protocol.ts';
+import type { Changes, Core, Edits, Files, Model, Overview, Row } from '../core/protocol.ts';
 
 export const core = new CoreClient();
 
@@ -84,14 +84,39 @@ export async function openFiles(given: Files, { of, edited = given, without }: O
   if (isOpened) await (edited === given ? readRest() : refresh());
 }
 
+/** With the same list of rows as before, if nothing of it has changed: whoever reads it need not look again. */
+function withRowsOf(before: Model | undefined, now: Model): Model {
+  const isSame =
+    before?.rows.length === now.rows.length && now.rows.every((row, i) => isSameRow(row, before.rows[i]!));
+  return isSame ? { ...now, rows: before.rows } : now;
+}
+
+function isSameRow(a: Row, b: Row): boolean {
+  return a.end === b.end && a.kind === b.kind && a.member === b.member && a.part === b.part;
+}
+
 /** How often the worker had been stopped when it was opened last: the one that is started after a stop knows no base. */
 let stopsAtOpening = -1;
+/** What the worker was told last. */
+let told: Files = [];
 
 async function openBase(given: Files): Promise<Model> {
   const { stops } = core;
+  told = given;
   const read = await core.call('open', given);
   stopsAtOpening = stops;
   return read;
+}
+
+/** Hands over what was edited since it was told last. */
+function edit(now: Files): Promise<ReturnType<Core['edit']>> {
+  const [before, after] = [new Map(told), new Map(now)];
+  const edits: Edits = [
+    ...now.filter(([name, text]) => before.get(name) !== text),
+    ...told.flatMap(([name]) => (after.has(name) ? [] : [[name, undefined] as const])),
+  ];
+  told = now;
+  return core.call('edit', edits);
 }
 
 let openingAgain: Promise<void> | undefined;
@@ -109,9 +134,9 @@ async function openAgain(): Promise<void> {
   const [opened, now] = [base.value, files.value];
   let judged = await openBase(opened);
   if (base.value !== opened) return;
-  if (!isSame(opened, now) && (await core.call('edit', now)) === 'read') judged = await core.call('matrix');
+  if (!isSame(opened, now) && (await edit(now)) !== 'unreadable') judged = await core.call('matrix');
   // Questions are of its rows.
-  if (base.value === opened) model.value = judged;
+  if (base.value === opened) model.value = withRowsOf(model.value, judged);
 }
 
 /** What is asked about the rows of the matrix, or all of it. It ends after a minute, too. */
@@ -126,6 +151,12 @@ export async function ask<M extends keyof Core>(
   } finally {
     clearTimeout(longest);
   }
+}
+
+/** Before something is typed: the first comparison judges what was opened, and later ones take that over. */
+export async function prepareToEdit(): Promise<void> {
+  // Whoever edits is told what goes wrong.
+  await ask('edit', []).catch(() => undefined);
 }
 
 /** The texts of examples are loaded with the first of them. */
@@ -172,12 +203,11 @@ async function refresh(): Promise<void> {
     last = now;
     isDone = await answered(async isCurrent => {
       await openedAgain();
-      const read = await core.call('edit', now);
-      const changed = read === 'unreadable' ? undefined : await core.call('changes');
+      const changed = await edit(now);
       if (!isCurrent()) return;
       batch(() => {
-        isStale.value = changed === undefined;
-        if (changed !== undefined) changes.value = changed;
+        isStale.value = changed === 'unreadable';
+        if (changed !== 'unreadable') changes.value = changed;
       });
     });
     if (!isDone) break;
@@ -199,7 +229,7 @@ async function readRest(afterMs = 0): Promise<void> {
     if (!isStale.value && (afterMs > 0 || model.value === undefined)) {
       const judged = await core.call('matrix');
       if (!isCurrent() || files.value !== of) return;
-      model.value = judged;
+      model.value = withRowsOf(model.value, judged);
       await new Promise(requestAnimationFrame);
     }
     const [policies, found] = await Promise.all([

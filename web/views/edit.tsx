@@ -8,7 +8,10 @@ import {
   files,
   isEdited,
   keepAll,
+  model,
+  opened,
   overview,
+  prepareToEdit,
   problems,
   removeFile,
   setText,
@@ -30,6 +33,10 @@ function currentName(): string | undefined {
 
 export function EditPane() {
   const name = currentName();
+  const isRead = model.value !== undefined;
+  useEffect(() => {
+    if (isRead) void prepareToEdit();
+  }, [opened.value, isRead]);
   return (
     <section class="edit" aria-label="Manifests">
       <Tabs current={name} />
@@ -158,6 +165,7 @@ function Editor({ name }: { readonly name: string | undefined }) {
         if (isGone || host.current === null) return;
         editor.current = new Made(host.current, (of, typed) => setText(of, typed));
         show();
+        mark();
         go();
       } catch (error) {
         trouble.value = `The editor cannot be loaded: ${(error as Error).message}`;
@@ -174,11 +182,17 @@ function Editor({ name }: { readonly name: string | undefined }) {
     const now = currentName();
     if (now === undefined) return;
     editor.current?.show(now, files.value.find(([each]) => each === now)?.[1] ?? '');
+  };
+  const mark = () => {
+    const now = currentName();
+    if (now === undefined) return;
     editor.current?.setProblems(problems.value.filter(problem => problem.file === printable(now)));
     editor.current?.setVocabulary(overview.value?.vocabulary);
     editor.current?.setTheme(theme.value);
   };
-  useEffect(show, [name, text, problems.value, overview.value, theme.value]);
+  useEffect(show, [name, text]);
+  // Not at each key: marks move with the text by themselves.
+  useEffect(mark, [name, problems.value, overview.value, theme.value]);
   const go = () => {
     const { file: of, line } = wantedLine.peek() ?? {};
     if (editor.current === undefined || line === undefined || of !== printable(currentName() ?? '')) return;

@@ -2,7 +2,6 @@
 import { computed } from '@preact/signals';
 import type { Problem } from '../../src/model/problem.ts';
 import type { Place } from '../core/protocol.ts';
-import { typeAt } from '../state/grid.ts';
 import { model, overview, problems } from '../state/manifests.ts';
 import { focusOn, nameOf } from '../state/view.ts';
 import { PlaceButton } from './snippet.tsx';
@@ -15,62 +14,45 @@ interface Fact {
   readonly rows: readonly number[];
 }
 
-const workloads = computed(() =>
-  (model.value?.rows ?? []).flatMap(({ kind }, i) => (kind === 'workload' ? [i] : [])),
-);
-
 const facts = computed<readonly Fact[]>(() => {
   const of = model.value;
   if (of === undefined) return [];
-  const internet = of.rows.findIndex(({ name, kind }) => kind === 'network' && name === 'internet');
-  const isOpen = (from: number, to: number) => ['some', 'all'].includes(typeAt(of, from, to).kind);
-  const all = workloads.value;
-  const outside = (test: (row: number) => boolean) => (internet === -1 ? [] : all.filter(test));
+  const { openToInternet, reachingInternet, openToAll } = of.glance;
   const alone = new Set(overview.value?.withoutPolicy);
   return [
     {
       title: 'open to the internet',
       hint: 'any address of the internet may connect, on some port',
-      rows: outside(row => isOpen(internet, row)),
+      rows: openToInternet,
     },
     {
       title: 'may reach the internet',
       hint: 'they may connect to any address of the internet, on some port',
-      rows: outside(row => isOpen(row, internet)),
+      rows: reachingInternet,
     },
     {
       title: 'open to everybody',
       hint: 'every other workload may connect, on some port',
-      rows: all.filter(to => all.length > 1 && all.every(from => from === to || isOpen(from, to))),
+      rows: openToAll,
     },
     {
       title: 'without a policy',
       hint: 'no policy selects them in either direction',
-      rows: all.filter(row => alone.has(of.rows[row]!.member)),
+      rows: of.rows.flatMap(({ kind, member }, i) => (kind === 'workload' && alone.has(member) ? [i] : [])),
     },
   ];
 });
 
-const pairs = computed(() => {
-  const of = model.value;
-  const all = workloads.value;
-  if (of === undefined) return { open: 0, all: 0 };
-  let open = 0;
-  for (const from of all)
-    for (const to of all) if (from !== to && !['none', 'apart'].includes(typeAt(of, from, to).kind)) open++;
-  return { open, all: Math.max(0, all.length * (all.length - 1)) };
-});
-
 export function Glance() {
-  const { open, all } = pairs.value;
   const of = model.value;
   if (of === undefined) return null;
+  const { pairs, openPairs } = of.glance;
   return (
     <section class="glance" aria-labelledby="glance">
       <h2 id="glance">At a glance</h2>
       <p>
-        {open.toLocaleString('en')} of {all.toLocaleString('en')} pairs of workloads may connect
-        {all > 0 && ` (${percent(open / all)})`}.
+        {openPairs.toLocaleString('en')} of {pairs.toLocaleString('en')} pairs of workloads may connect
+        {pairs > 0 && ` (${percent(openPairs / pairs)})`}.
       </p>
       <ul class="facts">
         {facts.value.map(fact => (
@@ -175,17 +157,18 @@ function WaysLine() {
 }
 
 function Exposures() {
-  const { exposures } = model.value!;
+  const { exposures, moreExposures } = model.value!;
   return (
     <details class="exposures">
       <summary>Pods that are not there yet</summary>
       <ul tabIndex={0} aria-label="Pods that are not there yet">
-        {exposures.slice(0, MOST_NAMED).map(({ direction, members, whom, connections }, i) => (
+        {exposures.map(({ direction, members, whom, connections }, i) => (
           <li key={i}>
             {members.map(short).join(', ')} {direction === 'ingress' ? '←' : '→'} {whom.join(', ')}:{' '}
             <b>{connections}</b>
           </li>
         ))}
+        {moreExposures > 0 && <li>and {moreExposures} more</li>}
       </ul>
     </details>
   );

@@ -167,6 +167,7 @@ interface RowProps {
 }
 
 function RowLine({ line, index, columns, first, label }: RowProps) {
+  const of = model.value;
   const side = size.value;
   return (
     <div
@@ -184,16 +185,18 @@ function RowLine({ line, index, columns, first, label }: RowProps) {
       >
         <LineName line={line} />
       </div>
-      {columns.map((column, i) => (
-        <Cell
-          key={lineKey(column)}
-          from={line}
-          to={column}
-          row={index}
-          column={first + i}
-          at={label + (first + i) * side}
-        />
-      ))}
+      {of !== undefined &&
+        columns.map((column, i) => (
+          <Cell
+            key={lineKey(column)}
+            from={line}
+            to={column}
+            square={squareOf(of, line, column)}
+            row={index}
+            column={first + i}
+            at={label + (first + i) * side}
+          />
+        ))}
     </div>
   );
 }
@@ -201,15 +204,13 @@ function RowLine({ line, index, columns, first, label }: RowProps) {
 interface CellProps {
   readonly from: Line;
   readonly to: Line;
+  readonly square: Square;
   readonly row: number;
   readonly column: number;
   readonly at: number;
 }
 
-function Cell({ from, to, row, column, at }: CellProps) {
-  const of = model.value;
-  if (of === undefined) return null;
-  const square = squareOf(of, from, to);
+function Cell({ from, to, square, row, column, at }: CellProps) {
   const [atRow, atColumn] = cursor.value;
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the grid has the keys of all its cells
@@ -225,8 +226,8 @@ function Cell({ from, to, row, column, at }: CellProps) {
       data-self={square.isSelf}
       data-first={to.isFirst}
       data-cursor={row === atRow && column === atColumn}
-      data-opens={square.opens > 0}
-      data-closes={square.closes > 0}
+      data-opens={square.opens}
+      data-closes={square.closes}
       style={{ left: `${at}px`, width: `${size.value}px`, height: `${size.value}px` }}
       onClick={() => choose(from, to, row, column)}
     >
@@ -237,7 +238,7 @@ function Cell({ from, to, row, column, at }: CellProps) {
 
 function Inside({ square }: { readonly square: Square }) {
   const { kind, share, short, opens, closes, byFamily, undecided, audited, isHidden } = square;
-  const sign = `${opens > 0 ? '+' : ''}${closes > 0 ? '−' : ''}`;
+  const sign = `${opens ? '+' : ''}${closes ? '−' : ''}`;
   const side = size.value - 6;
   const grown = kind === 'part' ? Math.round(4 + (side - 6) * Math.sqrt(share)) : side;
   return (
@@ -284,8 +285,8 @@ function labelOf(
   return [
     // What is written in a cell has to be in its label.
     `${name(from)} → ${name(to)}: ${short === 'most' ? 'most ports, ' : ''}${text}${isSelf ? ' to its other pods' : ''}`,
-    ...(opens > 0 ? ['an edit opens connections'] : []),
-    ...(closes > 0 ? ['an edit closes connections'] : []),
+    ...(opens ? ['an edit opens connections'] : []),
+    ...(closes ? ['an edit closes connections'] : []),
     ...(byFamily ? ['IPv4 and IPv6 differ'] : []),
     ...(undecided ? ['depends on what is not known'] : []),
     ...(audited ? ['audited policies would change it'] : []),
