@@ -11,11 +11,11 @@ import pc from '../terminal/colours.ts';
 import { CommandError } from '../terminal/commanderror.ts';
 import { isData, writeData } from '../terminal/data.ts';
 import { type JunitCase, type JunitSuite, junitLines } from '../terminal/junit.ts';
-import { writeDocument, writeJson, writeLines, writeNote } from '../terminal/output.ts';
+import { terminalWidth, writeDocument, writeJson, writeLines, writeNote } from '../terminal/output.ts';
 import { type Finding, sarifOf } from '../terminal/sarif.ts';
-import { terminalWidth, wrap } from '../terminal/wrap.ts';
+import { wrap } from '../terminal/wrap.ts';
 import { VERSION } from './program/version.ts';
-import { noteState, notesBeyond, readState } from './sources/readstate.ts';
+import { noteStates, notesBeyond, readState } from './sources/readstate.ts';
 import {
   isInScope,
   isScopeSure,
@@ -36,7 +36,7 @@ export type CoverageOptions = SourceOptions & {
 /** Exit code 1 where it is less than --min; 2 where policies that could not be read may decide. */
 export async function coverageCommand(options: CoverageOptions): Promise<void> {
   const state = await readState(options, { workloads: true });
-  noteState(state);
+  noteStates(state);
   if (!state.mayNotList?.('namespaces'))
     refuseUnknownNamespace(state.scope, namespacesOf(state), `in ${state.source}`);
   const coverage = asFarAsRead(
@@ -108,7 +108,7 @@ export function coverageLines(coverage: Coverage, directions: readonly Direction
   const open = directions.flatMap(direction => [...openLines(workloads, direction)]);
   const unused = [
     ...unusedPolicies.map(policy => `${policy}: selects none of the pods and workloads that are there`),
-    ...unusedRules.map(({ policy, rule }) => `${policy} ${rule}: its peers are none of them`),
+    ...unusedRules.map(({ policy, rule, reason }) => `${policy} ${rule}: matches nobody: ${reason}`),
   ];
   return [
     ...tableLines(workloads, directions),
@@ -194,12 +194,12 @@ function findingsOf(coverage: Coverage, directions: readonly Direction[], state:
         'it decides nothing',
       ),
     ),
-    ...coverage.unusedRules.map(({ policy, rule }) =>
+    ...coverage.unusedRules.map(({ policy, rule, reason }) =>
       finding(
         'unused-rule',
         policy,
-        'has peers that are none of the pods and workloads',
-        'it matches nobody',
+        `matches nobody: ${reason}`,
+        'it allows and denies nothing',
         `spec.${rule}`,
       ),
     ),
@@ -221,8 +221,13 @@ function suitesOf(coverage: Coverage, directions: readonly Direction[]): JunitSu
     className: namespace,
     ...(!each[direction].isolated && { failure: openText(each[direction], direction) }),
   });
-  const unused = [...unusedPolicies, ...unusedRules.map(({ policy, rule }) => `${policy} ${rule}`)];
-  const failure = 'it is about none of the pods and workloads that are there';
+  const unused = [
+    ...unusedPolicies.map(name => ({
+      name,
+      failure: 'it selects none of the pods and workloads that are there',
+    })),
+    ...unusedRules.map(({ policy, rule, reason }) => ({ name: `${policy} ${rule}`, failure: reason })),
+  ];
   return [
     ...[...byNamespace(workloads)].map(([name, some]) => ({
       name,
@@ -230,6 +235,6 @@ function suitesOf(coverage: Coverage, directions: readonly Direction[]): JunitSu
     })),
     ...(unused.length === 0
       ? []
-      : [{ name: 'unused', cases: unused.map(name => ({ name, className: 'unused', failure })) }]),
+      : [{ name: 'unused', cases: unused.map(each => ({ ...each, className: 'unused' })) }]),
   ];
 }

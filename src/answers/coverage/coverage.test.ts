@@ -141,7 +141,35 @@ test('policies that select nobody, and rules whose peers are nobody, are unused'
     policy('elsewhere', 'other', 'podSelector: { matchLabels: { app: web } }'),
   );
   expect(unusedPolicies).toEqual(['NetworkPolicy shop/typo']);
-  expect(unusedRules).toEqual([{ policy: 'NetworkPolicy shop/web', rule: 'ingress[0]' }]);
+  expect(unusedRules).toEqual([
+    {
+      policy: 'NetworkPolicy shop/web',
+      rule: 'ingress[0]',
+      reason: 'there are no pods app=front in namespace shop',
+    },
+  ]);
+});
+
+test('a rule for namespaces that are not there is unused, and what may be meant is said', () => {
+  const from = (...labels: string[]) =>
+    `{ from: [${labels.map(label => `{ namespaceSelector: { matchLabels: { ${label} } } }`)}] }`;
+  const name = 'kubernetes.io/metadata.name';
+  const { unusedRules } = coverage(
+    policy(
+      'shop',
+      'web',
+      `podSelector: {}, ingress: [${[
+        from(`${name}: gest`),
+        from('team: a', `${name}: monitoring`),
+        from('team: a', `${name}: guest`),
+        from(`${name}: kube-system`),
+      ]}]`,
+    ),
+  );
+  expect(unusedRules.map(({ rule, reason }) => [rule, reason])).toEqual([
+    ['ingress[0]', `there are no namespaces ${name}=gest (did you mean ${name}=guest?)`],
+    ['ingress[1]', `there are no namespaces team=a, namespaces ${name}=monitoring`],
+  ]);
 });
 
 test('the percentage is rounded down', () => {

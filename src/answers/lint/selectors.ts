@@ -69,7 +69,7 @@ export function emptySubject(policy: Policy, facts: Facts): readonly Problem[] {
   return [warning('empty-subject', id, subjectField(policy), message, effect)];
 }
 
-function hintOf(label: string | undefined): string {
+export function hintOf(label: string | undefined): string {
   return label === undefined ? '' : ` (did you mean ${label}?)`;
 }
 
@@ -77,20 +77,15 @@ function hintOf(label: string | undefined): string {
  * Pods and workloads of other namespaces that have the labels, where nobody has them in the policy's own. Copies of one
  * policy for many namespaces have one name, and mean nobody else.
  */
-function meantElsewhere({ kind, subject, name }: Policy, { candidates, policies }: Facts): Candidate[] {
+function meantElsewhere(policy: Policy, { candidates, copiesOf }: Facts): Candidate[] {
+  const { kind, subject } = policy;
   const { namespaces, pods } = subject;
   const isNarrow = pods.requirements.some(({ operator }) => operator === 'In' || operator === 'Exists');
   if (kind !== 'NetworkPolicy' || namespaces.kind !== 'name' || !isNarrow) return [];
   if (candidates.hasSome(subject)) return [];
   const found = candidates.elsewhere(namespaces.name, pods);
   if (found.length === 0) return [];
-  const text = selectorText(pods);
-  const own = name.slice(name.indexOf('/'));
-  const copies = new Set(
-    policies
-      .filter(other => selectorText(other.subject.pods) === text || other.name.endsWith(own))
-      .map(({ id }) => namespaceOfPolicy(id)),
-  );
+  const copies = copiesOf(policy);
   return found.filter(({ namespace }) => namespace !== UNNAMED && !copies.has(namespace));
 }
 
@@ -180,7 +175,17 @@ function splitHint({ item, namespaces, meant }: SplitPeer, field: string): strin
  * No namespace has the labels. Another one, of which a folder has nothing, may have them, unless the folder is a whole
  * cluster, or a namespace has the value under another key: `name`, which nobody sets, for `kubernetes.io/metadata.name`.
  */
-function emptyNamespaces({ namespaces }: PodSelector, { cluster, candidates }: Facts): string | undefined {
+function emptyNamespaces(selector: PodSelector, facts: Facts): string | undefined {
+  const found = namespacesNotThere(selector, facts);
+  if (found === undefined || (found.near === undefined && !isWhole(facts.cluster))) return undefined;
+  return `namespaces that are not there: ${found.labels}${hintOf(found.near)}`;
+}
+
+/** The labels that no namespace has, and what may be meant instead. Undefined where one has them, or where every cluster has one. */
+export function namespacesNotThere(
+  { namespaces }: PodSelector,
+  { cluster, candidates }: Pick<Facts, 'cluster' | 'candidates'>,
+): { readonly labels: string; readonly near: string | undefined } | undefined {
   if (namespaces.kind === 'name' || namespaces.selector.requirements.length === 0) return undefined;
   const all = [...cluster.namespaces.values()];
   const names = new Set([...candidates.namespaces, ...all.map(({ name }) => name)]);
@@ -189,9 +194,8 @@ function emptyNamespaces({ namespaces }: PodSelector, { cluster, candidates }: F
     values.some(value => ALWAYS_THERE.includes(value)),
   );
   if (isElsewhere || [...names].some(isMeant)) return undefined;
-  const other = labelWithValue(namespaces.selector, all) ?? misspeltLabel(namespaces.selector, all);
-  if (other === undefined && !isWhole(cluster)) return undefined;
-  return `namespaces that are not there: ${selectorText(namespaces.selector)}${hintOf(other)}`;
+  const near = labelWithValue(namespaces.selector, all) ?? misspeltLabel(namespaces.selector, all);
+  return { labels: selectorText(namespaces.selector), near };
 }
 
 /** A value that a namespace has under the same key but for a letter too many, too few, or in another place. */
