@@ -1,11 +1,18 @@
 /** What warnings are found from, and how they are written. */
+import { getOrMake } from '../../lib/collections/getormake.ts';
 import { MultiMap } from '../../lib/collections/multimap.ts';
 import type { Address, Cidr } from '../../model/address.ts';
 import type { Cluster, Node } from '../../model/cluster.ts';
 import type { Inventory } from '../../model/inventory.ts';
-import { comparePolicies, type Direction, type Policy, type Rule } from '../../model/policy.ts';
+import {
+  comparePolicies,
+  type Direction,
+  namespaceOfPolicy,
+  type Policy,
+  type Rule,
+} from '../../model/policy.ts';
 import type { Problem, WarningCode } from '../../model/problem.ts';
-import type { LabelSelector, PodSelector } from '../../model/selector.ts';
+import { type LabelSelector, type PodSelector, selectorText } from '../../model/selector.ts';
 import type { Service } from '../../model/service.ts';
 import { tunnelNodes } from '../../model/tunneladdresses.ts';
 import { type Candidate, Candidates } from './candidates.ts';
@@ -15,7 +22,11 @@ export interface Facts {
   readonly inventory: Inventory;
   /** In order of precedence within each tier. */
   readonly policies: readonly Policy[];
+  /** Those of the Admin tier among them. */
+  readonly admin: readonly Policy[];
   readonly candidates: Candidates;
+  /** The namespaces of policies that select by the same labels as this one, or have its name: copies of it. */
+  readonly copiesOf: (policy: Policy) => ReadonlySet<string>;
   /** The Services that select a pod or workload. */
   readonly services: MultiMap<Candidate, Service>;
   readonly serviceNetworks: readonly Cidr[];
@@ -36,16 +47,33 @@ export function factsOf(cluster: Cluster, inventory: Inventory, serviceNetworks:
     ...wantedIps,
   ]);
   const candidates = new Candidates(cluster, inventory);
+  const policies = [...cluster.policies.values()].toSorted(comparePolicies);
   return {
     cluster,
     inventory,
-    policies: [...cluster.policies.values()].toSorted(comparePolicies),
+    policies,
+    admin: policies.filter(({ tier }) => tier === 'admin'),
     candidates,
+    copiesOf: copiesFinder(policies),
     services: servicesByPod(candidates, inventory),
     serviceNetworks,
     externalAddresses: new Set(external.filter(address => !ofNodes.has(address))),
     tunnels: tunnelNodes(nodes),
   };
+}
+
+/** Looked up, because there may be thousands of policies, and one asks for each. */
+function copiesFinder(policies: readonly Policy[]): Facts['copiesOf'] {
+  const [byLabels, byName] = [new Map<string, Set<string>>(), new Map<string, Set<string>>()];
+  const labelsOf = ({ subject }: Policy) => selectorText(subject.pods);
+  const ownName = ({ name }: Policy) => name.slice(name.indexOf('/'));
+  for (const policy of policies) {
+    const namespace = namespaceOfPolicy(policy.id);
+    getOrMake(byLabels, labelsOf(policy), () => new Set()).add(namespace);
+    getOrMake(byName, ownName(policy), () => new Set()).add(namespace);
+  }
+  return policy =>
+    new Set([...(byLabels.get(labelsOf(policy)) ?? []), ...(byName.get(ownName(policy)) ?? [])]);
 }
 
 function servicesByPod(candidates: Candidates, { services }: Inventory): MultiMap<Candidate, Service> {

@@ -45,6 +45,36 @@ test('a pod more is looked at a few times, however many policies select nobody',
   expect(looks).toBeLessThan(2_500);
 });
 
+test('a policy more is looked at a few times, however many others have labels that only pods elsewhere have', () => {
+  const cluster = new ClusterState();
+  for (let i = 0; i < 10; i++) {
+    const pod = { ...tenantPod('pay', i, {}), labels: { app: `a${i}` } };
+    cluster.apply({ type: 'pod', key: pod.key, value: pod });
+  }
+  const own = tenantPod('shop', 0, {});
+  cluster.apply({ type: 'pod', key: own.key, value: own });
+  let looks = 0;
+  const counted = <T extends object, K extends keyof T>(object: T, key: K): T => {
+    const value = object[key];
+    const get = () => {
+      looks++;
+      return value;
+    };
+    return Object.defineProperty({ ...object }, key, { get, enumerable: true });
+  };
+  for (let i = 0; i < 500; i++) {
+    const event = shopPolicy(`p${i}`, { podSelector: { matchLabels: { app: `a${i % 10}` } } });
+    if (event.type !== 'policy' || event.value === undefined) throw new Error('it is a policy');
+    const { subject } = event.value;
+    const requirements = subject.pods.requirements.map(each => counted(each, 'values'));
+    const value = counted({ ...event.value, subject: { ...subject, pods: { requirements } } }, 'tier');
+    cluster.apply({ ...event, value });
+  }
+  looks = 0;
+  expect(lint(cluster, NO_INVENTORY, []).filter(({ code }) => code === 'wrong-namespace')).toHaveLength(500);
+  expect(looks).toBeLessThan(50 * 500);
+});
+
 describe('checkManifests() warns of', () => {
   test.each<[string, string[], string[]]>([
     [

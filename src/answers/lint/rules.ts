@@ -34,9 +34,9 @@ const MOST_COMPARED = 100;
 const MOST_PAIRS = 400;
 
 /** A rule that matches nothing that another one does not match, which is of the same policy or of a stronger one. */
-export function coveredRule(policy: Policy, { cluster, policies }: Facts): readonly Problem[] {
+export function coveredRule(policy: Policy, { cluster, admin }: Facts): readonly Problem[] {
   const found: Problem[] = [];
-  const denials = policy.tier === 'networkpolicy' ? denialsBefore(policy, policies, cluster) : [];
+  const denials = policy.tier === 'networkpolicy' ? denialsBefore(policy, admin, cluster) : [];
   for (const [direction, rule] of directedRules(policy)) {
     if (found.length === MOST_OF_POLICY) return found;
     const others = (policy[direction] ?? []).slice(0, MOST_COMPARED);
@@ -73,11 +73,10 @@ interface Denial {
 }
 
 /** Rules of the Admin tier that deny all that this policy selects; none behind a rule that passes something on. */
-function denialsBefore(policy: Policy, policies: readonly Policy[], cluster: Cluster): Denial[] {
+function denialsBefore(policy: Policy, admin: readonly Policy[], cluster: Cluster): Denial[] {
   const found: Denial[] = [];
   const passed = new Set<Direction>();
-  for (const stronger of policies) {
-    if (stronger.tier !== 'admin') continue;
+  for (const stronger of admin) {
     const isOver = coversSelector(cluster, stronger.subject, policy.subject);
     for (const [direction, rule] of directedRules(stronger)) {
       if (rule.action === 'pass') passed.add(direction);
