@@ -27,12 +27,12 @@ import { memberName } from '../model/workload.ts';
 import pc from '../terminal/colours.ts';
 import { CommandError } from '../terminal/commanderror.ts';
 import { isData, writeData } from '../terminal/data.ts';
-import { writeDocument, writeLines, writeNote } from '../terminal/output.ts';
+import { terminalWidth, writeDocument, writeLines, writeNote } from '../terminal/output.ts';
 import { withProgress } from '../terminal/progress.ts';
-import { beside, terminalWidth, visibleWidth, wrap } from '../terminal/wrap.ts';
+import { beside, visibleWidth, wrap } from '../terminal/wrap.ts';
 import { entrywayLines } from './entrywaytext.ts';
 import { orCommandError } from './orcommanderror.ts';
-import { HIDDEN, noteState, notesBeyond, readState, writeNotes } from './sources/readstate.ts';
+import { HIDDEN, noteStates, notesBeyond, readState, writeNotes } from './sources/readstate.ts';
 import {
   clusterViewOf,
   guessesWith,
@@ -63,7 +63,7 @@ export async function matrixCommand(options: MatrixOptions): Promise<void> {
   }
   const read = await readState(options, { workloads: true, services: true, entrances: true, flags: true });
   const state = { ...read, inventory: inventoryWith(read.inventory, options.apiServer) };
-  noteState(state);
+  noteStates(state);
   if (!state.mayNotList?.('namespaces'))
     refuseUnknownNamespace(state.scope, namespacesOf(state), `in ${state.source}`);
   refuseEmpty(state);

@@ -41,4 +41,11 @@ export function toTerminal(line: string): string {
   return printable(line).replaceAll(MARK, ESCAPE);
 }
 
+const COLOUR = new RegExp(`(?:\\x1b\\[|${MARK})[0-9;]*m`, 'g');
+
+/** Neither those that a line will have, nor those that it has. */
+export function withoutColours(text: string): string {
+  return text.replace(COLOUR, '');
+}
+
 export default makeColours(inColour(process.env, process.stdout));

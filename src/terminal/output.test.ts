@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { afterEach, expect, test, vi } from 'vitest';
-import { outputColumns, outputTaken } from './output.ts';
+import { outputColumns, outputTaken, terminalWidth } from './output.ts';
 
 test('outputTaken() waits for a reader who is slower than what is written', async () => {
   const stream = new PassThrough({ highWaterMark: 10 });
@@ -31,6 +31,20 @@ afterEach(() => {
 });
 
 const own = { isTTY: process.stdout.isTTY, columns: process.stdout.columns };
+
+test.each([
+  ['100', true, 120, 100],
+  ['100', false, undefined, 100],
+  ['0', false, undefined, 80],
+  ['wide', true, 120, 120],
+])(
+  'terminalWidth() where COLUMNS is %s, of a terminal (%s) of %s columns, is %s',
+  (said, isTTY, columns, expected) => {
+    vi.stubEnv('COLUMNS', said);
+    Object.assign(process.stdout, { isTTY, columns });
+    expect(terminalWidth()).toBe(expected);
+  },
+);
 
 test.each([
   [true, 120, 120],

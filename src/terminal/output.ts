@@ -17,10 +17,19 @@ export function outputColumns(): number | undefined {
   return columnsOf(process.stdout);
 }
 
-/** Output to a pipe is not wrapped, unless COLUMNS gives its width. A terminal that nobody sized, as of script, has 0. */
+/** The width of tables and lists that are laid out for a terminal, wherever they go. */
+export function terminalWidth(): number {
+  return outputColumns() ?? NO_SIZE;
+}
+
+/**
+ * COLUMNS counts before the terminal, as to git and ls. Output to a pipe is not wrapped without it. A terminal that nobody
+ * sized, as of script, has 0.
+ */
 function columnsOf(stream: NodeJS.WriteStream): number | undefined {
   const said = Number(process.env.COLUMNS);
-  return stream.isTTY === true ? stream.columns || NO_SIZE : said > 0 ? said : undefined;
+  if (Number.isInteger(said) && said > 0) return said;
+  return stream.isTTY === true ? stream.columns || NO_SIZE : undefined;
 }
 
 const NO_SIZE = 80;
@@ -32,6 +41,17 @@ export function writeLines(lines: Iterable<string>): void {
 /** A line on standard error, which is for people also where standard output goes into a program. */
 export function writeNote(line: string): void {
   process.stderr.write(`${wrapped(toTerminal(line), columnsOf(process.stderr))}\n`);
+}
+
+const atEnd = new Set<string>();
+
+/** The same below the answer, or below the error: once, however many answers have it. */
+export function writeNoteAtEnd(line: string): void {
+  if (atEnd.size === 0)
+    process.once('beforeExit', () => {
+      for (const each of atEnd) writeNote(each);
+    });
+  atEnd.add(line);
 }
 
 /** Replaces the progress line; an empty text removes it. */

@@ -22,3 +22,9 @@ test('wrap() counts no colours', () => {
   const painted = toTerminal(red('one'));
   expect(wrap(`${painted} two three`, 7)).toEqual([`${painted} two`, 'three']);
 });
+
+test('wrap() counts no colours that a line will have, either', () => {
+  const { green } = makeColours(true);
+  const lines = wrap(`  ${green('allow')}  one two`, 16, 9);
+  expect(lines.map(toTerminal)).toEqual(['  \x1b[32mallow\x1b[39m  one two']);
+});

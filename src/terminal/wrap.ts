@@ -1,9 +1,5 @@
 /** Lines that fit a terminal. */
-
-/** The width of the terminal; 80 if the output goes elsewhere. */
-export function terminalWidth(): number {
-  return process.stdout.columns || 80;
-}
+import { withoutColours } from './colours.ts';
 
 /** A text in lines of at most `width`, all but the first indented; a longer word has its own line. */
 export function wrap(text: string, width: number, indent = 0): string[] {
@@ -17,12 +13,9 @@ export function wrap(text: string, width: number, indent = 0): string[] {
   return lines;
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with one
-const COLOUR = /\x1b\[[0-9;]*m/g;
-
 /** Colours have none. */
 export function visibleWidth(text: string): number {
-  return [...text.replace(COLOUR, '')].length;
+  return [...withoutColours(text)].length;
 }
 
 /** Two columns, the second one wrapped beside the first. */
