@@ -4,6 +4,7 @@ import { type Answer, inDoubt, type Question } from '../answers/questions/answer
 import { ask, parseQuestions, type QuestionResult, type Unreadable } from '../answers/questions/ask.ts';
 import { type NamedEndpoint, parseEndpoint, shortServiceName } from '../answers/questions/endpoint.ts';
 import { answerObject, fixOf } from '../answers/questions/explanation.ts';
+import { type Written, writtenIn } from '../answers/questions/fix/written.ts';
 import type { JudgedFlow } from '../answers/questions/judge.ts';
 import { type ClusterView, podOf } from '../answers/questions/place.ts';
 import { isWithin } from '../answers/questions/within.ts';
@@ -20,7 +21,7 @@ import { entrywayLines } from './entrywaytext.ts';
 import { answerLine, answerLines, fixDocument, fixLines } from './explaintext.ts';
 import { orCommandError } from './orcommanderror.ts';
 import { readText } from './sources/files.ts';
-import { HIDDEN, lacksOf, noteState, readState } from './sources/readstate.ts';
+import { HIDDEN, lacksOf, noteStates, readState } from './sources/readstate.ts';
 import {
   type Assumptions,
   clusterViewOf,
@@ -29,6 +30,7 @@ import {
   type SourceOptions,
   type State,
 } from './sources/state.ts';
+import { writtenInCluster } from './sources/written.ts';
 
 export type ExplainOptions = OutputOptions &
   SourceOptions & {
@@ -54,9 +56,12 @@ export async function explain(
   options: ExplainOptions,
 ): Promise<number> {
   const questions = await readQuestions(from, to, options.flows);
-  const read = await readState(options, { ...wantedBy(questions), flags: true });
+  const fix = options.fixDeny ? 'deny' : options.fix ? 'allow' : undefined;
+  const texts: string[] = [];
+  const onText = fix && { onText: (text: string) => void texts.push(text) };
+  const read = await readState(options, { ...wantedBy(questions), flags: true, ...onText });
   const state = await withNames(await withUnknownPods(read, questions, options), questions, options);
-  noteState(state);
+  noteStates(state);
   const world = clusterViewOf(state, options);
   const asked = ask(world, questions).map(each =>
     state.hidesPolicies && !isWholeFor(each, state) ? withoutVerdict(each) : each,
@@ -64,14 +69,14 @@ export async function explain(
   const only = options.flows === undefined ? asked[0] : undefined;
   if (only !== undefined && 'error' in only) throw new CommandError(only.error);
   const ways = only && waysIn(world, only.answer, options, state.hidesPolicies);
-  const fix = options.fixDeny ? 'deny' : options.fix ? 'allow' : undefined;
-  if (fix && options.output === 'yaml')
-    for (const { answer } of answered(asked)) writeDocument(fixDocument(fixOf(answer, world, fix)));
+  const written = fix && (await writtenPolicies(state, asked, texts, options));
+  const fixed = fix ? answered(asked).map(({ answer }) => fixOf(answer, world, fix, written)) : [];
+  if (fix && options.output === 'yaml') for (const each of fixed) writeDocument(fixDocument(each));
   else if (isData(options.output))
     await writeData(
       options.output,
       asked.map(each =>
-        answerObject(each, world, lacksOf(state), { fix, ways: each === only ? ways : undefined }),
+        answerObject(each, world, lacksOf(state), { fix, ways: each === only ? ways : undefined, written }),
       ),
     );
   else
@@ -80,10 +85,26 @@ export async function explain(
         ? asked.map(answerLine)
         : [...answerLines(only.answer, world.unknownPods, options.output === 'wide'), ...wayLines(ways)],
     );
-  if (fix && !isData(options.output))
-    for (const { answer } of answered(asked)) writeLines(fixLines(fixOf(answer, world, fix)));
+  if (!isData(options.output)) for (const each of fixed) writeLines(fixLines(each, state.placeOf));
   return exitCodeOf(asked);
 }
+
+/** Those of the namespaces of the ends; none where an agent is asked, which has only what they mean. */
+async function writtenPolicies(
+  { isLive }: State,
+  asked: readonly QuestionResult[],
+  texts: readonly string[],
+  options: ExplainOptions,
+): Promise<Written | undefined> {
+  if (!isLive) return texts.length === 0 ? undefined : writtenIn(texts, options.namespace);
+  const ends = answered(asked)
+    .flatMap(({ answer }) => answer.cases)
+    .flatMap(({ from, to }) => [from, to.endpoint]);
+  const namespaces = new Set(ends.flatMap(end => podOf(end)?.namespace ?? []));
+  return writtenInCluster([...namespaces].slice(0, MOST_NAMESPACES), options);
+}
+
+const MOST_NAMESPACES = 8;
 
 /** Of one question from outside: through which ingress controllers it is reached. */
 function waysIn(

@@ -9,7 +9,10 @@ import {
 } from '../answers/questions/answer.ts';
 import type { QuestionResult } from '../answers/questions/ask.ts';
 import { nearMissesOf } from '../answers/questions/explanation.ts';
-import type { Fix, Flip } from '../answers/questions/fix/fix.ts';
+import type { PolicyEdit } from '../answers/questions/fix/edits.ts';
+import type { Fix } from '../answers/questions/fix/fix.ts';
+import { distinctFlips, type Flip } from '../answers/questions/fix/flips.ts';
+import type { PolicyObject } from '../answers/questions/fix/proposal.ts';
 import { type JudgedFlow, walkSeen, withNames } from '../answers/questions/judge.ts';
 import type { NearMiss } from '../answers/questions/nearmiss.ts';
 import type { StatusesByPolicy } from '../answers/questions/statuses.ts';
@@ -18,6 +21,7 @@ import { thousands } from '../lib/text/thousands.ts';
 import { FAMILY_NAME, type Family } from '../model/address.ts';
 import type { UnknownPods } from '../model/podcidrs.ts';
 import type { StatusText } from '../model/policystatus.ts';
+import type { Problem } from '../model/problem.ts';
 import type { DirectionWalk, Stop, Walk } from '../semantics/explain.ts';
 import { flowText } from '../semantics/flowtext.ts';
 import pc from '../terminal/colours.ts';
@@ -248,23 +252,51 @@ function nearMissLine({ policy, rule, needs }: NearMiss): string {
 
 const MOST_FLIPS = 10;
 
-export function fixLines(fix: Fix | string): string[] {
+type PlaceOf = (object: string, field?: string) => Pick<Problem, 'file' | 'line'>;
+
+export function fixLines(fix: Fix | string, placeOf?: PlaceOf): string[] {
   if (typeof fix === 'string') return ['', `${pc.yellow('no fix')}: ${HANG}${fix}`];
-  const yaml = fix.objects.map(object => yamlText(object, fix.remarks).trimEnd()).join('\n---\n');
+  const { verdict, edits = [] } = fix;
+  const news = fix.objects.filter(object => !edits.some(({ policy }) => isPolicy(object, policy)));
+  const yaml = news.map(object => yamlText(object, fix.remarks).trimEnd()).join('\n---\n');
+  const apply = `apply this${edits.length > 0 ? ' too' : ' (judged again: it does)'}`;
+  const head = pc.bold(`to ${verdict} it`);
   return [
     '',
-    `${pc.bold(`to ${fix.verdict} it`)}, ${HANG}apply this (judged again: it does)`,
-    '',
-    ...yaml.split('\n'),
-    '',
+    ...(edits.length > 0
+      ? [`${head}, ${HANG}edit what seems to be mistyped (judged again: it does)`, '']
+      : []),
+    ...edits.flatMap(edit => editLines(edit, placeOf)),
+    ...(news.length > 0
+      ? [`${edits.length > 0 ? 'and' : `${head},`} ${HANG}${apply}`, '', ...yaml.split('\n'), '']
+      : []),
     ...flipLines(fix),
+    ...(edits.length > 0 ? [pc.dim('-o yaml writes the whole policy, for kubectl apply -f -')] : []),
+  ];
+}
+
+function isPolicy({ kind, metadata }: PolicyObject, policy: string): boolean {
+  const { name, namespace } = metadata as { readonly name: string; readonly namespace?: string };
+  return policy === `${kind} ${namespace}/${name}`;
+}
+
+function editLines({ policy, field, was, is }: PolicyEdit, placeOf?: PlaceOf): string[] {
+  const { file, line } = placeOf?.(policy, field) ?? {};
+  const place = file === undefined ? [] : [`  ${HANG}${file}${line === undefined ? '' : `:${line}`}`];
+  return [
+    ...place,
+    `  ${HANG}${policy} ${field}`,
+    pc.red(`  - ${HANG}${was}`),
+    pc.green(`  + ${HANG}${is}`),
+    '',
   ];
 }
 
 /** The objects alone, for `kubectl apply -f -`; all else is a comment. */
 export function fixDocument(fix: Fix | string): string[] {
   if (typeof fix === 'string') return [`# no fix: ${fix}`];
-  const says = [`to ${fix.verdict} it (judged again: it does)`, ...flipLines(fix)];
+  const edits = (fix.edits ?? []).map(({ policy, field, was, is }) => `${policy} ${field}: ${was} -> ${is}`);
+  const says = [`to ${fix.verdict} it (judged again: it does)`, ...edits, ...flipLines(fix)];
   return [
     ...says.map(line => `# ${line}`),
     ...fix.objects.flatMap(object => ['---', ...yamlText(object, fix.remarks).trimEnd().split('\n')]),
@@ -272,16 +304,24 @@ export function fixDocument(fix: Fix | string): string[] {
 }
 
 function flipLines({ flips, verdict, allPorts }: Fix): string[] {
-  const also = verdict === 'allow' ? 'opens' : 'closes';
   const ports = allPorts
     ? [`It is about every port and protocol between these ends, not only what was asked.`]
     : [];
   const later = `Pods that get the same labels later are meant too.`;
-  if (flips.length === 0) return [...ports, `It ${also} nothing else of what is there now. ${later}`];
+  if (flips.length === 0)
+    return [...ports, `It ${VERBS[verdict]} nothing else of what is there now. ${later}`];
+  const lists = (['allow', 'deny'] as const)
+    .map(each => distinctFlips(flips).filter(flip => flip.verdict === each))
+    .filter(some => some.length > 0);
+  return [...ports, ...lists.flatMap((some, i) => flipList(some, i === 0 ? ` ${later}` : ''))];
+}
+
+const VERBS = { allow: 'opens', deny: 'closes' } as const;
+
+function flipList(flips: readonly Flip[], later: string): string[] {
   const rest = flips.length - MOST_FLIPS;
   return [
-    ...ports,
-    `It also ${also} ${plural(flips.length, 'connection')}: ${later}`,
+    `It also ${VERBS[flips[0]!.verdict]} ${plural(flips.length, 'connection')}:${later}`,
     ...flips.slice(0, MOST_FLIPS).map(flipText),
     ...(rest > 0 ? [`  … and ${rest} more (-o json has them all)`] : []),
   ];

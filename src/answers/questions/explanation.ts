@@ -17,8 +17,10 @@ import { API_SERVER, endpointRemark } from './apiserver.ts';
 import type { QuestionResult } from './ask.ts';
 import { parseEndpoint } from './endpoint.ts';
 import { type Fix, proposeFix } from './fix/fix.ts';
+import { distinctFlips } from './fix/flips.ts';
 import type { PolicyObject } from './fix/proposal.ts';
 import type { Meaning, PodGroup } from './fix/sides.ts';
+import type { Written } from './fix/written.ts';
 import { flowSeenBy, isSeenOtherwise, type JudgedFlow, walkSeen, withNames } from './judge.ts';
 import { type NearMiss, nearMisses } from './nearmiss.ts';
 import { type ClusterView, podOf, type ResolvedEndpoint, type Target } from './place.ts';
@@ -29,7 +31,15 @@ export function answerObject(
   asked: QuestionResult,
   view: ClusterView,
   notes: readonly string[],
-  { fix, ways }: { readonly fix?: WantedFix | undefined; readonly ways?: Entryways | undefined } = {},
+  {
+    fix,
+    ways,
+    written,
+  }: {
+    readonly fix?: WantedFix | undefined;
+    readonly ways?: Entryways | undefined;
+    readonly written?: Written | undefined;
+  } = {},
 ): object {
   if ('error' in asked) {
     const { question, error } = asked;
@@ -63,7 +73,7 @@ export function answerObject(
     nearly: (['egress', 'ingress'] as const).flatMap(direction =>
       nearMissesOf(asked.answer, direction, unknownPods).map(miss => missObject(direction, miss, decisive!)),
     ),
-    ...(fix && { fix: fixObject(fixOf(asked.answer, view, fix)) }),
+    ...(fix && { fix: fixObject(fixOf(asked.answer, view, fix, written)) }),
     ...(ways && ways.ways.length > 0 && { entryways: ways.ways.map(entrywayObject) }),
     notes: [...notes, ...asked.answer.notes, ...(ways ? doubtNotes(ways) : [])],
     ...(resolved.length > 0 && { told: resolved.map(recordObject) }),
@@ -148,6 +158,7 @@ export function fixOf(
   { cases, cluster, verdict }: Answer,
   { cluster: known, inventory, unknownPods }: ClusterView,
   wanted: WantedFix = 'other',
+  written?: Written,
 ): Fix | string {
   if (verdict === 'undecided') return 'there is no verdict to turn';
   // Applied again and again, a fix must not be turned back.
@@ -165,7 +176,11 @@ export function fixOf(
     return 'the endpoints of the API server are not known: name them with --api-server';
   if (!ends.every(isMeant)) return 'an end that is many addresses has no smallest change: name one address';
   const meaning = { known, inventory, ...meaningOf(cases) };
-  const fix = proposeFix({ cluster, unknownPods, flows: cases.map(({ flow }) => flow), meaning }, decode);
+  const fix = proposeFix(
+    { cluster, unknownPods, flows: cases.map(({ flow }) => flow), meaning },
+    decode,
+    written,
+  );
   return typeof fix === 'string' ? fix : { ...fix, remarks: remarksOf(cases) };
 }
 
@@ -215,7 +230,11 @@ function decode(object: PolicyObject): Policy | undefined {
 
 function fixObject(fix: Fix | string): object {
   if (typeof fix === 'string') return { none: fix };
-  const { verdict, objects, flips, allPorts } = fix;
-  const also = flips.map(({ from, to, flow: { protocol, port } }) => ({ from, to, protocol, port }));
-  return { verdict, objects, also, allPorts };
+  const { verdict, objects, flips, allPorts, edits } = fix;
+  const [also, against] = [true, false].map(isAlike =>
+    distinctFlips(flips)
+      .filter(flip => (flip.verdict === verdict) === isAlike)
+      .map(({ from, to, flow: { protocol, port } }) => ({ from, to, protocol, port })),
+  );
+  return { verdict, objects, ...(edits && { edits, against }), also, allPorts };
 }

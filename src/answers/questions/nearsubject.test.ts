@@ -34,3 +34,19 @@ test('a workload without pods counts, as an end and as somebody who has the labe
   expect(of(deployment('web'), policy('app: wbe')).join()).toContain('did you mean app=web');
   expect(of(deployment('web'), deployment('wbe'), policy('app: wbe')).join()).not.toContain('did you mean');
 });
+
+test('a policy of the cluster is named where a label of its namespaces is mistyped', () => {
+  const place = (name: string, team: string) =>
+    `{ apiVersion: v1, kind: Namespace, metadata: { name: ${name}, labels: { team: ${team} } } }`;
+  const cluster = (labels: string) =>
+    `{ apiVersion: policy.networking.k8s.io/v1alpha2, kind: ClusterNetworkPolicy, metadata: { name: guard }, spec: { tier: Admin, priority: 1, subject: { namespaces: { matchLabels: { ${labels} } } }, ingress: [{ action: Deny, from: [{ namespaces: {} }] }] } }`;
+  const notes = (...objects: string[]) =>
+    answer(clusterView([...BOTH, ...objects].join('\n---\n')), {
+      from: 'shop/db-1',
+      to: 'shop/web-1:80',
+    }).notes;
+  expect(notes(place('shop', 'payments'), cluster('team: pyments'))).toEqual([
+    'ClusterNetworkPolicy guard selects nobody: no namespace has team=pyments; did you mean team=payments, as shop has it?',
+  ]);
+  expect(notes(place('shop', 'payments'), cluster('team: orders'))).toEqual([]);
+});

@@ -1,6 +1,4 @@
 /** Changes that would turn a verdict, each judged again before it is shown. */
-import { type Address, familyOf } from '../../../model/address.ts';
-import { takenAddresses } from '../../../model/addressowners.ts';
 import { type Cluster, isSelectable } from '../../../model/cluster.ts';
 import type { Flow } from '../../../model/flow.ts';
 import type { UnknownPods } from '../../../model/podcidrs.ts';
@@ -8,6 +6,8 @@ import { DIRECTIONS, type Direction, type Policy, type PolicyId } from '../../..
 import { evaluatorOf, type FlowVerdict, packetOf } from '../../../semantics/evaluate.ts';
 import { type Packet, selects } from '../../../semantics/match.ts';
 import { firstMatch, type WholeView as View, viewOf } from '../../../semantics/view.ts';
+import { allowingEdits, denyingEdits, type Edits, edited, type PolicyEdit } from './edits.ts';
+import { type Flip, flipsOf } from './flips.ts';
 import {
   type ClusterChoice,
   clusterPolicy,
@@ -16,6 +16,7 @@ import {
   withJoinedPeers,
 } from './proposal.ts';
 import { type Meaning, type Sides, sidesOf } from './sides.ts';
+import type { Written } from './written.ts';
 
 export interface Fix {
   readonly verdict: 'allow' | 'deny';
@@ -25,6 +26,8 @@ export interface Fix {
   readonly flips: readonly Flip[];
   /** It is about every port and protocol, because its kind cannot express the one that was asked about. */
   readonly allPorts: boolean;
+  /** What changes in policies that are there: `objects` are these whole, and others that are new. */
+  readonly edits?: readonly PolicyEdit[];
   /** Remarks on addresses, by the CIDRs of the objects; absent if nothing is known of them. */
   readonly remarks?: ReadonlyMap<string, string>;
 }
@@ -40,14 +43,19 @@ export interface FixQuestion {
   readonly meaning: Meaning;
 }
 
-/** The other verdict for all of the flows; a sentence where there is no policy that gives just it. */
-export function proposeFix(asked: FixQuestion, decode: Decode): Fix | string {
+/**
+ * The other verdict for all of the flows; a sentence where there is no policy that gives just it. Where a policy that is
+ * written seems to be mistyped, that is edited.
+ */
+export function proposeFix(asked: FixQuestion, decode: Decode, written?: Written): Fix | string {
   const { cluster, unknownPods, flows, meaning } = asked;
   const view = viewOf(cluster, unknownPods);
   const evaluate = evaluatorOf(view);
   const before = flows.map(flow => ({ flow, verdict: evaluate(flow) }));
   const wanted = before.some(({ verdict }) => verdict.verdict === 'deny') ? 'allow' : 'deny';
   const turning = before.filter(({ verdict }) => verdict.verdict !== wanted);
+  const mended = written && editedFix(asked, view, wanted, turning, decode, written);
+  if (mended !== undefined) return mended;
   const changes = new Map<string, Change>();
   for (const { flow, verdict } of turning)
     for (const change of changesFor(view, meaning, flow, verdict, wanted)) {
@@ -57,6 +65,93 @@ export function proposeFix(asked: FixQuestion, decode: Decode): Fix | string {
       if (known === undefined || isBefore(change, known)) changes.set(key, change);
     }
   return judged(asked, view, wanted, namedApart(withJoinedPeers([...changes.values()]), cluster), decode);
+}
+
+interface Turning {
+  readonly flow: Flow;
+  readonly verdict: FlowVerdict;
+}
+
+/** By an edit in each direction that has to change; where one has none, by a new policy there. */
+function editedFix(
+  asked: FixQuestion,
+  view: View,
+  wanted: 'allow' | 'deny',
+  turning: readonly Turning[],
+  decode: Decode,
+  written: Written,
+): Fix | undefined {
+  const editable = { ...asked, view, wanted, turning, decode, written };
+  const directions = wanted === 'allow' ? deniedDirections(turning) : DIRECTIONS;
+  const found = directions.map(direction => [direction, workingEdit(editable, direction)] as const);
+  const made = found.flatMap(([, each]) => each ?? []);
+  if (made.length === 0) return undefined;
+  const [first] = turning;
+  const others =
+    wanted === 'deny'
+      ? []
+      : found.flatMap(([direction, each]) =>
+          each === undefined ? [allowance(view, asked.meaning, direction, first!.flow, first!.verdict)] : [],
+        );
+  const news = others.filter(each => typeof each !== 'string');
+  const own = wanted === 'deny' ? made.slice(0, 1) : byPolicy(made);
+  const objects = [...own.map(({ object }) => object), ...namedApart(news, asked.cluster)];
+  const fix = news.length === others.length ? judged(asked, view, wanted, objects, decode) : '';
+  if (typeof fix === 'string') return undefined;
+  const edits = own.flatMap(each =>
+    each.edits.map(({ policy, field, was, is }) => ({ policy, field, was, is })),
+  );
+  return { ...fix, edits, allPorts: false };
+}
+
+/** One edit of each policy, since each object is whole. */
+function byPolicy(made: readonly Made[]): readonly Made[] {
+  return [...new Map(made.map(each => [each.edits[0].policy, each])).values()];
+}
+
+interface Editable extends FixQuestion {
+  readonly view: View;
+  readonly wanted: 'allow' | 'deny';
+  readonly turning: readonly Turning[];
+  readonly decode: Decode;
+  readonly written: Written;
+}
+
+interface Made {
+  readonly edits: Edits;
+  readonly object: PolicyObject;
+}
+
+/** Each is judged for all flows, so few are tried. */
+const MOST_TRIED = 20;
+
+function workingEdit(asked: Editable, direction: Direction): Made | undefined {
+  const { view, turning, wanted, flows, decode, written, unknownPods, meaning } = asked;
+  const { flow, verdict } = turning.find(each => each.verdict[direction].verdict !== wanted) ?? turning[0]!;
+  const packet = packetOf(view, direction, flow);
+  if (typeof packet === 'string') return undefined;
+  const known = { cluster: view.cluster, inventory: meaning.inventory };
+  const { tier } = verdict[direction];
+  const candidates =
+    wanted === 'allow'
+      ? allowingEdits(known, view.policiesOn(packet.subject, direction, 'networkpolicy'), packet)
+      : denyingEdits(known, tier === 'default' ? undefined : firstMatch(view, tier, packet), packet);
+  for (const edits of candidates.slice(0, MOST_TRIED)) {
+    const object = written(edits[0].policy);
+    const whole = object && edited(object, edits);
+    const policy = whole && decode(whole);
+    if (policy?.id !== edits[0].policy) continue;
+    const policies = new Map([...view.cluster.policies, [policy.id, policy] as const]);
+    const evaluate = evaluatorOf(viewOf({ ...view.cluster, policies }, unknownPods));
+    if (flows.every(each => evaluate(each)[direction].verdict === wanted)) return { edits, object: whole! };
+  }
+  return undefined;
+}
+
+function deniedDirections(turning: readonly Turning[]): readonly Direction[] {
+  return (['egress', 'ingress'] as const).filter(direction =>
+    turning.some(({ verdict }) => verdict[direction].verdict === 'deny'),
+  );
 }
 
 type Change = PolicyObject & { readonly spec: { readonly priority?: number } };
@@ -101,12 +196,12 @@ function judged(
   const after = viewOf(changed, unknownPods);
   const evaluate = evaluatorOf(after);
   if (flows.some(flow => evaluate(flow).verdict !== verdict)) return NONE;
-  const isolated = newlyIsolated(before, policies as readonly Policy[]);
+  const isolated = verdict === 'allow' ? newlyIsolated(before, policies as readonly Policy[]) : undefined;
   if (isolated !== undefined) return isolated;
   return {
     verdict,
     objects,
-    flips: flipsOf(before, after, flows, representedBy(meaning)),
+    flips: flipsOf(before, after, flows, meaning),
     allPorts: flows[0]!.port === undefined,
   };
 }
@@ -134,8 +229,9 @@ function changesFor(
   wanted: 'allow' | 'deny',
 ): readonly (Change | string)[] {
   if (wanted === 'deny') return [denial(view, meaning, flow)];
-  const denying = (['egress', 'ingress'] as const).filter(direction => verdict[direction].verdict === 'deny');
-  return denying.map(direction => allowance(view, meaning, direction, flow, verdict));
+  return deniedDirections([{ flow, verdict }]).map(direction =>
+    allowance(view, meaning, direction, flow, verdict),
+  );
 }
 
 /** A pod that is isolated gets one more allow rule; a deny of a cluster policy gets an Allow before it. */
@@ -209,90 +305,4 @@ function shortened(name: string): string {
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')
     .slice(0, 22);
-}
-
-// The other connections that a change opens or closes.
-
-export interface Flip {
-  /** Source and destination: pods by name, others by address. */
-  readonly from: string;
-  readonly to: string;
-  readonly flow: Flow;
-  readonly verdict: 'allow' | 'deny';
-}
-
-/** What addresses represent that are nobody's. */
-type Represented = ReadonlyMap<Address, string>;
-
-function representedBy({ domains, internet }: Meaning): Represented {
-  return new Map([...domains, ...[...internet].map(address => [address, 'internet'] as const)]);
-}
-
-/**
- * Every other connection between pods, nodes and the addresses of the question whose verdict the fix would change; on
- * the ports of the question, because the new rules have no others.
- */
-function flipsOf(
-  before: View,
-  after: View,
-  asked: readonly Flow[],
-  represented: Represented,
-): readonly Flip[] {
-  const [was, is] = [evaluatorOf(before), evaluatorOf(after)];
-  const nameOf = (address: Address) => after.owners.get(address)?.key ?? represented.get(address) ?? address;
-  // Flows of the same names count once, although several addresses represent a name.
-  const endOf = (address: Address) => represented.get(address) ?? address;
-  const keyOf = ({ from, to, protocol, port }: Flow) => `${endOf(from)} ${endOf(to)} ${protocol} ${port}`;
-  const found = new Map<string, Flip>();
-  for (const flow of candidates(before, after, asked)) {
-    const { verdict } = is(flow);
-    if (was(flow).verdict === verdict) continue;
-    const flip = { from: nameOf(flow.from), to: nameOf(flow.to), flow, verdict };
-    found.set(keyOf(flow), flip);
-  }
-  for (const flow of asked) found.delete(keyOf(flow));
-  return [...found.values()];
-}
-
-/** Only flows that one of the new rules matches can change their verdict. */
-function* candidates(before: View, after: View, asked: readonly Flow[]): Generator<Flow> {
-  const { policies } = before.cluster;
-  const added = [...after.cluster.policies.values()].filter(({ id }) => !policies.has(id));
-  const view: View = {
-    ...after,
-    policiesOn: (...of) => after.policiesOn(...of).filter(({ id }) => !policies.has(id)),
-  };
-  const places = takenAddresses(after.cluster, after.owners);
-  for (const address of asked.flatMap(({ from, to }) => [from, to])) places.add(address);
-  for (const policy of added)
-    for (const own of ownAddresses(after, policy))
-      for (const direction of DIRECTIONS)
-        if (policy[direction] !== undefined) yield* matching(view, policy, direction, own, places, asked);
-}
-
-function* matching(
-  view: View,
-  { tier }: Policy,
-  direction: Direction,
-  own: Address,
-  places: ReadonlySet<Address>,
-  asked: readonly Flow[],
-): Generator<Flow> {
-  for (const peer of places) {
-    if (familyOf(peer) !== familyOf(own)) continue;
-    const [from, to] = direction === 'ingress' ? [peer, own] : [own, peer];
-    for (const { protocol, port } of shapesOf(asked)) {
-      const flow: Flow = { from, to, protocol, ...(port !== undefined && { port }) };
-      const packet = packetOf(view, direction, flow);
-      if (typeof packet !== 'string' && firstMatch(view, tier, packet) !== undefined) yield flow;
-    }
-  }
-}
-
-function shapesOf(asked: readonly Flow[]): readonly Flow[] {
-  return [...new Map(asked.map(flow => [`${flow.protocol} ${flow.port}`, flow])).values()];
-}
-
-function ownAddresses({ cluster, owners }: View, { subject }: Policy): Address[] {
-  return [...owners].filter(([, pod]) => selects(cluster, subject, pod) !== 'no').map(([address]) => address);
 }

@@ -156,7 +156,7 @@ function inCommon([first = {}, ...others]: readonly Labels[]): Labels {
 }
 
 /** `matchLabels` for what it can express. */
-function selectorObject(requirements: readonly Requirement[]): SelectorObject {
+export function selectorObject(requirements: readonly Requirement[]): SelectorObject {
   const isPlain = ({ operator, values }: Requirement) => operator === 'In' && values.length === 1;
   const labels = requirements.filter(isPlain).map(({ key, values }) => [key, values[0]]);
   const expressions = requirements
