@@ -1,7 +1,7 @@
 /** The answer to a question about one connection: one verdict, or the cases in which it differs. */
 import { type Address, type AddressRange, FAMILIES, FAMILY_NAME, type Family } from '../../model/address.ts';
 import { enforced } from '../../model/audited.ts';
-import type { Cluster } from '../../model/cluster.ts';
+import type { Cluster, Pod } from '../../model/cluster.ts';
 import type { Inventory } from '../../model/inventory.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import { comparePolicies, type Policy } from '../../model/policy.ts';
@@ -18,7 +18,7 @@ import { dnsDeniedNotes } from './dnsdenied.ts';
 import { type NamedEndpoint, parseEndpoint } from './endpoint.ts';
 import { type JudgedFlow, judge, judgeSeen, MOST_PIECES, withNames } from './judge.ts';
 import { nearSubjectNotes } from './nearsubject.ts';
-import type { ClusterView, ResolvedEndpoint, Targets, UnlessSame } from './place.ts';
+import { type ClusterView, podOf, type ResolvedEndpoint, type Targets, type UnlessSame } from './place.ts';
 import { placesOf } from './places.ts';
 import { rangesText } from './ranges.ts';
 import { comingNotes, type StatusesByPolicy, statusesByPolicy } from './statuses.ts';
@@ -88,7 +88,7 @@ export function answer(known: ClusterView, question: Question): Answer {
       ...arrivalNotes(cases, cluster),
       ...claimNotes(cases, cluster),
       ...namesNotes(to, sources, { cases, cluster }, view),
-      ...dnsDeniedNotes(to, question, known, other => answer(known, other)),
+      ...dnsDeniedNotes([from, to], podsIn(targets), question, known, other => answer(known, other)),
       ...nearSubjectNotes(decisive, view),
       ...comingNotes(statuses, cluster, cases),
       ...new Set(cases.slice(0, MOST_AUDITED).flatMap(each => auditNotes(cluster, each, view.unknownPods))),
@@ -98,6 +98,10 @@ export function answer(known: ClusterView, question: Question): Answer {
     cluster,
     inventory: view.inventory,
   };
+}
+
+function podsIn({ targets }: Targets): readonly Pod[] {
+  return targets.flatMap(({ endpoint }) => podOf(endpoint) ?? []);
 }
 
 /** Every connection between these, judged, with what is not known of it. */

@@ -28,7 +28,9 @@ test.each<[string, string, readonly string[], readonly string[]]>([
   ['a name outside', 'example.com:443', [DNS, egress(TO_API)], [NOTE]],
   ['a Service, and DNS is allowed', 'shop/svc/api:80', [DNS, egress(`${TO_API}, ${TO_DNS}`)], []],
   ['a Service, and nobody isolates', 'shop/svc/api:80', [DNS], []],
-  ['a pod', 'shop/api:80', [DNS, egress(TO_API)], []],
+  ['a pod behind a Service', 'shop/api:80', [DNS, egress(TO_API)], [NOTE.replace('the name', 'api.shop')]],
+  ['a pod behind none', 'kube-system/coredns:9153', [DNS, egress(TO_DNS.replace('53', '9153'))], []],
+  ['a pod at the port of DNS', 'shop/api:53', [DNS, egress(TO_API)], []],
   ['an address', '10.0.0.2:80', [DNS, egress(TO_API)], []],
   [
     'a Service, where DNS is a workload and its Service',

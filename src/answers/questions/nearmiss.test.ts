@@ -74,12 +74,15 @@ spec:
       ports: [{ port: 81 }]
     - from: [{ podSelector: { matchLabels: { app: batch } } }]
       ports: [{ port: 82 }]
+    - from: [{ namespaceSelector: { matchLabels: { kubernetes.io/metadata.name: shpo } } }]
+      ports: [{ port: 83 }]
 `);
 
 test.each([
   [80, 'shop/web had app=wbe (no pod has it; did you mean app=web?)'],
   [81, 'namespace shop had team=salse (no namespace has it; did you mean team=sales?)'],
   [82, 'shop/web had app=batch (no pod has it)'],
+  [83, 'shop/web were in namespace shpo (which is not there; did you mean shop?)'],
 ])('a label that nobody has is said as such, on port %i', (port, need) => {
   const flow = parseFlow(SHOP.cluster, `shop/web -> shop/api:${port}`);
   expect(nearMisses(SHOP.cluster, flow, 'ingress', 'allow')[0]!.needs).toEqual([need]);

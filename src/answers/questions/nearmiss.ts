@@ -148,7 +148,7 @@ function podNeeds(
         : [`${pod.key} were in namespace ${namespaces.name}`]
       : labelNeeds(namespaces.selector, own.labels).map(requirement =>
           isName(requirement)
-            ? `${pod.key} were in namespace ${requirement.values.join(' or ')}`
+            ? `${pod.key} were in namespace ${requirement.values.join(' or ')}${noNamespaceText(requirement, cluster)}`
             : needText(
                 requirement,
                 `namespace ${pod.namespace}`,
@@ -169,6 +169,14 @@ function labelNeeds({ requirements }: LabelSelector, labels: Labels): readonly R
 
 function isName({ key, operator }: Requirement): boolean {
   return key === NAMESPACE_NAME_LABEL && operator === 'In';
+}
+
+/** Where none of them is there: most likely the name is mistyped. */
+function noNamespaceText({ values }: Requirement, { namespaces }: Cluster): string {
+  if (namespaces.size === 0 || values.some(value => namespaces.has(value))) return '';
+  const close = values.flatMap(value => didYouMean(value, [...namespaces.keys()]) ?? []);
+  const hint = close.length === 0 ? '' : `; did you mean ${close.join(' or ')}?`;
+  return ` (which is not there${hint})`;
 }
 
 /** For a label that no object of the cluster has: most likely the selector is wrong, and not the object. */

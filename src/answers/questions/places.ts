@@ -10,7 +10,7 @@ import { podCidrsOf } from '../../model/podcidrs.ts';
 import { isWorkloadKind, type Workload, type WorkloadKind, workloadId } from '../../model/workload.ts';
 import { topWorkloads, workloadOf } from '../../model/workloadof.ts';
 import { FlowTextError, requireOwner } from '../../semantics/flowtext.ts';
-import { type EndpointName, isNameOfKind, workloadText } from './endpoint.ts';
+import { type EndpointName, isNameOfKind, serviceText, workloadText } from './endpoint.ts';
 import type { ClusterView, ResolvedEndpoint } from './place.ts';
 import { INTERNET, PRIVATE, podSpaces, without } from './ranges.ts';
 
@@ -83,9 +83,47 @@ function podPlaces(view: ClusterView, first: string | undefined, name: string): 
   const key: PodKey = `${namespace}/${name}`;
   const kind = first === undefined || cluster.pods.has(key) ? undefined : customKind(view, first);
   if (kind !== undefined) return workloadPlaces(view, kind, defaultNamespace, name);
+  const entrance = first === undefined || hasNamespace(cluster, first) ? undefined : entranceKind(first);
+  if (entrance !== undefined) throw new FlowTextError(noEnd(view, entrance, name));
   const [only, ...others] = hasNoPod(view, key) ? kindsNamed(view, key) : [];
   if (only !== undefined && others.length === 0) return workloadPlaces(view, only, namespace, name);
   return podEndpoints(view, podNamed(view, key));
+}
+
+function hasNamespace({ namespaces, pods }: Cluster, name: string): boolean {
+  return namespaces.has(name) || [...pods.values()].some(({ namespace }) => namespace === name);
+}
+
+/** What leads clients from outside to Services, by the names that kubectl takes. */
+const ENTRANCES: ReadonlyMap<string, string> = new Map([
+  ['ing', 'Ingress'],
+  ['ingress', 'Ingress'],
+  ['ingresses', 'Ingress'],
+  ['httproute', 'HTTPRoute'],
+  ['httproutes', 'HTTPRoute'],
+  ['grpcroute', 'GRPCRoute'],
+  ['tlsroute', 'TLSRoute'],
+  ['tcproute', 'TCPRoute'],
+  ['udproute', 'UDPRoute'],
+  ['route', 'Route'],
+  ['gateway', 'Gateway'],
+  ['gtw', 'Gateway'],
+]);
+
+function entranceKind(word: string): string | undefined {
+  return ENTRANCES.get(word.toLowerCase().replace(/\..*/, ''));
+}
+
+function noEnd({ inventory }: ClusterView, kind: string, name: string): string {
+  const found = inventory.entrances.filter(
+    ({ object }) => object.startsWith(`${kind} `) && object.endsWith(`/${name}`),
+  );
+  const services = new Set(
+    found.flatMap(({ backends }) => backends.map(({ service }) => serviceText(service))),
+  );
+  const to =
+    services.size === 0 ? 'a Service behind it (svc/NAME)' : [...services].slice(0, MOST_MEANT).join(' or ');
+  return `${kind} ${name} is no end of a connection: ask from internet, or from the pods of its controller, to ${to}`;
 }
 
 /** Not where pods may not be listed: then nobody knows. */
@@ -123,10 +161,16 @@ function kindNamed(view: ClusterView, word: string): WorkloadKind {
   const found = isWorkloadKind(word) ? word : customKind(view, word);
   if (found !== undefined) return found;
   const maker = view.inventory.podMakers.find(({ kind }) => isNameOfKind(word, kind));
-  if (maker === undefined) throw new FlowTextError(`there is no workload of a kind ${word}`);
+  if (maker === undefined)
+    throw new FlowTextError(`there is no workload of a kind ${word}${entranceHint(word)}`);
   throw new FlowTextError(
     `the pods that a ${maker.kind} makes are not read: ask for a pod by its labels, as ${maker.namespace}/app=NAME`,
   );
+}
+
+function entranceHint(word: string): string {
+  const kind = entranceKind(word);
+  return kind === undefined ? '' : `: ask from internet to the Service behind the ${kind}`;
 }
 
 function podNamed(view: ClusterView, key: PodKey): Pod {
