@@ -118,3 +118,22 @@ test('workloads that nobody reaches and that reach nobody are named in a note', 
   ]);
   expect(of(pod('web', '10.0.0.1'), pod('db', '10.0.0.2'))).toEqual([]);
 });
+
+test('a comparison of many changes is a screen, and -o wide has all of it', () => {
+  const deny = (...names: string[]) =>
+    names.map(
+      name =>
+        `{ apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: { name: ${name}, namespace: shop }, spec: { podSelector: { matchLabels: { app: ${name} } }, policyTypes: [Ingress, Egress] } }`,
+    );
+  const names = Array.from({ length: 14 }, (_, i) => `w${i}`);
+  const pods = names.map((name, i) => pod(name, `10.0.1.${i}`));
+  const of = (...more: string[]) => clusterView([...pods, ...more].join('\n---\n'));
+  const diff = diffOf(of(), of(...deny(...names.slice(0, 7))), 'allow');
+  const [short, wide] = [false, true].map(isWide => diffLines(diff, 80, isWide));
+  expect(diff.changes.length).toBeGreaterThan(10);
+  expect(short!.length).toBeLessThan(40);
+  expect(short!.join('\n')).not.toContain('was allowed');
+  expect(short).toContain('  and 4 more workloads');
+  expect(short).toContain(`  and ${diff.changes.length - 10} more changes`);
+  expect(wide!.filter(line => line.includes('was allowed'))).toHaveLength(diff.changes.length);
+});

@@ -191,7 +191,8 @@ test('matrix of a path as its sisters take it says how it takes one', () => {
   expect(sluice('matrix', 'pods.yaml')).toMatchObject({
     status: 2,
     stdout: '',
-    stderr: 'sluice: matrix takes no path as it is: --manifests pods.yaml\n',
+    stderr:
+      'sluice: to read manifests, write their path behind --manifests: sluice matrix --manifests pods.yaml\n',
   });
 });
 

@@ -13,7 +13,7 @@ import {
   summary,
   whatText,
 } from '../../answers/reach/diff/difftext.ts';
-import { type DiffView, diffOf } from '../../answers/reach/diff/diffview.ts';
+import { type ChangeView, type DiffView, diffOf } from '../../answers/reach/diff/diffview.ts';
 import type { Compared } from '../../answers/reach/diff/units.ts';
 import { escaped, noteMarkdown } from '../../answers/reach/documents.ts';
 import { guessNotes, hostNetworkChanges, unreadNotes } from '../../answers/reach/leftout.ts';
@@ -25,9 +25,9 @@ import type { Recording } from '../../observe/recording/recording.ts';
 import pc from '../../terminal/colours.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { isData, writeData } from '../../terminal/data.ts';
-import { writeDocument, writeLines } from '../../terminal/output.ts';
+import { terminalWidth, writeDocument, writeLines } from '../../terminal/output.ts';
 import { withProgress } from '../../terminal/progress.ts';
-import { terminalWidth, wrap } from '../../terminal/wrap.ts';
+import { wrap } from '../../terminal/wrap.ts';
 import { connectionsAbout, readRecordings, recordingAbout } from '../recording/read.ts';
 import { writeNotes } from '../sources/readstate.ts';
 import {
@@ -45,7 +45,7 @@ import { type Cut, type Cuts, cutsOf, cutsOfRecording, readOpenConnections, read
 import { readSides, type SideOptions, type Sides } from './sides.ts';
 
 export type DiffOptions = SideOptions & {
-  readonly output: 'text' | 'json' | 'yaml' | 'md';
+  readonly output: 'text' | 'wide' | 'json' | 'yaml' | 'md';
   readonly unknownPods?: UnknownPods;
   /** A file of connections, `-`, or `@agent`; where the old side is the agent's, those that are open now. */
   readonly connections?: string;
@@ -148,7 +148,8 @@ async function write(
   if (isData(format)) await writeData(format, [diffObject(view, cuts, notes)]);
   else if (format === 'md')
     writeDocument([...noteMarkdown(notes), ...diffMarkdown(view), ...cutMarkdown(cuts)]);
-  else writeLines([...diffLines(view, terminalWidth()), ...cutLines(cuts, terminalWidth())]);
+  else
+    writeLines([...diffLines(view, terminalWidth(), format === 'wide'), ...cutLines(cuts, terminalWidth())]);
 }
 
 function emptyNotes(old: Compared, now: Compared, scope: Scope): readonly string[] {
@@ -197,21 +198,19 @@ function deniedBeforeText({ deniedBefore, isOpenNow }: Cuts): string[] {
   return [`${plural(deniedBefore, 'connection')} left out, which the old policies deny${why}`];
 }
 
-export function diffLines(view: DiffView, width: number): string[] {
+/** Many changes are a screen: what each workload loses and gains, and the first changes. `isWide` lists all, with who decides. */
+export function diffLines(view: DiffView, width: number, isWide = false): string[] {
   const { changes } = view;
   if (changes.length === 0) return [summary(view), ...workloadLines(view, width)];
+  const summed = byWorkloadLines(view, width, isWide);
+  const isShort = summed.length > 0 && !isWide;
+  const shown = isShort ? changes.slice(0, MOST_CHANGES) : changes;
+  const more = changes.length - shown.length;
+  const rest = more > 0 ? [`  and ${plural(more, 'more change')}`] : [];
   return [
-    ...byWorkloadLines(view, width),
-    ...changes.flatMap(change => {
-      const colour = change.kind === 'opens' ? pc.green : pc.red;
-      const sign = change.undecided ? '?' : change.kind === 'opens' ? '+' : '-';
-      const ends = `${endsText(change.from)} -> ${endsText(change.to)}: ${whatText(view, change)}`;
-      return [
-        ...wrap(`${sign} ${kindText(change).padEnd(6)} ${ends}`, width, 9).map(colour),
-        ...wrap(`    ${beforeText(change)}`, width, 6),
-        ...wrap(`    ${afterText(change)}`, width, 6),
-      ];
-    }),
+    ...summed,
+    ...shown.flatMap(change => changeLines(view, change, width, isShort)),
+    ...(isShort ? [...rest, pc.dim('-o wide lists every change, and which policies decide it')] : []),
     ...workloadLines(view, width),
     '',
     ...internetText(view).flatMap(text => wrap(text, width, 2)),
@@ -219,9 +218,27 @@ export function diffLines(view: DiffView, width: number): string[] {
   ];
 }
 
+/** With those by workload they fit a screen. */
+const MOST_CHANGES = 10;
+const MOST_WORKLOADS = 10;
+
+function changeLines(view: DiffView, change: ChangeView, width: number, isShort: boolean): string[] {
+  const colour = change.kind === 'opens' ? pc.green : pc.red;
+  const sign = change.undecided ? '?' : change.kind === 'opens' ? '+' : '-';
+  const most = isShort ? 3 : undefined;
+  const ends = `${endsText(change.from, most)} -> ${endsText(change.to, most)}: ${whatText(view, change)}`;
+  const head = wrap(`${sign} ${kindText(change).padEnd(6)} ${ends}`, width, 9).map(colour);
+  if (isShort) return head;
+  return [
+    ...head,
+    ...wrap(`    ${beforeText(change)}`, width, 6),
+    ...wrap(`    ${afterText(change)}`, width, 6),
+  ];
+}
+
 /** What each workload loses and gains, above a long list. */
-function byWorkloadLines(view: DiffView, width: number): string[] {
-  const { shown, more } = changesByWorkload(view);
+function byWorkloadLines(view: DiffView, width: number, isWide: boolean): string[] {
+  const { shown, more } = changesByWorkload(view, isWide ? undefined : MOST_WORKLOADS);
   if (shown.length === 0) return [];
   const column = Math.min(40, Math.max(...shown.map(({ workload }) => workload.length)));
   return [

@@ -46,7 +46,7 @@ export async function readSides(oldName: string, newName: string, options: SideO
     throw new CommandError('standard input (-) can be read only once');
   const states = new Map<string, State>();
   for (const name of new Set(names)) states.set(name, await readSide(name, options));
-  noteStates([...states.values()]);
+  noteStates(...states.values());
   const base = (options.with ?? []).map(name => states.get(name)!);
   const policies = new LeftOutPolicies(options.without);
   const { defaultNamespace } = states.get(oldName)!.scope;

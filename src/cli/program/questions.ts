@@ -1,5 +1,6 @@
 /** The commands about a whole cluster: who reaches whom, what a change changes, whether it is as expected. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { shellWord } from '../../lib/text/shellword.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import {
   agentsAsked,
@@ -33,9 +34,15 @@ function addMatrix(sluice: Command): void {
     .addHelpText('after', MATRIX_HELP)
     .allowExcessArguments() // each of its sisters takes paths as they are
     .action(async (options, { args }: Command) => {
-      if (args.length > 0) throw new CommandError(`matrix takes no path as it is: --manifests ${args[0]}`);
+      if (args.length > 0) throw new CommandError(pathText(args));
       await (await import('../matrix.ts')).matrixCommand(options);
     });
+}
+
+/** `sluice check PATH` has taught it. */
+function pathText(paths: readonly string[]): string {
+  const words = paths.map(path => `--manifests ${shellWord(path)}`).join(' ');
+  return `to read manifests, write their path behind --manifests: sluice matrix ${words}`;
 }
 
 const MATRIX_HELP = `
@@ -83,7 +90,7 @@ function addDiff(sluice: Command): void {
     .option('--socket <path>', 'for @agent: its unix socket (default: /run/sluice/sluice.sock)')
     .addOption(unknownPodsAsked())
     .addOption(agentsAsked())
-    .addOption(output('md'))
+    .addOption(output('wide', 'md'))
     .addHelpText('after', DIFF_HELP)
     .action(async (old, now, options) => (await import('../diff/diff.ts')).diffCommand(old, now, options));
 }
@@ -91,7 +98,8 @@ function addDiff(sluice: Command): void {
 const DIFF_HELP = `
 Exact, over all ports, protocols and addresses, IPv4 and IPv6. Pods are compared with themselves; where a workload has
 other pods now, what some of them may do counts. With -n or -l: what changes for the workloads of that namespace, or of
-those labels.
+those labels. Of many changes the first are shown, below what each workload loses and gains; -o wide lists all, and the
+policies that decide them before and after.
 
 Exit code 0: no connection opens or closes; 1: one does; 2: error or undecided.
 

@@ -16,7 +16,10 @@ export interface WorkloadChanges {
 }
 
 /** Those that change most come first; empty where the changes are few. */
-export function changesByWorkload({ changes }: Pick<DiffView, 'changes'>): {
+export function changesByWorkload(
+  { changes }: Pick<DiffView, 'changes'>,
+  most = MOST_WORKLOADS,
+): {
   readonly shown: readonly WorkloadChanges[];
   readonly more: number;
 } {
@@ -29,9 +32,9 @@ export function changesByWorkload({ changes }: Pick<DiffView, 'changes'>): {
   const sorted = [...tallies].sort(([a, x], [b, y]) => sizeOf(y) - sizeOf(x) || (a < b ? -1 : 1));
   return {
     shown: sorted
-      .slice(0, MOST_WORKLOADS)
+      .slice(0, most)
       .map(([name, tally]) => ({ workload: memberName(name), text: tallyText(tally) })),
-    more: Math.max(0, sorted.length - MOST_WORKLOADS),
+    more: Math.max(0, sorted.length - most),
   };
 }
 
