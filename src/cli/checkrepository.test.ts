@@ -101,8 +101,8 @@ test('questions are asked of a whole repository too, and say which chart they kn
   expect([status, JSON.parse(text).notes]).toEqual([
     0,
     [
-      expect.stringMatching(/^chart chart is not rendered/),
       expect.stringMatching(/^not read, though they have policies, .*: dist\/web.yaml$/),
+      'not read, because it is not rendered: chart chart',
     ],
   ]);
 });

@@ -16,7 +16,7 @@ import { CommandError } from '../terminal/commanderror.ts';
 import { writeDocument, writeNote, writeUnwrapped } from '../terminal/output.ts';
 import { yamlText } from '../terminal/yamltext.ts';
 import { orCommandError } from './orcommanderror.ts';
-import { noteState, readState } from './sources/readstate.ts';
+import { noteStates, readState } from './sources/readstate.ts';
 import {
   type Assumptions,
   clusterViewOf,
@@ -33,7 +33,7 @@ export async function guessCommand(options: GuessOptions): Promise<void> {
   const references: Reference[] = [];
   const onText = (text: string) => void references.push(...referencesIn(text, options.namespace));
   const state = await readState(options, { onText });
-  noteState(state);
+  noteStates(state);
   refuseUnknownNamespace(state.scope, namespacesOf(state), `in ${state.source}`);
   const view = clusterViewOf(state, options);
   const guessed = orCommandError(() => guessConnections(view, references, options.ingressController));

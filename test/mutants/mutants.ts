@@ -4624,8 +4624,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'coverage: a rule is unused where one of its peers is nobody',
-    find: "peers.every(peer => peer.kind === 'pods' && isNobody(peer.selector))",
-    replace: "peers.some(peer => peer.kind === 'pods' && isNobody(peer.selector))",
+    find: 'if (names.includes(undefined)) return [];',
+    replace: 'if (names.every(name => name === undefined)) return [];',
     test: 'coverage/coverage.test.ts',
   },
   {
@@ -4742,7 +4742,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'explain says of a policy that selects somebody else that it selects nobody',
-    find: 'meant === undefined || subjects.selectsSomebody(policy, pod.namespace)',
+    find: 'meant === undefined || this.#selectsSomebody(policy, namespace)',
     replace: 'meant === undefined',
     test: 'nearsubject.test.ts',
   },
@@ -4934,5 +4934,61 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'return dialled.some(address => clusterIps.some(ip => familyOf(ip) === familyOf(address)));',
     replace: 'return true;',
     test: 'sharedaddresses.test.ts',
+  },
+  {
+    name: 'coverage: a rule for namespaces that are not there is used',
+    find: 'const nowhere = namespacesNotThere(selector, { cluster: this.#cluster, candidates });',
+    replace: 'const nowhere = undefined as ReturnType<typeof namespacesNotThere>;',
+    test: 'coverage/coverage.test.ts',
+  },
+  {
+    name: 'a port on which other pods of the rule listen is mistyped',
+    find: 'if (all.some(each => each.protocol === port.protocol && each.port === port.first)) return false;',
+    replace: '',
+    test: 'fix/edits.test.ts',
+  },
+  {
+    name: 'a label that somebody has is mistyped',
+    find: 'const meant = known.get(key)?.has(value) ? undefined : nearLabel({ key, value }, labels, known);',
+    replace: 'const meant = nearLabel({ key, value }, labels, known);',
+    test: 'fix/edits.test.ts',
+  },
+  {
+    name: 'what an edit closes is not listed',
+    find: 'yield* matching(only(old, before), old, were, places, shapes);',
+    replace: '',
+    test: 'fix/edits.test.ts',
+  },
+  {
+    name: 'an edit loses the labels of the policy',
+    find: '  const copy = structuredClone(object);',
+    replace:
+      '  const copy = structuredClone({ ...object, metadata: { ...(object.metadata as object), labels: undefined } });',
+    test: 'fix/edits.test.ts',
+  },
+  {
+    name: 'a check looks at all policies for each',
+    find: 'return policy => new Set([...(byLabels.get(labelsOf(policy)) ?? []), ...(byName.get(ownName(policy)) ?? [])]);',
+    replace:
+      'return one => new Set([...policies].filter(each => labelsOf(each) === labelsOf(one)).map(({ id }) => namespaceOfPolicy(id)));',
+    test: 'lint/lint.test.ts',
+  },
+  {
+    name: 'a terminal counts before COLUMNS',
+    find: 'if (Number.isInteger(said) && said > 0) return said;',
+    replace: 'if (Number.isInteger(said) && said > 0 && !stream.isTTY) return said;',
+    test: 'terminal/output.test.ts',
+  },
+  {
+    name: 'a line is broken earlier for colours that it will have',
+    find: "return text.replace(COLOUR, '');",
+    replace: 'return text;',
+    test: 'terminal/wrap.test.ts',
+  },
+  {
+    name: 'policies that are too many for their namespace have no place',
+    find: 'return { ...this.#places().get(problem.object)?.(problem.field), ...problem };',
+    replace: 'return problem;',
+    test: 'files/load.test.ts',
   },
 ];

@@ -80,6 +80,10 @@ const NODE = { ...DENIAL, from: { address: '172.18.0.2' as Address, node: 'n1' }
 test.each([
   [OUTSIDE, { from: 'shop/deploy/web' }, true],
   [OUTSIDE, { from: 'deploy/web' }, true],
+  [OUTSIDE, { from: 'shop/web' }, true],
+  [OUTSIDE, { from: 'web' }, true],
+  [OUTSIDE, { from: 'guest/web' }, false],
+  [OUTSIDE, { from: 'shop/we' }, false],
   [OUTSIDE, { from: 'deploy/we' }, false],
   [OUTSIDE, { from: 'sts/web' }, false],
   [OUTSIDE, { from: 'deploy/web', namespace: 'guest' }, false],

@@ -23,8 +23,8 @@ export interface EndFilter {
   /** The source or the destination, as `from` and `to` name one. */
   readonly pod?: Asked;
   /**
-   * `web`, `shop/web`, `shop/deploy/web`, `app=web`, `node/n1`, an address, or a domain name: a name of a pod alone is of any
-   * namespace, or of the one that -n names.
+   * `web`, `shop/web` (a pod, or the pods of a workload), `shop/deploy/web`, `app=web`, `node/n1`, an address, or a domain name:
+   * a name of a pod alone is of any namespace, or of the one that -n names.
    */
   readonly from?: Asked;
   readonly to?: Asked;
@@ -101,19 +101,20 @@ function isEnd(
   const name = endNamed(asked);
   const [own = '', podName = ''] = pod?.split('/') ?? [];
   const isThere = (wanted = namespace) => pod !== undefined && (wanted === undefined || wanted === own);
+  // Lists show a workload without its kind.
+  const madeBy = workloadByLabels({ namespace: own, name: podName, labels });
   switch (name.kind) {
     case 'address':
       return address === name.address;
     case 'node':
       return pod === undefined && node === name.name;
     case 'pod':
-      return isThere(name.namespace) && podName === name.name;
-    case 'workload':
       return (
         isThere(name.namespace) &&
-        workloadByLabels({ namespace: own, name: podName, labels }) ===
-          workloadId(name.workload, own, name.name)
+        (podName === name.name || madeBy?.slice(madeBy.indexOf('/') + 1) === name.name)
       );
+    case 'workload':
+      return isThere(name.namespace) && madeBy === workloadId(name.workload, own, name.name);
     case 'labels':
       return isThere(name.namespace) && hasLabels(labels, name.labels);
     case 'domain':

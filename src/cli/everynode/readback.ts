@@ -10,7 +10,7 @@ import { wantedBy } from '../explain.ts';
 import { type Inspected, inspectedBy, isEnd } from '../inspectedpods.ts';
 import { orCommandError } from '../orcommanderror.ts';
 import { agentOrCluster } from '../sources/askagent.ts';
-import { noteState, readState, writeNotes } from '../sources/readstate.ts';
+import { noteStates, readState, writeNotes } from '../sources/readstate.ts';
 import { clusterViewOf } from '../sources/state.ts';
 import { tracedEnds } from '../traceends.ts';
 import { clusterAgents } from './clusteragents.ts';
@@ -76,7 +76,7 @@ async function inspectedIn(
 /** `sluice trace` asks the nodes of both ends: each judges its own pod. */
 export async function traceCluster(from: string, to: string, options: ReadbackOptions): Promise<void> {
   const state = await readState({ ...options, isCluster: true }, wantedBy([{ from, to }]));
-  noteState(state);
+  noteStates(state);
   const view = clusterViewOf(state, {});
   const [source, target] = tracedEnds(view, from, to);
   const nodes = options.node === undefined ? [source.node, target.node] : [options.node];

@@ -15,7 +15,7 @@ import { CommandError } from '../../terminal/commanderror.ts';
 import { isData, writeData } from '../../terminal/data.ts';
 import { type OutputOptions, writeLines } from '../../terminal/output.ts';
 import { socketOf, type WhereOptions } from '../everynode/command.ts';
-import { noteState, notesOf, readState } from '../sources/readstate.ts';
+import { noteStates, notesOf, readState } from '../sources/readstate.ts';
 import type { SourceOptions, State } from '../sources/state.ts';
 import { collectFromAgent } from './collect.ts';
 import { lacksNothing, readRecordings, recordedAbout, recordingAbout } from './read.ts';
@@ -33,7 +33,7 @@ export type AuditOptions = OutputOptions &
 /** Exit code 0: nothing would be denied; 1: something would; 2: error or undecided, also if a part of the recording is missing. */
 export async function auditCommand(names: readonly string[], options: AuditOptions): Promise<void> {
   const state = withoutAuditedNote(await readState(options));
-  noteState(state);
+  noteStates(state);
   const ids = idsOf(names, state, state.scope.defaultNamespace);
   const about = options.recorded === undefined ? recordingAbout : recordedAbout;
   const recording = about(state.scope, await connectionsFor(options));

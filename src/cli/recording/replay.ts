@@ -10,7 +10,7 @@ import type { Recording } from '../../observe/recording/recording.ts';
 import pc from '../../terminal/colours.ts';
 import { isData, writeData } from '../../terminal/data.ts';
 import { type OutputOptions, writeLines } from '../../terminal/output.ts';
-import { noteState, notesOf, readState } from '../sources/readstate.ts';
+import { noteStates, notesOf, readState } from '../sources/readstate.ts';
 import type { SourceOptions } from '../sources/state.ts';
 import { lacksNothing, readRecordings, recordedAbout } from './read.ts';
 import { groupLines, recordingObject, windowText } from './text.ts';
@@ -20,7 +20,7 @@ export type ReplayOptions = OutputOptions & SourceOptions & { readonly unknownPo
 /** Exit code 0: all are allowed; 1: some are denied; 2: error or undecided, also if a part of the recording is missing. */
 export async function replayCommand(paths: readonly string[], options: ReplayOptions): Promise<void> {
   const state = await readState(options);
-  noteState(state);
+  noteStates(state);
   const recording = recordedAbout(state.scope, await readRecordings(paths));
   const judge = recordingJudge(recording, state.cluster, options.unknownPods);
   const judged = recording.flows.map(flow => ({ flow, verdict: judge(flow) }));

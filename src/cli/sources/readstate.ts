@@ -3,14 +3,14 @@
  * otherwise the agent of this node, or on a machine without one the current cluster of kubectl.
  */
 import { foreignNotes } from '../../answers/foreignnotes.ts';
-import { readingNotes } from '../../inputs/files/tally.ts';
+import { answerNotes } from '../../inputs/files/tally.ts';
 import { auditedNote } from '../../model/audited.ts';
 import { NO_INVENTORY } from '../../model/inventory.ts';
 import type { PolicyId } from '../../model/policy.ts';
 import { problemText, problemTexts } from '../../model/problem.ts';
 import pc from '../../terminal/colours.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
-import { writeNote } from '../../terminal/output.ts';
+import { writeNote, writeNoteAtEnd } from '../../terminal/output.ts';
 import { noteProblems } from '../../terminal/problems.ts';
 import { type KnownCluster, readAgent, readDumped } from './agent.ts';
 import { agentOrCluster } from './askagent.ts';
@@ -58,8 +58,8 @@ export async function readManifests(
 ): Promise<State> {
   const read = await readFiles(paths, options.namespace, onText);
   const isEmpty = paths.length > 0 && holdsNothing(read);
-  const notes = isEmpty ? [nothingIn(paths, read)] : readingNotes(read.reading);
-  return { ...read, notes, knowsInventory: true, source: 'the manifests', scope: scopeOf(options) };
+  const notes = isEmpty ? { notes: [nothingIn(paths, read)] } : answerNotes(read.reading);
+  return { ...read, ...notes, knowsInventory: true, source: 'the manifests', scope: scopeOf(options) };
 }
 
 function fromAgent(
@@ -97,22 +97,23 @@ export function notesBeyond(state: State): readonly string[] {
 }
 
 /** The notes for answers in which each verdict says by itself that policies are hidden. */
-export function lacksOf({ problems, notes }: State): readonly string[] {
-  return [...notes, ...problemTexts(problems.filter(({ severity }) => severity === 'error'))];
+export function lacksOf({ problems, notes, apart }: State): readonly string[] {
+  const errors = problemTexts(problems.filter(({ severity }) => severity === 'error'));
+  return [...notes, ...errors, ...(apart === undefined ? [] : [apart])];
 }
 
-export function noteState({ problems, notes }: State): void {
-  noteProblems(problems);
-  writeNotes(notes);
-}
-
-/** Writes the notes of several clusters, each note once. */
-export function noteStates(states: readonly State[]): void {
+/** Writes the notes of clusters, each note once; `apart` below the answer. */
+export function noteStates(...states: readonly State[]): void {
   const problems = new Map(states.flatMap(state => state.problems).map(each => [problemText(each), each]));
   noteProblems([...problems.values()]);
   writeNotes(new Set(states.flatMap(({ notes }) => notes)));
+  for (const { apart } of states) if (apart !== undefined) writeNoteAtEnd(noteText(apart));
 }
 
 export function writeNotes(notes: Iterable<string>): void {
-  for (const note of notes) writeNote(`${pc.yellow('note')}: ${note}`);
+  for (const note of notes) writeNote(noteText(note));
+}
+
+function noteText(note: string): string {
+  return `${pc.yellow('note')}: ${note}`;
 }

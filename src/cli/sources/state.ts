@@ -34,6 +34,8 @@ export interface State {
    * A sentence for each kind of object that could not be read, with the effect on the answer; and the audited policies.
    */
   readonly notes: readonly string[];
+  /** What was left out of the manifests: a line below the answer. */
+  readonly apart?: string;
   /** There may be policies that could not be read: then no verdict is certain. */
   readonly hidesPolicies: boolean;
   /** The namespaces whose pods all policies that select them could be read of, if others' could not. */

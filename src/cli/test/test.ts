@@ -8,11 +8,11 @@ import pc from '../../terminal/colours.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { isData, writeData } from '../../terminal/data.ts';
 import { type JunitCase, junitLines } from '../../terminal/junit.ts';
-import { writeDocument, writeLines } from '../../terminal/output.ts';
-import { terminalWidth, wrap } from '../../terminal/wrap.ts';
+import { terminalWidth, writeDocument, writeLines } from '../../terminal/output.ts';
+import { wrap } from '../../terminal/wrap.ts';
 import { wantedBy } from '../explain.ts';
 import { requireReadable } from '../sources/files.ts';
-import { noteState, notesBeyond, readManifests, readState, writeNotes } from '../sources/readstate.ts';
+import { noteStates, notesBeyond, readManifests, readState, writeNotes } from '../sources/readstate.ts';
 import {
   type Assumptions,
   clusterViewOf,
@@ -61,7 +61,7 @@ async function filesOf(paths: readonly string[]): Promise<string[]> {
 
 async function runFile(test: TestFile, options: TestOptions, policies: LeftOutPolicies): Promise<TestResult> {
   const state = await stateFor(test, options);
-  noteState(state);
+  noteStates(state);
   const { defaultNamespace } = state.scope;
   const cluster = policies.from(state.cluster, defaultNamespace);
   const isLeftOut = (id: PolicyId) => policies.has(id, defaultNamespace);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { problemText } from '../../model/problem.ts';
 import { ManifestCollector, type ManifestOptions } from './load.ts';
-import { readingNotes } from './tally.ts';
+import { answerNotes, readingNotes } from './tally.ts';
 
 const SHOP = '{ apiVersion: v1, kind: Namespace, metadata: { name: shop } }';
 const POLICY =
@@ -60,4 +60,30 @@ test('of an object in two files of a folder that is a mistake, and in two folder
     'prod/a.yaml: NetworkPolicy default/web is also in dev/a.yaml with other contents: the one there is used',
   ]);
   expect(read('dev/a.yaml', 'prod/a.yaml', POLICY)).toEqual([]);
+});
+
+test('policies that are too many for their namespace have their file and line', () => {
+  const policy = (i: number) =>
+    `apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: { name: p${i}, namespace: shop }\nspec: { podSelector: {} }`;
+  const text = Array.from({ length: 2_003 }, (_, i) => policy(10_000 + i)).join('\n---\n');
+  const { problems } = collected({ 'k8s/many.yaml': text }).loaded();
+  expect(problems.map(problem => problemText(problem).replace(/ is too much.*/, ''))).toEqual([
+    'k8s/many.yaml:10001: NetworkPolicy shop/p12000:',
+    'k8s/many.yaml:10006: NetworkPolicy shop/p12001:',
+    'k8s/many.yaml:10011: NetworkPolicy shop/p12002:',
+  ]);
+});
+
+test('what has to be rendered is one line below an answer, however many charts it is', () => {
+  const { reading } = collected({ a: SHOP }).loaded();
+  expect(answerNotes(reading)).toEqual({ notes: [] });
+  expect(
+    answerNotes({ ...reading, charts: ['charts/web'], templates: ['t.yaml'], isIgnoreCut: true }),
+  ).toEqual({
+    notes: ['a .gitignore has more or longer lines than are looked at: what they name is read'],
+    apart: 'not read, because it is not rendered: chart charts/web; template t.yaml',
+  });
+  expect(answerNotes({ ...reading, charts: ['a', 'b', 'c', 'd'] }).apart).toBe(
+    'not read, because it is not rendered: charts a, b and 2 more',
+  );
 });

@@ -88,7 +88,7 @@ export class ManifestCollector {
     return {
       cluster,
       inventory: inventoryOf(items.flatMap(({ item }) => item ?? [])),
-      problems: problems.map(readOnce),
+      problems: problems.map(problem => this.#placed(readOnce(problem))),
       hidesPolicies: this.#hidesPolicies,
       reading: { ...this.#reading.tally(), overlaps: this.#overlaps() },
       placeOf: (object, field) => this.#places().get(object)?.(field) ?? {},
@@ -115,6 +115,12 @@ export class ManifestCollector {
     );
     const places = this.#places();
     return found.map(problem => ({ ...places.get(problem.object ?? '')?.(problem.field), ...problem }));
+  }
+
+  /** What is wrong with the policies of a namespace together does not come from one file. */
+  #placed(problem: Problem): Problem {
+    if (problem.file !== undefined || problem.object === undefined) return problem;
+    return { ...this.#places().get(problem.object)?.(problem.field), ...problem };
   }
 
   /** Objects of several folders, which may be of several clusters. */

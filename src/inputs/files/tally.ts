@@ -170,6 +170,27 @@ export function readingNotes(reading: ReadingTally): string[] {
   ];
 }
 
+/**
+ * The same for an answer, where what has to be rendered is one line: `apart` is it, and goes below the answer. Undefined
+ * where there is nothing to render.
+ */
+export function answerNotes(reading: ReadingTally): { readonly notes: string[]; readonly apart?: string } {
+  const { charts, templates } = reading;
+  const notes = readingNotes({ ...reading, charts: [], templates: [] });
+  const names = [
+    ...(charts.length > 0 ? [namedText('chart', charts)] : []),
+    ...(templates.length > 0 ? [namedText('template', templates)] : []),
+  ];
+  if (names.length === 0) return { notes };
+  return { notes, apart: `not read, because it is not rendered: ${names.join('; ')}` };
+}
+
+const MOST_IN_LINE = 2;
+
+function namedText(noun: string, names: readonly string[]): string {
+  return `${names.length === 1 ? noun : `${noun}s`} ${firstOf(names, MOST_IN_LINE)}`;
+}
+
 function overlapText({ file, owner, objects }: Overlap): string {
   const names = `${firstOf(objects, MOST_OBJECTS)} ${objects.length === 1 ? 'is' : 'are'}`;
   return `${file}: ${names} also in ${owner} with other contents: the one there is used`;
