@@ -16,7 +16,7 @@ import pc from '../terminal/colours.ts';
 import { CommandError } from '../terminal/commanderror.ts';
 import { isData, writeData } from '../terminal/data.ts';
 import { HANG } from '../terminal/hang.ts';
-import { type OutputOptions, writeDocument, writeLines } from '../terminal/output.ts';
+import { type OutputOptions, outputColumns, writeDocument, writeLines } from '../terminal/output.ts';
 import { entrywayLines } from './entrywaytext.ts';
 import { answerLine, answerLines, fixDocument, fixLines } from './explaintext.ts';
 import { orCommandError } from './orcommanderror.ts';
@@ -71,7 +71,8 @@ export async function explain(
   const ways = only && waysIn(world, only.answer, options, state.hidesPolicies);
   const written = fix && (await writtenPolicies(state, asked, texts, options));
   const fixed = fix ? answered(asked).map(({ answer }) => fixOf(answer, world, fix, written)) : [];
-  if (fix && options.output === 'yaml') for (const each of fixed) writeDocument(fixDocument(each));
+  if (fix && options.output === 'yaml')
+    for (const each of fixed) writeDocument(fixDocument(each, outputColumns()));
   else if (isData(options.output))
     await writeData(
       options.output,

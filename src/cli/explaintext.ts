@@ -26,6 +26,7 @@ import type { DirectionWalk, Stop, Walk } from '../semantics/explain.ts';
 import { flowText } from '../semantics/flowtext.ts';
 import pc from '../terminal/colours.ts';
 import { HANG } from '../terminal/hang.ts';
+import { comments } from '../terminal/wrap.ts';
 import { yamlText } from '../terminal/yamltext.ts';
 
 /** One line of many: the verdict and the reason that matters most. */
@@ -293,12 +294,12 @@ function editLines({ policy, field, was, is }: PolicyEdit, placeOf?: PlaceOf): s
 }
 
 /** The objects alone, for `kubectl apply -f -`; all else is a comment. */
-export function fixDocument(fix: Fix | string): string[] {
-  if (typeof fix === 'string') return [`# no fix: ${fix}`];
+export function fixDocument(fix: Fix | string, columns?: number): string[] {
+  if (typeof fix === 'string') return comments([`no fix: ${fix}`], columns);
   const edits = (fix.edits ?? []).map(({ policy, field, was, is }) => `${policy} ${field}: ${was} -> ${is}`);
   const says = [`to ${fix.verdict} it (judged again: it does)`, ...edits, ...flipLines(fix)];
   return [
-    ...says.map(line => `# ${line}`),
+    ...comments(says, columns),
     ...fix.objects.flatMap(object => ['---', ...yamlText(object, fix.remarks).trimEnd().split('\n')]),
   ];
 }

@@ -13,7 +13,8 @@ import type { Policy, PolicyId } from '../model/policy.ts';
 import { FlowTextError } from '../semantics/flowtext.ts';
 import { PolicyIndex } from '../semantics/policyindex.ts';
 import { CommandError } from '../terminal/commanderror.ts';
-import { writeDocument, writeNote, writeUnwrapped } from '../terminal/output.ts';
+import { outputColumns, writeDocument, writeNote, writeUnwrapped } from '../terminal/output.ts';
+import { comments } from '../terminal/wrap.ts';
 import { yamlText } from '../terminal/yamltext.ts';
 import { orCommandError } from './orcommanderror.ts';
 import { noteStates, readState } from './sources/readstate.ts';
@@ -48,7 +49,10 @@ export async function guessCommand(options: GuessOptions): Promise<void> {
   if (named === 0) writeNote(`${pc.yellow('warning')}: ${NOTHING}`);
   const existing = view.cluster.policies.size;
   writeDocument(
-    headLines({ named, existing, nothingFor, notGuessed: guessed.notGuessed, notWritten, denied }),
+    comments(
+      headTexts({ named, existing, nothingFor, notGuessed: guessed.notGuessed, notWritten, denied }),
+      outputColumns(),
+    ),
   );
   for (const { object, comments } of objects)
     writeUnwrapped(`---\n${yamlText(object, remarks, guessComments(comments))}`);
@@ -126,7 +130,7 @@ interface Head extends Pick<Guesses, 'notGuessed'>, Pick<GuessedPolicies, 'nothi
   readonly denied: readonly Denied[];
 }
 
-function headLines({ named, existing, nothingFor, notGuessed, notWritten, denied }: Head): string[] {
+function headTexts({ named, existing, nothingFor, notGuessed, notWritten, denied }: Head): string[] {
   return [
     `Policies to begin with, for ${plural(named, 'connection')} that the manifests name: guessed, not seen. Read each before it is applied.`,
     'All else of these pods is denied, but that they look up names. A node always reaches its own pods, so probes need no rule.',
@@ -147,7 +151,7 @@ function headLines({ named, existing, nothingFor, notGuessed, notWritten, denied
       : [
           `Policies of the manifests that stay in force beside these: ${existing}. \`sluice diff\` says what changes.`,
         ]),
-  ].map(line => `# ${line}`);
+  ];
 }
 
 const MOST_PLACES = 3;

@@ -44,3 +44,15 @@ pod, and so is what follows.
     of the cluster of kubectl
 `);
 });
+
+test('writeHelp() lets a text of a column flow that has several lines', () => {
+  writeHelp(`FROM is
+  shop/web        a pod of this name; where
+                  none has it
+  10.0.0.7        an address`);
+  expect(written).toBe(`FROM is
+  shop/web        a pod of this name;
+                  where none has it
+  10.0.0.7        an address
+`);
+});

@@ -18,15 +18,21 @@ export function writeUsageError(text: string): void {
   for (const line of shown.replace(/\n$/, '').split('\n')) writeNote(line);
 }
 
-/** Joins the lines of a paragraph; lists and examples keep their lines. */
+/** Joins the lines of a paragraph, and those of one text of a column; lists and examples keep their lines. */
 function flowing(lines: readonly string[]): string[] {
   const flown: string[] = [];
   for (const line of lines) {
     const last = flown.at(-1);
+    const isOfColumn = last?.includes(HANG) && indentOf(line) === last.indexOf(HANG);
     if (last !== undefined && isProse(last) && isProse(line)) flown[flown.length - 1] = `${last} ${line}`;
+    else if (isOfColumn) flown[flown.length - 1] = `${last} ${line.trimStart()}`;
     else flown.push(isProse(line) ? line : hanging(line));
   }
   return flown;
+}
+
+function indentOf(line: string): number {
+  return line.length - line.trimStart().length;
 }
 
 function isProse(line: string): boolean {

@@ -88,3 +88,10 @@ test('manifests that are read for longer than a second say how many files', asyn
   expect(written).toContain('\r\x1b[Kreading manifests: 3 files');
   expect(written.at(-1)).toBe('\r\x1b[K');
 });
+
+test('startProgress() is silent on a terminal that knows no control sequence', () => {
+  vi.stubEnv('TERM', 'dumb');
+  startProgress().announce('reading');
+  expect(written).toEqual([]);
+  vi.unstubAllEnvs();
+});

@@ -21,7 +21,8 @@ export function startProgress(): Progress {
   const since = performance.now();
   let isShown = false;
   const announce = (text: string) => {
-    if (process.stderr.isTTY !== true) return;
+    // A line cannot be replaced on a terminal that knows no control sequence.
+    if (process.stderr.isTTY !== true || process.env.TERM === 'dumb') return;
     writeProgress(text);
     isShown = true;
   };

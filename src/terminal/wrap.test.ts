@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { makeColours, toTerminal } from './colours.ts';
-import { wrap } from './wrap.ts';
+import { comments, wrap } from './wrap.ts';
 
 test('wrap() breaks between words and goes on further in', () => {
   expect(wrap('  one two three', 10, 6)).toEqual(['  one two', '      three']);
@@ -27,4 +27,9 @@ test('wrap() counts no colours that a line will have, either', () => {
   const { green } = makeColours(true);
   const lines = wrap(`  ${green('allow')}  one two`, 16, 9);
   expect(lines.map(toTerminal)).toEqual(['  \x1b[32mallow\x1b[39m  one two']);
+});
+
+test('comments() are broken for a terminal, and each broken line is one', () => {
+  expect(comments(['one two three', '  four'], 10)).toEqual(['# one two', '# three', '#   four']);
+  expect(comments(['one two three'], undefined)).toEqual(['# one two three']);
 });

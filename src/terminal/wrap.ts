@@ -13,6 +13,12 @@ export function wrap(text: string, width: number, indent = 0): string[] {
   return lines;
 }
 
+/** Comments of YAML. Without `columns` each text stays one line. */
+export function comments(texts: readonly string[], columns: number | undefined): string[] {
+  const lines = columns === undefined ? texts : texts.flatMap(text => wrap(text, columns - 2));
+  return lines.map(line => `# ${line}`);
+}
+
 /** Colours have none. */
 export function visibleWidth(text: string): number {
   return [...withoutColours(text)].length;

@@ -235,9 +235,9 @@ export function addExplain(sluice: Command): void {
     .addOption(ingressController())
     .option(
       '--fix',
-      'propose the smallest policies that would allow it, and say what else they open; -o yaml: for kubectl apply',
+      'propose the smallest change that would allow it, an edit where a policy seems to be mistyped, and say what else it opens; -o yaml: for kubectl apply',
     )
-    .addOption(new Option('--fix-deny', 'the same of policies that would deny it').conflicts('fix'))
+    .addOption(new Option('--fix-deny', 'the same of what would deny it').conflicts('fix'))
     .addOption(agentsAsked())
     .addOption(output('wide'))
     .addHelpText('after', EXPLAIN_HELP)

@@ -16,7 +16,8 @@ import { countOf, type RecordedFlow, type Recording } from '../../observe/record
 import { type Suggestion, suggestPolicies } from '../../observe/recording/suggest/suggest.ts';
 import { CommandError } from '../../terminal/commanderror.ts';
 import { HANG } from '../../terminal/hang.ts';
-import { writeDocument, writeUnwrapped } from '../../terminal/output.ts';
+import { outputColumns, writeDocument, writeUnwrapped } from '../../terminal/output.ts';
+import { comments } from '../../terminal/wrap.ts';
 import { yamlText } from '../../terminal/yamltext.ts';
 import { type GuessOptions, guessCommand } from '../guess.ts';
 import { inventoryWith } from '../sources/state.ts';
@@ -52,7 +53,7 @@ async function suggestRecorded(
   );
   const problems = decoded.flatMap(each => each.problems.map(problemText));
   const wrong = [...problems, ...deniedLines(recording, denied, suggestion)];
-  writeDocument(comments(recording, own, wrong));
+  writeDocument(headComments(recording, own, wrong));
   for (const object of objects)
     writeUnwrapped(`---\n${yamlText(object, new Map([...remarks, ...addresses]))}`);
   const denies = denied.some(({ flow }) => flow.was === 'allow');
@@ -79,7 +80,11 @@ function stillDenied(
     .filter(({ verdict }) => verdict.verdict === 'deny');
 }
 
-function comments(recording: Recording, own: readonly RecordedFlow[], wrong: readonly string[]): string[] {
+function headComments(
+  recording: Recording,
+  own: readonly RecordedFlow[],
+  wrong: readonly string[],
+): string[] {
   const count = own.reduce((sum, flow) => sum + countOf(flow), 0);
   const lines = [
     `The least policies for ${plural(count, 'connection')} recorded ${windowText(recording)}: what did not happen then is denied.`,
@@ -89,7 +94,10 @@ function comments(recording: Recording, own: readonly RecordedFlow[], wrong: rea
     '`kubectl apply` replaces policies that have the same names, and puts them in force. Others that are audited stay so: `sluice audit` names them.',
   ];
   // A comment has no second line to hang over.
-  return lines.map(line => `# ${line.replaceAll(HANG, '')}`);
+  return comments(
+    lines.map(line => line.replaceAll(HANG, '')),
+    outputColumns(),
+  );
 }
 
 function deniedLines(
