@@ -126,6 +126,14 @@ test('where policies of the cluster may not be read, all that is allowed is unde
   expect([diff.code, diff.stdout]).toEqual([2, '']);
 });
 
+test('a matrix of somebody who may read nothing has no legend, and one sentence says what is missing', async () => {
+  for (const path of [PODS, POLICIES, CLUSTER_POLICIES]) server.forbidden.add(path);
+  const { code, stdout, stderr } = await server.typed('matrix', '-n', 'shop');
+  expect([code, stdout]).toEqual([2, '']);
+  expect(spaced(stderr).match(/may not list/g)).toHaveLength(1);
+  expect(spaced(stderr)).toContain('no pod in namespace shop can be read in the cluster: there is no matrix');
+});
+
 async function diffTo(changed: object) {
   const file = join(folder, 'new.yaml');
   writeFileSync(file, JSON.stringify(changed));

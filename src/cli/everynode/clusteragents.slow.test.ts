@@ -206,7 +206,8 @@ test('`inspect` of a policy asks all nodes, and one that has nothing of it has n
   expect([said.out, said.err]).toEqual([expect.stringContaining('shop/db  10.0.1.7\n'), '']);
 });
 
-test('`inspect` of labels asks the nodes of the pods that have them, and says which these are', async () => {
+/** Pods of the namespace shop on three nodes, without policies. */
+function podsOnThreeNodes(): void {
   server.nodes = ['n1', 'n2', 'n3'];
   const pod = (name: string, node: string, podIP: string) => ({
     metadata: { name, namespace: 'shop', labels: { app: name.slice(0, -2) } },
@@ -222,6 +223,10 @@ test('`inspect` of labels asks the nodes of the pods that have them, and says wh
   server.list('/api/v1/namespaces', 'v1', 'Namespace', [{ metadata: { name: 'shop' } }]);
   const policies = '/apis/networking.k8s.io/v1/networkpolicies';
   server.list(policies, 'networking.k8s.io/v1', 'NetworkPolicy', []);
+}
+
+test('`inspect` of labels asks the nodes of the pods that have them, and says which these are', async () => {
+  podsOnThreeNodes();
   const { said } = typed('inspect', 'app=web', '-n', 'shop');
   const sessions = await server.asked(2);
   expect(sessions.map(session => session.pod).sort()).toEqual(['sluice-n1', 'sluice-n3']);
@@ -233,6 +238,27 @@ test('`inspect` of labels asks the nodes of the pods that have them, and says wh
   await vi.waitFor(() => expect(said.code).toBe(0), PATIENCE);
   expect(said.out).toBe('on n1\naccept\n\non n3\naccept\n');
   expect(said.err).toContain('shop/app=web means 2 pods: shop/web-1, shop/web-2');
+});
+
+test('`trace` asks the nodes of both ends, and no other', async () => {
+  podsOnThreeNodes();
+  const { said } = typed('trace', 'shop/web-1', 'shop/app=db:5432');
+  const sessions = await server.asked(2);
+  expect(sessions.map(session => session.pod).sort()).toEqual(['sluice-n1', 'sluice-n2']);
+  for (const session of sessions) {
+    expect(session.words.slice(0, 5)).toEqual([
+      'keepcaps',
+      'sluice',
+      'trace',
+      'shop/web-1',
+      'shop/db-1:5432',
+    ]);
+    session.say('accept\n');
+    session.exit(0);
+  }
+  await vi.waitFor(() => expect(said.code).toBe(0), PATIENCE);
+  expect(said.out).toBe('on n1\naccept\n\non n2\naccept\n');
+  expect(said.err).toContain('shop/app=db:5432 is traced as shop/db-1, its pod');
 });
 
 test('`drops` of what nobody has says so, and whether one agent knows of it', async () => {

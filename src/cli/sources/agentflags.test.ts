@@ -6,7 +6,8 @@ import { AskedApi } from '../../../test/support/api/askedapi.ts';
 import { asMap, asMaps } from '../../inputs/kube/report/identity.ts';
 import { flagsOf, readAgentFlags } from './agentflags.ts';
 
-const MANIFEST = join(import.meta.dirname, '../../../daemonset/base/daemonset.yaml');
+const ROOT = join(import.meta.dirname, '../../..');
+const MANIFEST = join(ROOT, 'daemonset/base/daemonset.yaml');
 const NODES = 3;
 
 interface Changes {
@@ -55,7 +56,8 @@ test('flagsOf() agents that look for NRI themselves leaves unknown pods open, an
 });
 
 test('flagsOf() agents that are not root reads the command of the chart', () => {
-  const command = ['keepcaps', '/usr/local/bin/node', 'dist/cli/main.js'];
+  const chart = readFileSync(join(ROOT, 'charts/sluice/templates/daemonset.yaml'), 'utf8');
+  const command = /^ *command: \[(.*)\]$/m.exec(chart)![1]!.split(', ');
   expect(flags(daemonSet(DENIES, { container: { command } }))).toMatchObject({ unknownPods: 'deny' });
 });
 
