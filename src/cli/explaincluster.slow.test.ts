@@ -1,5 +1,6 @@
 /** `sluice explain` of a destination by name, as people type it, on an API server that speaks exec. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
 import { ExecServer, type Session } from '../../test/support/api/execserver.ts';
 
 let server: ExecServer;
@@ -94,4 +95,46 @@ test('no agent is asked where no rule by name can decide', async () => {
   server.answers.delete(`${GROUP}/v1alpha2/clusternetworkpolicies`);
   expect((await explain('logs.example.org:443')).code).toBe(0);
   expect(server.sessions).toEqual([]);
+});
+
+test('--fix writes the policy of the cluster with the edit, as kubectl apply takes it', async () => {
+  const base = '/apis/networking.k8s.io/v1';
+  const policy = {
+    metadata: {
+      name: 'web',
+      namespace: 'shop',
+      labels: { kept: 'yes' },
+      uid: '7',
+      resourceVersion: '9',
+      annotations: { 'kubectl.kubernetes.io/last-applied-configuration': '{}' },
+    },
+    spec: {
+      podSelector: {},
+      ingress: [{ from: [{ podSelector: { matchLabels: { app: 'wbe' } } }] }],
+    },
+  };
+  for (const path of ['networkpolicies', 'namespaces/shop/networkpolicies'])
+    server.list(`${base}/${path}`, 'networking.k8s.io/v1', 'NetworkPolicy', [policy]);
+  server.answers.delete(`${GROUP}/v1alpha2/clusternetworkpolicies`);
+  const { code, stdout } = await server.typed(
+    'explain',
+    'shop/app=web',
+    'shop/web:80',
+    '--fix',
+    '-o',
+    'yaml',
+  );
+  expect(code).toBe(1);
+  const written = parseAllDocuments(stdout).flatMap(each => each.toJS() ?? []);
+  expect(written).toEqual([
+    {
+      apiVersion: 'networking.k8s.io/v1',
+      kind: 'NetworkPolicy',
+      metadata: { name: 'web', namespace: 'shop', labels: { kept: 'yes' } },
+      spec: {
+        podSelector: {},
+        ingress: [{ from: [{ podSelector: { matchLabels: { app: 'web' } } }] }],
+      },
+    },
+  ]);
 });
