@@ -12,10 +12,12 @@ import {
   opened,
   status,
 } from './state/manifests.ts';
+import { openEditor } from './state/place.ts';
 import { chooseTheme } from './state/theme.ts';
 import { filter, isEditing, PANES, pane, selected, theme, VIEWS, type View, view } from './state/view.ts';
 import { ChangeCounts } from './views/changecounts.tsx';
 import { Glance } from './views/glance.tsx';
+import { Keys, KeysButton } from './views/keys.tsx';
 import { later } from './views/later.tsx';
 import { Matrix } from './views/matrix.tsx';
 import { Start } from './views/open.tsx';
@@ -37,6 +39,7 @@ export function App() {
           <Failure />
           <Start />
         </main>
+        <Keys />
       </>
     );
   return (
@@ -66,6 +69,7 @@ export function App() {
         </div>
         <div class="beside">{selected.value === undefined ? <Glance /> : <Why />}</div>
       </main>
+      <Keys />
       <nav class="pane-choice" aria-label="Panes">
         {PANES.map(each => (
           <button
@@ -73,8 +77,8 @@ export function App() {
             type="button"
             aria-pressed={pane.value === each}
             onClick={() => {
-              pane.value = each;
-              if (each === 'edit') isEditing.value = true;
+              if (each === 'edit') openEditor();
+              else pane.value = each;
             }}
           >
             {each === 'why' && selected.value === undefined ? 'Glance' : PANE_NAMES[each]}
@@ -148,14 +152,15 @@ function Head() {
             class="edit-button"
             aria-pressed={isEditing.value}
             onClick={() => {
-              isEditing.value = !isEditing.value;
-              pane.value = isEditing.value ? 'edit' : 'look';
+              if (!isEditing.value) openEditor();
+              else [isEditing.value, pane.value] = [false, 'look'];
             }}
           >
             Edit
           </button>
         </>
       )}
+      <KeysButton />
       <button
         type="button"
         class="theme"

@@ -2,6 +2,7 @@
 import { render } from 'preact';
 import { App } from './app.tsx';
 import { givenFiles } from './state/given.ts';
+import { startKeys } from './state/keys.ts';
 import { files, openFiles } from './state/manifests.ts';
 import { startExplaining } from './state/question.ts';
 import { startRouting } from './state/route.ts';
@@ -11,6 +12,7 @@ import { startDropping } from './views/open.tsx';
 export async function start(): Promise<void> {
   startTheme();
   startDropping();
+  startKeys();
   startExplaining();
   render(<App />, document.querySelector('#app')!);
   await startRouting();

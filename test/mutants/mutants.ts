@@ -4785,6 +4785,30 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'texts.test.ts',
   },
   {
+    name: 'page: a link may have any number of files, each of which is a tab',
+    find: 'if (Math.max(base.length, edited?.length ?? 0) > MOST_FILES) throw',
+    replace: 'if (false) throw',
+    test: 'texts.test.ts',
+  },
+  {
+    name: 'page: a word that is typed is looked up among what every object has',
+    find: '(Object.hasOwn(FIELDS, kind) && FIELDS[kind])',
+    replace: 'FIELDS[kind]',
+    test: 'web/editor/fields.test.ts',
+  },
+  {
+    name: 'page: what is opened by hand is not in the link',
+    find: "for (const [name, isOpen] of parts.value) part.append(isOpen ? 'more' : 'less', name);",
+    replace: '',
+    test: 'page/links.test.ts',
+  },
+  {
+    name: 'page: the address is written at each key',
+    find: 'if (waitMs > 0) writing = setTimeout(write, waitMs);',
+    replace: 'if (false) writing = setTimeout(write, waitMs);',
+    test: 'page/links.test.ts',
+  },
+  {
     name: 'page: the command of a question does not say where the manifests are',
     find: "map(shellWord), '--manifests PATH'].join",
     replace: 'map(shellWord)].join',

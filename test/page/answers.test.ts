@@ -14,8 +14,10 @@ const CLUSTERS = runs(1_000, 25);
 
 const shared = sharedSite();
 
-test('the list of the page has the connections of the matrix, and an explanation has the verdict and the walk', async () => {
+test('matrix and list of the page have the connections of the matrix, and an explanation has what explain says', async () => {
   const { page, wrong } = shared.window();
+  // Only cells in sight are in the document.
+  await page.setViewportSize({ width: 2_400, height: 2_000 });
   let connections = 0;
   for (const [i, manifests] of fc.sample(manifestsArbitrary, { numRuns: CLUSTERS, seed: SEED }).entries()) {
     const files = filesOf(manifests, i);
@@ -24,6 +26,7 @@ test('the list of the page has the connections of the matrix, and an explanation
     const shown = await listShown(page, i);
     expect(shown).toEqual(expected.connections);
     connections += shown.length;
+    await compareCells(page, shown);
     await compareExplanation(page, files, shown, i);
   }
   expect(connections).toBeGreaterThan(CLUSTERS * 20);
@@ -92,7 +95,7 @@ function textOf(ipv4: Printed, ipv6: Printed): string {
 
 /** The rows of the list, once it is of this cluster: its link names no other file. */
 async function listShown(page: Page, i: number): Promise<readonly string[]> {
-  if (i === 0) await page.getByRole('button', { name: 'List', exact: true }).click();
+  await page.getByRole('button', { name: 'List', exact: true }).click();
   await page.locator(`[data-opened="cluster-${i}.json"] .list`).waitFor();
   for (;;) {
     const more = page.locator('.list > button');
@@ -103,6 +106,27 @@ async function listShown(page: Page, i: number): Promise<readonly string[]> {
     `[...document.querySelectorAll('.list tbody tr')].map(({ cells: [from, to, what] }) => from.textContent + ' -> ' + to.textContent + ': ' + what.textContent)`,
   );
   return rows.sort();
+}
+
+/** A cell for each pair of ends, and those that are open say what the list says of them, which may name parts. */
+async function compareCells(page: Page, shown: readonly string[]): Promise<void> {
+  await page.getByRole('button', { name: 'Matrix', exact: true }).click();
+  const unfold = page.getByRole('button', { name: 'Open all namespaces' });
+  await page.getByRole('grid').waitFor();
+  if ((await unfold.count()) > 0) await unfold.click();
+  const [lines, labels] = await page.evaluate<[number, (readonly [kind: string, label: string])[]]>(
+    `[Number(document.querySelector('.matrix-box').ariaRowCount) - 1, [...document.querySelectorAll('.cell')].map(each => [each.dataset.kind, each.ariaLabel])]`,
+  );
+  expect(labels).toHaveLength(lines * lines);
+  const open = labels.filter(([kind]) => kind === 'some' || kind === 'all').map(([, label]) => label);
+  const said = shown.map(each => each.replace(/ \([^)]*\)(?= -> |: )/g, '').replace(' -> ', ' → '));
+  for (const each of said) {
+    const at = open.findIndex(label => label.replace(': most ports, ', ': ').startsWith(each));
+    expect([each, at]).not.toEqual([each, -1]);
+    open.splice(at, 1);
+  }
+  expect(open).toEqual([]);
+  await page.getByRole('button', { name: 'List', exact: true }).click();
 }
 
 async function compareExplanation(
@@ -137,6 +161,16 @@ async function compareExplanation(
     `[...document.querySelectorAll('.why .stop')].map(each => each.querySelector('b').textContent + ' ' + (each.querySelector('code')?.textContent ?? ''))`,
   );
   expect(listed).toEqual(stops.map(({ policy, rule = '' }) => `${policy.replace(/^\S+ /, '')} ${rule}`));
+  const texts = (selector: string) => why.locator(selector).allInnerTexts();
+  const walks = [answer.egress, answer.ingress].flatMap(way => way ?? []);
+  expect(await texts('.walk h3 small')).toEqual(walks.map(({ verdict }) => PAST[verdict]));
+  expect((await texts('.nearly')).map(each => each.replace(/^Nearly: | would match if .*$/gs, ''))).toEqual(
+    answer.nearly.map(({ policy, rule }) => `${policy} ${rule}`),
+  );
+  expect((await texts('.cases b')).length).toBe(
+    answer.differsBy.length > 0 ? Math.min(20, answer.cases.length) : 0,
+  );
+  expect(await texts('.notes li')).toEqual(expect.arrayContaining([...answer.notes]));
   await why.getByRole('button', { name: 'Close' }).click();
 }
 
@@ -148,8 +182,19 @@ function wordsOf(command: string): readonly string[] {
 interface Answer {
   readonly verdict: 'allow' | 'deny' | 'undecided';
   readonly reason: string;
-  readonly egress?: { readonly stops: readonly { readonly policy: string; readonly rule?: string }[] };
-  readonly ingress?: { readonly stops: readonly { readonly policy: string; readonly rule?: string }[] };
+  readonly egress?: Walk;
+  readonly ingress?: Walk;
+  readonly nearly: readonly { readonly direction: string; readonly policy: string; readonly rule: string }[];
+  readonly differsBy: readonly string[];
+  readonly cases: readonly unknown[];
+  readonly notes: readonly string[];
 }
+
+interface Walk {
+  readonly verdict: 'allow' | 'deny';
+  readonly stops: readonly { readonly policy: string; readonly rule?: string }[];
+}
+
+const PAST = { allow: 'allowed', deny: 'denied' } as const;
 
 const WORDS = { allow: '✓ allowed', deny: '✕ denied', undecided: '? undecided' } as const;

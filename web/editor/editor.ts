@@ -24,20 +24,24 @@ import type { Vocabulary } from '../core/protocol.ts';
 import { completions } from './completions.ts';
 import { YAML } from './yamlcolours.ts';
 
-/** Is called with the text at each change that a person makes. */
-type Typed = (name: string, text: string) => void;
+interface Heard {
+  /** The text, at each change that a person makes. */
+  readonly typed: (name: string, text: string) => void;
+  /** The line of the cursor. */
+  readonly moved: (line: number) => void;
+}
 
 export class ManifestEditor {
   readonly #view: EditorView;
-  readonly #typed: Typed;
+  readonly #heard: Heard;
   /** States by file, so that each keeps its own history and place. */
   readonly #states = new Map<string, EditorState>();
   #name = '';
   #text: { readonly doc: Text; readonly text: string } = { doc: Text.empty, text: '' };
   #vocabulary: Vocabulary | undefined;
 
-  constructor(host: HTMLElement, typed: Typed) {
-    this.#typed = typed;
+  constructor(host: HTMLElement, heard: Heard) {
+    this.#heard = heard;
     const root = host.shadowRoot ?? host.attachShadow({ mode: 'open' });
     this.#view = new EditorView({ parent: root, root, state: this.#stateOf('') });
   }
@@ -48,6 +52,7 @@ export class ManifestEditor {
       if (this.#name !== '') this.#states.set(this.#name, this.#view.state);
       this.#name = name;
       this.#view.setState(this.#states.get(name) ?? this.#stateOf(text));
+      this.#tellLine();
     }
     const { doc } = this.#view.state;
     if (this.#textOf(doc) === text) return;
@@ -77,14 +82,14 @@ export class ManifestEditor {
     this.#view.dom.dataset.theme = theme;
   }
 
-  goTo(line: number): void {
+  goTo(line: number, isQuiet = false): void {
     const { doc } = this.#view.state;
     const { from } = doc.line(Math.min(Math.max(1, line), doc.lines));
     this.#view.dispatch({
       selection: { anchor: from },
       effects: EditorView.scrollIntoView(from, { y: 'center' }),
     });
-    this.#view.focus();
+    if (!isQuiet) this.#view.focus();
   }
 
   close(): void {
@@ -97,11 +102,17 @@ export class ManifestEditor {
     return this.#text.text;
   }
 
+  #tellLine(): void {
+    const { doc, selection } = this.#view.state;
+    this.#heard.moved(doc.lineAt(selection.main.head).number);
+  }
+
   #stateOf(text: string): EditorState {
-    const listener = EditorView.updateListener.of(({ docChanged, transactions, state }) => {
+    const listener = EditorView.updateListener.of(({ docChanged, selectionSet, transactions, state }) => {
       const isTyped = docChanged && !transactions.some(each => each.isUserEvent('replaced'));
-      if (isTyped) this.#typed(this.#name, this.#textOf(state.doc));
+      if (isTyped) this.#heard.typed(this.#name, this.#textOf(state.doc));
       if (isTyped) this.#view.setTabFocusMode(false);
+      if (docChanged || selectionSet) this.#tellLine();
     });
     const completion = autocompletion({ override: [context => completions(context, this.#vocabulary)] });
     return EditorState.create({ doc: text, extensions: [EXTENSIONS, completion, listener] });

@@ -63,7 +63,10 @@ export const FIELDS: Readonly<Record<string, Fields>> = {
 };
 
 export function fieldsAt(kind: string, path: readonly string[]): readonly string[] {
-  return (FIELDS[kind] ?? COMMON)[path.at(-1) ?? ''] ?? [];
+  // A word that is typed may be `constructor`.
+  const fields = (Object.hasOwn(FIELDS, kind) && FIELDS[kind]) || COMMON;
+  const parent = path.at(-1) ?? '';
+  return (Object.hasOwn(fields, parent) && fields[parent]) || [];
 }
 
 /** The words that a field takes. */

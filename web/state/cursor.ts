@@ -1,10 +1,18 @@
 /** The cell of the matrix that the keyboard is at, how large cells are, and the keys. */
 import { computed, signal } from '@preact/signals';
 import { isOpen, type Line, lines, toggleFold } from './grid.ts';
-import { select } from './view.ts';
+import { focusOn, select, selected } from './view.ts';
 
+type Cell = readonly [row: number, column: number];
+
+/** The cell that the keyboard was led to. What is filtered or folded since may have fewer lines. */
+export const wantedCell = signal<Cell>([0, 0]);
 /** The cell that the keyboard is at. */
-export const cursor = signal<readonly [row: number, column: number]>([0, 0]);
+export const cursor = computed<Cell>(() => [within(wantedCell.value[0]), within(wantedCell.value[1])]);
+
+function within(at: number): number {
+  return Math.max(0, Math.min(lines.value.length - 1, at));
+}
 
 /** With few lines there is room for ports in the cells. */
 const ROOMY = 16;
@@ -14,8 +22,9 @@ export const size = computed(() => (isRoomy.value ? 38 : 22));
 export const HEAD_PX = 132;
 export const LABEL_PX = 208;
 export const NARROW_LABEL_PX = 124;
+
 export function choose(from: Line, to: Line, row: number, column: number): void {
-  cursor.value = [row, column];
+  wantedCell.value = [row, column];
   if (from.row !== undefined && to.row !== undefined) select(from.row, to.row);
   else for (const { group, row } of [from, to]) if (row === undefined && !isOpen(group)) toggleFold(group);
 }
@@ -31,29 +40,36 @@ const STEPS: Readonly<Record<string, readonly [number, number]>> = {
   End: [0, Number.POSITIVE_INFINITY],
 };
 
-/** Arrows go from cell to cell; Enter explains one or opens a namespace; F folds the namespace of the row. */
-export function onKey(event: KeyboardEvent, box: HTMLElement, label: number): void {
-  const all = lines.value;
-  const [row, column] = cursor.value.map(at => Math.min(at, all.length - 1)) as [number, number];
+/** What keys do at a cell; views/keys.tsx lists them. */
+const ACTS: Readonly<Record<string, (from: Line, to: Line) => void>> = {
+  enter: (from, to) => choose(from, to, ...cursor.value),
+  ' ': (from, to) => choose(from, to, ...cursor.value),
+  f: ({ group }) => toggleFold(group),
+  r: ({ row }) => row !== undefined && focusOn(row),
+  c: (_, { row }) => row !== undefined && focusOn(row),
+  escape: () => {
+    selected.value = undefined;
+  },
+};
+
+export function onKey(event: KeyboardEvent): void {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const [row, column] = cursor.value;
+  const [from, to] = [lines.value[row], lines.value[column]];
   const step = STEPS[event.key];
-  const [from, to] = [all[row], all[column]];
-  if (step !== undefined) {
-    const within = (at: number) => Math.max(0, Math.min(all.length - 1, at));
-    cursor.value = [within(row + step[0]), within(column + step[1])];
-    scrollTo(box, label);
-  } else if (event.key === 'Enter' || event.key === ' ') {
-    if (from !== undefined && to !== undefined) choose(from, to, row, column);
-  } else if (event.key.toLowerCase() === 'f' && !event.ctrlKey && !event.metaKey && from !== undefined)
-    toggleFold(from.group);
-  else return;
+  const act = ACTS[event.key.toLowerCase()];
+  if (from === undefined || to === undefined || (step === undefined && act === undefined)) return;
   event.preventDefault();
+  if (step !== undefined) wantedCell.value = [within(row + step[0]), within(column + step[1])];
+  else act?.(from, to);
 }
 
-function scrollTo(box: HTMLElement, label: number): void {
+/** Brings the cell of the keyboard into sight. */
+export function scrollToCursor(box: HTMLElement, label: number): void {
   const [row, column] = cursor.value;
   const side = size.value;
-  const within = (at: number, now: number, length: number) =>
+  const scrolled = (at: number, now: number, length: number) =>
     at < now ? at : at + side > now + length ? at + side - length : now;
-  box.scrollTop = within(row * side, box.scrollTop, box.clientHeight - HEAD_PX);
-  box.scrollLeft = within(column * side, box.scrollLeft, box.clientWidth - label);
+  box.scrollTop = scrolled(row * side, box.scrollTop, box.clientHeight - HEAD_PX);
+  box.scrollLeft = scrolled(column * side, box.scrollLeft, box.clientWidth - label);
 }

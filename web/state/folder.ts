@@ -20,7 +20,7 @@ export type Read = { readonly files: Files; readonly without?: string } | { read
 
 const MANIFEST = /\.(?:ya?ml|json)$/i;
 const SKIPPED = /(?:^|\/)(?:node_modules|\.git)(?:\/|$)/;
-const MOST_FILES = 5_000;
+export const MOST_FILES = 5_000;
 const MOST_BYTES = 64 * 1024 * 1024;
 /** More names are no folder of manifests: a home directory, perhaps. */
 const MOST_NAMES = 200_000;

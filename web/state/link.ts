@@ -3,6 +3,7 @@
  * manifests are deflated in `z`.
  */
 import type { Files } from '../core/protocol.ts';
+import { MOST_FILES } from './folder.ts';
 
 /** Longer links are cut by mail programs and refused by browsers. */
 const LONGEST_LINK = 200_000;
@@ -18,11 +19,12 @@ export async function linkPart(
   { base, edited }: LinkedFiles,
   withoutSecrets: (files: Files) => Promise<{ readonly verbatim: Files }>,
 ): Promise<string> {
+  // The page must not write what it refuses to open.
+  if (Math.max(base.length, edited?.length ?? 0) > MOST_FILES) return '';
   const bytes = bytesOf({
     base: (await withoutSecrets(base)).verbatim,
     ...(edited && { edited: (await withoutSecrets(edited)).verbatim }),
   });
-  // The page must not write what it refuses to open.
   if (bytes.length > MOST_UNPACKED) return '';
   const text = await deflated(bytes);
   return text.length > LONGEST_LINK ? '' : `z=${text}`;
@@ -51,6 +53,8 @@ export async function unpacked(text: string): Promise<LinkedFiles> {
   const json = new TextDecoder().decode(await piped(bytes, new DecompressionStream('deflate-raw')));
   const { base, edited } = JSON.parse(json) as Partial<LinkedFiles>;
   if (!isFiles(base) || !(edited === undefined || isFiles(edited))) throw new Error('it has no manifests');
+  if (Math.max(base.length, edited?.length ?? 0) > MOST_FILES)
+    throw new Error(`it has more than ${MOST_FILES.toLocaleString('en')} files`);
   return { base, ...(edited && { edited }) };
 }
 

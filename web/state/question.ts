@@ -2,7 +2,7 @@
 import { effect, signal, untracked } from '@preact/signals';
 import type { Asked, Explained, Fixed } from '../core/protocol.ts';
 import { ask, MOMENT_MS, model } from './manifests.ts';
-import { rowsByKey, selected } from './view.ts';
+import { isProposing, rowsByKey, selected } from './view.ts';
 
 export type Reply<T> =
   | { readonly kind: 'asked' }
@@ -22,6 +22,8 @@ export function startExplaining(): void {
     const asked = askedNow();
     run++;
     fixed.value = undefined;
+    // What is proposed is of the question and the manifests of before; a link asks for it with its first answer.
+    if (explained.peek()?.kind === 'answered') isProposing.value = false;
     if (asked === undefined || model.value === undefined) explained.value = undefined;
     else untracked(() => void explain(asked));
   });
@@ -47,16 +49,23 @@ async function explain(asked: Asked): Promise<void> {
   const moment = setTimeout(showAsked, MOMENT_MS);
   const reply = await replyOf(ask('explain', asked));
   clearTimeout(moment);
-  if (isCurrent()) explained.value = reply;
+  if (!isCurrent()) return;
+  explained.value = reply;
+  if (isProposing.value) await propose();
 }
 
-export async function propose(wanted: 'allow' | 'deny'): Promise<void> {
-  const asked = askedNow();
-  if (asked === undefined) return;
+/** The policy that turns the verdict. */
+export async function propose(): Promise<void> {
+  const [asked, reply] = [askedNow(), explained.peek()];
+  if (asked === undefined || reply?.kind !== 'answered') return;
+  const { answer } = reply.answer;
+  if ('error' in answer || answer.verdict === 'undecided') return;
+  const wanted = answer.verdict === 'allow' ? 'deny' : 'allow';
+  isProposing.value = true;
   const own = run;
   fixed.value = { kind: 'asked' };
-  const reply = await replyOf(ask('fix', asked, wanted));
-  if (own === run) fixed.value = reply;
+  const proposed = await replyOf(ask('fix', asked, wanted));
+  if (own === run) fixed.value = proposed;
 }
 
 async function replyOf<T>(answer: Promise<T>): Promise<Reply<T>> {

@@ -1,10 +1,12 @@
 /** Keeps the address and the signals equal, so that every state of the page is a link. */
 
 import { examples } from 'bundled:examples';
-import { effect } from '@preact/signals';
+import { effect, signal } from '@preact/signals';
 import type { Files } from '../core/protocol.ts';
+import { wantedCell } from './cursor.ts';
 import { linkPart, parametersOf, unpacked } from './link.ts';
 import { base, core, example, failure, files, isEdited, openExample, openFiles } from './manifests.ts';
+import { wantedLine } from './place.ts';
 import {
   file,
   filter,
@@ -12,16 +14,23 @@ import {
   folds,
   hidesCommon,
   isEditing,
+  isProposing,
+  line,
   PANES,
   pane,
+  parts,
   selected,
+  showsKeys,
+  startNamespace,
   VIEWS,
   view,
 } from './view.ts';
 
-/** Set where the manifests are too large for a link. */
+/** Empty where the manifests are too large for a link. */
 let manifestsPart = '';
 let written = '';
+/** Whether the link says how something is shown, and not what: its manifests are too large for it. */
+export const lacksManifests = signal(false);
 
 /** Reads the address, and follows it from now on. */
 export async function startRouting(): Promise<void> {
@@ -34,6 +43,7 @@ export async function startRouting(): Promise<void> {
 }
 
 async function readAddress(): Promise<void> {
+  written = location.hash;
   const given = parametersOf(location.hash);
   readView(given);
   const [id, text] = [given.get('example'), given.get('z')];
@@ -47,6 +57,7 @@ async function readAddress(): Promise<void> {
   } catch (error) {
     failure.value = `The manifests of this link cannot be read: ${(error as Error).message}.`;
   }
+  lacksManifests.value = manifestsPart === '' && viewPart() !== '';
 }
 
 function readView(given: URLSearchParams): void {
@@ -56,16 +67,35 @@ function readView(given: URLSearchParams): void {
   focused.value = given.get('at') ?? undefined;
   isEditing.value = given.has('edit');
   file.value = given.get('file') ?? undefined;
+  line.value = numbersOf(given, 'line')[0] ?? 1;
+  wantedLine.value =
+    line.value > 1
+      ? { ...(file.value !== undefined && { file: file.value }), line: line.value, isQuiet: true }
+      : undefined;
+  startNamespace.value = given.get('in') ?? undefined;
+  showsKeys.value = given.has('keys');
   pane.value = PANES.find(each => each === given.get('pane')) ?? 'look';
   folds.value = new Map([
     ...given.getAll('open').map(name => [name, true] as const),
     ...given.getAll('fold').map(name => [name, false] as const),
   ]);
+  parts.value = new Map([
+    ...given.getAll('more').map(name => [name, true] as const),
+    ...given.getAll('less').map(name => [name, false] as const),
+  ]);
+  const [row = 0, column = 0] = numbersOf(given, 'cell');
+  wantedCell.value = [row, column];
+  isProposing.value = given.has('fix');
   const [from, to, port, protocol] = given.getAll('why');
   selected.value =
     from === undefined || to === undefined
       ? undefined
       : { from, to, ...(port !== undefined && { port }), ...(protocol !== undefined && { protocol }) };
+}
+
+/** Whole numbers. Others are left out. */
+function numbersOf(given: URLSearchParams, name: string): readonly number[] {
+  return given.getAll(name).map(Number).filter(Number.isSafeInteger);
 }
 
 function viewPart(): string {
@@ -76,8 +106,14 @@ function viewPart(): string {
   if (focused.value !== undefined) part.set('at', focused.value);
   if (isEditing.value) part.set('edit', '');
   if (isEditing.value && file.value !== undefined) part.set('file', file.value);
+  if (isEditing.value && line.value > 1) part.set('line', String(line.value));
+  if (startNamespace.value !== undefined) part.set('in', startNamespace.value);
+  if (showsKeys.value) part.set('keys', '');
   if (pane.value !== 'look') part.set('pane', pane.value);
   for (const [name, isOpen] of folds.value) part.append(isOpen ? 'open' : 'fold', name);
+  for (const [name, isOpen] of parts.value) part.append(isOpen ? 'more' : 'less', name);
+  if (wantedCell.value.some(at => at > 0)) for (const at of wantedCell.value) part.append('cell', String(at));
+  if (isProposing.value) part.set('fix', '');
   const { from, to, port, protocol } = selected.value ?? {};
   for (const each of [from, to, port, protocol]) if (each !== undefined) part.append('why', each);
   return part.toString();
@@ -95,6 +131,7 @@ function packManifests(): void {
       const part = await partOf(opened, isChanged ? edited : undefined, of);
       if (base.value !== opened || files.value !== edited) return;
       manifestsPart = part;
+      if (edited.length > 0) lacksManifests.value = part === '';
       writeAddress(viewPart());
     },
     of !== undefined && !isChanged ? 0 : PACKED_AFTER_MS,
@@ -109,9 +146,23 @@ async function partOf(opened: Files, edited: Files | undefined, of: string | und
   return linkPart(linked, all => core.call('withoutSecrets', all)).catch(() => '');
 }
 
+/** A browser refuses more than a hundred changes of the address within half a minute: a key that is held makes more. */
+const LEAST_MS = 350;
+let writtenAt = Number.NEGATIVE_INFINITY;
+let writing: ReturnType<typeof setTimeout> | undefined;
+
+/** At once, or as soon as it may be written again. */
 function writeAddress(part: string): void {
   const fragment = [part, manifestsPart].filter(each => each !== '').join('&');
+  clearTimeout(writing);
   if (fragment === '' && location.hash === '') return;
-  history.replaceState(null, '', `#${fragment}`);
-  written = location.hash;
+  const write = () => {
+    // Where somebody else changed it, it is about to be read.
+    if (location.hash !== written) return;
+    history.replaceState(null, '', `#${fragment}`);
+    [written, writtenAt] = [location.hash, performance.now()];
+  };
+  const waitMs = writtenAt + LEAST_MS - performance.now();
+  if (waitMs > 0) writing = setTimeout(write, waitMs);
+  else write();
 }

@@ -33,6 +33,13 @@ test('a link that unpacks to very much is refused before it takes memory', async
   await expect(unpacked('A'.repeat(200_001))).rejects.toThrow('longer than 200,000 characters');
 });
 
+test('a link of very many files is refused: each would be a tab', async () => {
+  const files = Array.from({ length: 5_001 }, (_, i) => [`${i}`, ''] as const);
+  await expect(unpacked(await packed({ base: files }))).rejects.toThrow('more than 5,000 files');
+  await expect(unpacked(await packed({ base: [], edited: files }))).rejects.toThrow('more than 5,000 files');
+  expect((await unpacked(await packed({ base: files.slice(1) }))).base).toHaveLength(5_000);
+});
+
 test('the page writes no link that it would not open', async () => {
   const linkOf = (size: number) =>
     linkPart({ base: [['a', ' '.repeat(size)]] }, async files => ({ verbatim: files }));

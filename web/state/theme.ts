@@ -1,12 +1,13 @@
 /** Light or dark: as the system has it, until a person chooses. */
 import { effect } from '@preact/signals';
+import { keep, kept } from './kept.ts';
 import { type Theme, theme } from './view.ts';
 
-const KEY = 'sluice-theme';
+const NAME = 'sluice-theme';
 
 export function startTheme(): void {
-  const kept = read();
-  if (kept !== undefined) theme.value = kept;
+  const chosen = kept(NAME);
+  if (chosen === 'light' || chosen === 'dark') theme.value = chosen;
   effect(() => {
     document.documentElement.dataset.theme = theme.value;
   });
@@ -14,18 +15,5 @@ export function startTheme(): void {
 
 export function chooseTheme(chosen: Theme): void {
   theme.value = chosen;
-  try {
-    localStorage.setItem(KEY, chosen);
-  } catch {
-    // A page from a folder may have no storage: then it is as the system has it next time.
-  }
-}
-
-function read(): Theme | undefined {
-  try {
-    const kept = localStorage.getItem(KEY);
-    return kept === 'light' || kept === 'dark' ? kept : undefined;
-  } catch {
-    return undefined;
-  }
+  keep(NAME, chosen);
 }

@@ -1,4 +1,4 @@
-/** What of the cluster is shown, and how: all of it is in the address (route.ts), but for the theme. */
+/** What of the cluster is shown, and how: all of it is in the address (route.ts), but for what a person chose for good (kept.ts). */
 import { computed, signal } from '@preact/signals';
 import type { Row } from '../core/protocol.ts';
 import { model } from './manifests.ts';
@@ -16,8 +16,17 @@ export const hidesCommon = signal(false);
 /** The row in the middle of the focus, by its key. */
 export const focused = signal<string | undefined>(undefined);
 export const isEditing = signal(false);
-/** The file in the editor. */
+/** The file in the editor, and the line of its cursor. */
 export const file = signal<string | undefined>(undefined);
+export const line = signal(1);
+/** The namespace of policies to begin with. */
+export const startNamespace = signal<string | undefined>(undefined);
+/** Parts of the page that were opened or closed by hand (views/part.tsx), by name. */
+export const parts = signal<ReadonlyMap<string, boolean>>(new Map());
+/** Whether a policy is wanted that turns the verdict. */
+export const isProposing = signal(false);
+/** Whether the list of the keys is shown. */
+export const showsKeys = signal(false);
 export const PANES = ['look', 'edit', 'why'] as const;
 /** On a narrow screen one of three. */
 export const pane = signal<(typeof PANES)[number]>('look');
@@ -41,10 +50,15 @@ export const rowsByKey = computed<ReadonlyMap<string, number>>(
   () => new Map((model.value?.rows ?? []).map((row, i) => [keyOf(row), i])),
 );
 
+/** How the parts of a walk are named, which are of one question. */
+export const STOP_PART = 'stop ';
+
 type AskedPort = Pick<Selection, 'port' | 'protocol'>;
 
 export function select(from: Row, to: Row, port: AskedPort = {}): void {
   selected.value = { from: keyOf(from), to: keyOf(to), ...port };
+  isProposing.value = false;
+  parts.value = new Map([...parts.value].filter(([name]) => !name.startsWith(STOP_PART)));
   pane.value = 'why';
 }
 

@@ -17,22 +17,17 @@ import {
   setText,
   undoAll,
 } from '../state/manifests.ts';
-import { wantedLine } from '../state/place.ts';
-import { file, isEditing, pane, theme } from '../state/view.ts';
+import { currentName, wantedLine } from '../state/place.ts';
+import { file, isEditing, line, pane, theme } from '../state/view.ts';
 import { Export } from './export.tsx';
 import { OpenButtons } from './open.tsx';
+import { Part } from './part.tsx';
 import { StartPoints } from './startpoints.tsx';
 
 const trouble = signal<string | undefined>(undefined);
 
-/** The name as the manifests have it: links and places have it as it is shown. */
-function currentName(): string | undefined {
-  const all = files.value;
-  return (all.find(([name]) => printable(name) === file.value) ?? all[0])?.[0];
-}
-
 export function EditPane() {
-  const name = currentName();
+  const name = currentName.value;
   const isRead = model.value !== undefined;
   useEffect(() => {
     if (isRead) void prepareToEdit();
@@ -68,7 +63,7 @@ export function EditPane() {
         )}
         <StartPoints />
         <Export />
-        <details>
+        <Part name="open">
           <summary>Open others</summary>
           <OpenButtons />
           <button
@@ -81,7 +76,7 @@ export function EditPane() {
           >
             Back to the start
           </button>
-        </details>
+        </Part>
       </div>
     </section>
   );
@@ -100,6 +95,7 @@ function Tabs({ current }: { readonly current: string | undefined }) {
           <li key={name}>
             <button
               type="button"
+              title={printable(name)}
               aria-current={name === current ? 'true' : undefined}
               onClick={() => {
                 file.value = printable(name);
@@ -163,7 +159,7 @@ function Editor({ name }: { readonly name: string | undefined }) {
       try {
         const { ManifestEditor: Made } = await import('../editor/editor.ts');
         if (isGone || host.current === null) return;
-        editor.current = new Made(host.current, (of, typed) => setText(of, typed));
+        editor.current = new Made(host.current, { typed: setText, moved: noteLine });
         show();
         mark();
         go();
@@ -179,12 +175,12 @@ function Editor({ name }: { readonly name: string | undefined }) {
     };
   }, []);
   const show = () => {
-    const now = currentName();
+    const now = currentName.value;
     if (now === undefined) return;
     editor.current?.show(now, files.value.find(([each]) => each === now)?.[1] ?? '');
   };
   const mark = () => {
-    const now = currentName();
+    const now = currentName.value;
     if (now === undefined) return;
     editor.current?.setProblems(problems.value.filter(problem => problem.file === printable(now)));
     editor.current?.setVocabulary(overview.value?.vocabulary);
@@ -194,13 +190,18 @@ function Editor({ name }: { readonly name: string | undefined }) {
   // Not at each key: marks move with the text by themselves.
   useEffect(mark, [name, problems.value, overview.value, theme.value]);
   const go = () => {
-    const { file: of, line } = wantedLine.peek() ?? {};
-    if (editor.current === undefined || line === undefined || of !== printable(currentName() ?? '')) return;
-    editor.current.goTo(line);
+    const { file: of, line: at, isQuiet } = wantedLine.peek() ?? {};
+    const isHere = of === undefined || of === printable(currentName.value ?? '');
+    if (editor.current === undefined || at === undefined || !isHere) return;
+    editor.current.goTo(at, isQuiet);
     wantedLine.value = undefined;
   };
   useEffect(go, [wantedLine.value, name]);
   return <div class="editor" ref={host} />;
+}
+
+function noteLine(at: number): void {
+  line.value = at;
 }
 
 const MOST_PROBLEMS = 5;

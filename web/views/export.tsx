@@ -4,6 +4,7 @@ import { printable } from '../../src/terminal/printable.ts';
 import { base, files, isEdited } from '../state/manifests.ts';
 import { kubectlCommand, patchText } from '../state/patch.ts';
 import { copyText, saveText } from '../state/save.ts';
+import { Part } from './part.tsx';
 
 const said = signal('');
 
@@ -25,7 +26,7 @@ export function Export() {
   };
   if (!isEdited.value) return null;
   return (
-    <details class="export">
+    <Part class="export" name="export">
       <summary>Take the edit with you</summary>
       <p>
         <button type="button" onClick={() => saveText('edited.yaml', `${all()}\n`)}>
@@ -46,6 +47,6 @@ export function Export() {
               .join(', ') || 'files were removed'
           }`}
       </p>
-    </details>
+    </Part>
   );
 }

@@ -44,7 +44,7 @@ function ProposeButton({ wanted }: { readonly wanted: 'allow' | 'deny' }) {
       onClick={({ currentTarget }) => {
         // The button goes away, and with it the focus.
         currentTarget.parentElement?.focus();
-        void propose(wanted);
+        void propose();
       }}
     >
       Propose the smallest policy that {wanted === 'allow' ? 'allows' : 'denies'} it

@@ -5,6 +5,7 @@ import { linksOf } from '../state/links.ts';
 import { model, overview } from '../state/manifests.ts';
 import { focused, keyOf, nameOf, rowsByKey, select } from '../state/view.ts';
 import { Layers } from './layers.tsx';
+import { Part } from './part.tsx';
 import { Ways } from './ways.tsx';
 
 const middle = computed(() => {
@@ -129,7 +130,7 @@ function GroupBox({
       </>
     );
   return (
-    <details>
+    <Part name={`${direction} ${all[rows[0]!]!.kind} ${text} ${sign}`}>
       <summary>
         <b>
           {rows.length} {manyText(rows.map(index => all[index]!))}
@@ -140,7 +141,7 @@ function GroupBox({
         <EndButton key={index} row={all[index]!} onClick={() => ask(index)} />
       ))}
       {rows.length > MOST_SHOWN && <small>and {rows.length - MOST_SHOWN} more</small>}
-    </details>
+    </Part>
   );
 }
 

@@ -3,7 +3,9 @@ import { computed } from '@preact/signals';
 import type { Problem } from '../../src/model/problem.ts';
 import type { Place } from '../core/protocol.ts';
 import { model, overview, problems } from '../state/manifests.ts';
+import { lacksManifests } from '../state/route.ts';
 import { focusOn, nameOf } from '../state/view.ts';
+import { Part } from './part.tsx';
 import { PlaceButton } from './snippet.tsx';
 import { WAYS, WayList } from './ways.tsx';
 
@@ -66,6 +68,11 @@ export function Glance() {
       <p class="hint">
         Choose a cell to see why it is so: the walk through the tiers, with the lines that decide.
       </p>
+      {lacksManifests.value && (
+        <p class="hint">
+          These manifests are too large for a link: the address has only what is chosen and filtered here.
+        </p>
+      )}
     </section>
   );
 }
@@ -86,7 +93,7 @@ function FactLine({ fact: { title, hint, rows } }: { readonly fact: Fact }) {
     );
   return (
     <li>
-      <details>
+      <Part name={`fact ${title}`}>
         <summary class="fact" title={hint}>
           <b>{rows.length}</b> {title}
         </summary>
@@ -101,7 +108,7 @@ function FactLine({ fact: { title, hint, rows } }: { readonly fact: Fact }) {
           ))}
           {rows.length > MOST_NAMED && <li>and {rows.length - MOST_NAMED} more</li>}
         </ul>
-      </details>
+      </Part>
     </li>
   );
 }
@@ -111,7 +118,7 @@ function ProblemsLine() {
   const errors = found.filter(({ severity }) => severity === 'error').length;
   return (
     <li>
-      <details>
+      <Part name="fact problems">
         <summary class="fact" data-bad={errors > 0}>
           <b>{found.length}</b> {found.length === 1 ? 'problem' : 'problems'}
           {errors > 0 && ` (${errors} ${errors === 1 ? 'error' : 'errors'})`}
@@ -125,7 +132,7 @@ function ProblemsLine() {
           ))}
           {found.length > MOST_NAMED && <li>and {found.length - MOST_NAMED} more</li>}
         </ul>
-      </details>
+      </Part>
     </li>
   );
 }
@@ -140,7 +147,7 @@ function WaysLine() {
   const reached = new Set(ways.filter(({ verdict }) => verdict === 'allow').map(({ to }) => to));
   return (
     <li>
-      <details>
+      <Part name="fact ways">
         <summary class="fact" title={WAYS}>
           <b>{reached.size}</b> open by a Service, Ingress or route
         </summary>
@@ -151,7 +158,7 @@ function WaysLine() {
           <WayList ways={ways} />
           <Notes notes={wayNotes} />
         </div>
-      </details>
+      </Part>
     </li>
   );
 }
@@ -159,7 +166,7 @@ function WaysLine() {
 function Exposures() {
   const { exposures, moreExposures } = model.value!;
   return (
-    <details class="exposures">
+    <Part class="exposures" name="pods to come">
       <summary>Pods that are not there yet</summary>
       <ul tabIndex={0} aria-label="Pods that are not there yet">
         {exposures.map(({ direction, members, whom, connections }, i) => (
@@ -170,7 +177,7 @@ function Exposures() {
         ))}
         {moreExposures > 0 && <li>and {moreExposures} more</li>}
       </ul>
-    </details>
+    </Part>
   );
 }
 

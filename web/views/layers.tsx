@@ -111,6 +111,7 @@ function Picture({ found: { columns, middle, arrows }, rows }: PictureProps) {
               type="button"
               tabIndex={-1}
               class="layers-end"
+              title={nameOf(rows[row]!)}
               data-middle={i === middle}
               data-target={
                 i > 0 && arrows.some(arrow => arrow.to === row && columnOf(arrow, middle, 'to') === i)

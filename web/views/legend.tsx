@@ -25,9 +25,13 @@ export function Tools() {
   );
 }
 
+/** The index of the type of ends that policy has no say between. */
+const APART = 0;
+
 export function Legend() {
   const of = model.value;
   const has = (what: 'byFamily' | 'undecided') => of?.types.some(type => type[what]) ?? false;
+  const hasWorkloads = (of?.counts.workloads ?? 0) > 0;
   const shorts = of?.types.map(({ short }) => short) ?? [];
   return (
     <ul class="legend" aria-label="Signs of the matrix">
@@ -47,11 +51,22 @@ export function Legend() {
         <i data-kind="none" />
         none
       </li>
+      {hasWorkloads && (
+        <li>
+          <i data-kind="self" />a pod to itself is always allowed; to others of its workload
+        </li>
+      )}
+      {of?.cells.includes(APART) && (
+        <li>
+          <i data-kind="apart" />
+          no pod is an end: policy has no say
+        </li>
+      )}
       <li>
-        <i data-kind="opens">+</i>opens
+        <i data-kind="opens">+</i>an edit opens something
       </li>
       <li>
-        <i data-kind="closes">−</i>closes
+        <i data-kind="closes">−</i>an edit closes something
       </li>
       {shorts.some(short => short.endsWith('…')) && (
         <li>
@@ -60,7 +75,7 @@ export function Legend() {
       )}
       {shorts.includes('most') && (
         <li>
-          <b>most</b>ports
+          <b>most</b>all ports but some
         </li>
       )}
       {has('byFamily') && (
@@ -70,17 +85,17 @@ export function Legend() {
       )}
       {has('undecided') && (
         <li>
-          <i>?</i>not known
+          <i>?</i>depends on what is not known
         </li>
       )}
       {of !== undefined && of.audited.length > 0 && (
         <li>
-          <i>◦</i>audited
+          <i>◦</i>audited policies would change it
         </li>
       )}
       {of?.rows.some(({ part }) => part !== undefined) && (
         <li>
-          <i>½</i>some of its pods
+          <i>½</i>only some pods of it
         </li>
       )}
       {hidesCommon.value && (

@@ -1,7 +1,17 @@
 /** The matrix: who reaches whom. Only the lines that are in sight are in the document, whatever their number is. */
 import { useComputed, useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import { choose, cursor, HEAD_PX, isRoomy, LABEL_PX, NARROW_LABEL_PX, onKey, size } from '../state/cursor.ts';
+import {
+  choose,
+  cursor,
+  HEAD_PX,
+  isRoomy,
+  LABEL_PX,
+  NARROW_LABEL_PX,
+  onKey,
+  scrollToCursor,
+  size,
+} from '../state/cursor.ts';
 import { type Line, lines, type Square, squareOf, toggleFold } from '../state/grid.ts';
 import { model } from '../state/manifests.ts';
 import { focusOn, keyOf, nameOf, selected } from '../state/view.ts';
@@ -25,6 +35,8 @@ export function Matrix() {
     observer.observe(box.current!);
     return () => observer.disconnect();
   }, []);
+  const [atRow, atColumn] = cursor.value;
+  useEffect(() => scrollToCursor(box.current!, label.value), [atRow, atColumn]);
   const shown = lines.value;
   const side = size.value;
   const part = (from: number, length: number) => {
@@ -46,8 +58,8 @@ export function Matrix() {
         aria-rowcount={shown.length + 1}
         aria-colcount={shown.length + 1}
         tabIndex={0}
-        aria-activedescendant={shown.length === 0 ? undefined : idOf(...cursor.value)}
-        onKeyDown={event => onKey(event, box.current!, label.value)}
+        aria-activedescendant={shown.length === 0 ? undefined : idOf(atRow, atColumn)}
+        onKeyDown={onKey}
       >
         <div
           class="matrix-all"
@@ -132,6 +144,7 @@ function LineName({ line, isColumn = false }: { readonly line: Line; readonly is
         type="button"
         class="line-name"
         tabIndex={-1}
+        title={`${group}: ${rows.length} lines are folded`}
         aria-expanded={false}
         onClick={() => toggleFold(group)}
       >

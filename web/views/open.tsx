@@ -2,9 +2,12 @@
 import { examples } from 'bundled:examples';
 import { signal } from '@preact/signals';
 import type { Files } from '../core/protocol.ts';
+import { wantedCell } from '../state/cursor.ts';
 import { type Sorted, sortedEntries, sortedFiles, textsOf } from '../state/folder.ts';
-import { failure, openExample, openFiles } from '../state/manifests.ts';
-import { folds, selected } from '../state/view.ts';
+import { isOfField } from '../state/keys.ts';
+import { failure, files, openExample, openFiles } from '../state/manifests.ts';
+import { lacksManifests } from '../state/route.ts';
+import { folds, parts, selected } from '../state/view.ts';
 
 export function Start() {
   return (
@@ -14,6 +17,12 @@ export function Start() {
         Drop manifests or a folder of them here, paste them below, or begin with an example. They are read and
         judged in this page: nothing ever leaves the browser.
       </p>
+      {lacksManifests.value && (
+        <p class="stale" role="status">
+          This link has no manifests: they are too large for one, or of an example that is not here. Open
+          them, and they are shown as it says.
+        </p>
+      )}
       <OpenButtons />
       <PasteBox />
       <h3>Examples</h3>
@@ -34,10 +43,15 @@ export function Start() {
   );
 }
 
-/** Other manifests are another cluster: what was chosen and folded in the last one says nothing of it. */
+/** Other manifests are another cluster: what was chosen, folded and opened in the last one says nothing of it. */
 function begin(opening: () => Promise<void>): void {
-  selected.value = undefined;
-  folds.value = new Map();
+  // On the first page what is chosen is of a link, and of these manifests, which were too large for it.
+  if (files.value.length > 0) {
+    selected.value = undefined;
+    folds.value = new Map();
+    parts.value = new Map();
+    wantedCell.value = [0, 0];
+  }
   void opening();
   // The button or field that was used is gone, and the focus with it.
   requestAnimationFrame(() => {
@@ -127,9 +141,6 @@ export function startDropping(): void {
   });
   addEventListener('paste', event => {
     const text = event.clipboardData?.getData('text/plain') ?? '';
-    const isField = (event.composedPath()[0] as Partial<HTMLElement>)?.closest?.(
-      'input, textarea, [contenteditable]',
-    );
-    if (!isField && /^(?:apiVersion|kind):|"apiVersion"/m.test(text)) open([['pasted.yaml', text]]);
+    if (!isOfField(event) && /^(?:apiVersion|kind):|"apiVersion"/m.test(text)) open([['pasted.yaml', text]]);
   });
 }

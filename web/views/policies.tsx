@@ -2,7 +2,9 @@
 import { computed } from '@preact/signals';
 import type { PolicyView, Rule } from '../core/protocol.ts';
 import { overview } from '../state/manifests.ts';
+import { POLICY_PART } from '../state/place.ts';
 import { filter, passes } from '../state/view.ts';
+import { Part } from './part.tsx';
 import { PlaceButton } from './snippet.tsx';
 
 const shown = computed(() =>
@@ -45,7 +47,7 @@ export function Policies() {
 function PolicyBox({ policy }: { readonly policy: PolicyView }) {
   const { id, kind, name, audited, order, tier, subject, selects, ingress, egress, place } = policy;
   return (
-    <details class="policy">
+    <Part class="policy" name={`${POLICY_PART}${id}`}>
       <summary>
         <b>{name}</b>{' '}
         <small>
@@ -60,7 +62,7 @@ function PolicyBox({ policy }: { readonly policy: PolicyView }) {
       </p>
       <Direction title="Ingress" rules={ingress} isolates={tier === 'networkpolicy'} id={id} word="from" />
       <Direction title="Egress" rules={egress} isolates={tier === 'networkpolicy'} id={id} word="to" />
-    </details>
+    </Part>
   );
 }
 

@@ -21,7 +21,9 @@ export function Snippet({ place, verdict, isDeciding }: Props) {
   const { lines, first, last } = blockOf(text, line, AROUND, MOST_LINES);
   return (
     <figure class="snippet" data-verdict={isDeciding ? verdict : undefined}>
-      <PlaceButton place={place} />
+      <figcaption>
+        <PlaceButton place={place} />
+      </figcaption>
       <pre tabIndex={0}>
         {lines.map(({ number, text: each }) => (
           <span key={number} class="code-line" data-marked={number >= first && number <= last}>
@@ -40,7 +42,7 @@ export function PlaceButton({ place }: { readonly place: Place }) {
   const { file, line } = place;
   if (file === undefined) return null;
   return (
-    <button type="button" class="quiet where" onClick={() => showPlace(place)}>
+    <button type="button" class="quiet where" title="Open it in the editor" onClick={() => showPlace(place)}>
       {file}
       {line !== undefined && `:${line}`}
     </button>

@@ -2,16 +2,24 @@
 import { addText } from '../state/edits.ts';
 import { overview } from '../state/manifests.ts';
 import { POINTS } from '../state/startpoints.ts';
+import { startNamespace } from '../state/view.ts';
+import { Part } from './part.tsx';
 
 export function StartPoints() {
-  const namespaces = overview.value?.vocabulary.namespaces ?? [];
+  const { namespaces = [] } = overview.value?.vocabulary ?? {};
+  const chosen = namespaces.find(each => each === startNamespace.value) ?? namespaces[0] ?? 'default';
   return (
-    <details>
+    <Part name="start">
       <summary>Begin with a policy</summary>
       <label>
         In namespace{' '}
-        <select id="start-namespace">
-          {(namespaces.length > 0 ? namespaces : ['default']).map(each => (
+        <select
+          value={chosen}
+          onChange={({ currentTarget }) => {
+            startNamespace.value = currentTarget.value;
+          }}
+        >
+          {(namespaces.length > 0 ? namespaces : [chosen]).map(each => (
             <option key={each}>{each}</option>
           ))}
         </select>
@@ -19,17 +27,13 @@ export function StartPoints() {
       <ul class="start-points">
         {POINTS.map(({ title, sentence, make }) => (
           <li key={title}>
-            <button type="button" onClick={() => addText('new-policies.yaml', make(chosenNamespace()))}>
+            <button type="button" onClick={() => addText('new-policies.yaml', make(chosen))}>
               {title}
             </button>
             <span> {sentence}</span>
           </li>
         ))}
       </ul>
-    </details>
+    </Part>
   );
-}
-
-function chosenNamespace(): string {
-  return document.querySelector<HTMLSelectElement>('#start-namespace')?.value ?? 'default';
 }

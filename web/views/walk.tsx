@@ -1,5 +1,7 @@
 /** The walk of one direction through the tiers, with the lines of the manifests that decide, and what nearly matched. */
 import type { DirectionShown, Explained, Explanation, Stop } from '../core/protocol.ts';
+import { STOP_PART } from '../state/view.ts';
+import { Part } from './part.tsx';
 import { PlaceButton, Snippet } from './snippet.tsx';
 
 interface DirectionProps {
@@ -88,7 +90,13 @@ function StopLine({
   const what =
     part === 'decided' && says === 'isolates' ? 'selects the pod, and no rule allows this' : PARTS[part];
   return (
-    <details class="stop" data-part={part} data-verdict={isOpen ? verdict : undefined} open={isOpen}>
+    <Part
+      class="stop"
+      name={`${STOP_PART}${policy} ${rule ?? ''}`}
+      isOpen={isOpen}
+      data-part={part}
+      data-verdict={isOpen ? verdict : undefined}
+    >
       <summary>
         <b>{policy.replace(/^\S+ /, '')}</b> {rule !== undefined && <code>{rule}</code>}
         <span class="part">
@@ -98,6 +106,6 @@ function StopLine({
       </summary>
       {text !== undefined && <p class="hint">{text}</p>}
       {place !== undefined && <Snippet place={place} verdict={verdict} isDeciding={isOpen} />}
-    </details>
+    </Part>
   );
 }

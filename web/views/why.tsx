@@ -32,7 +32,13 @@ export function Why() {
   };
   const reply = explained.value;
   return (
-    <section class="why" aria-label="Why" tabIndex={-1} ref={box}>
+    <section
+      class="why"
+      aria-label="Why"
+      tabIndex={-1}
+      ref={box}
+      onKeyDown={({ key }) => key === 'Escape' && close()}
+    >
       {reply?.kind !== 'answered' ? (
         <Without reply={reply} close={close} />
       ) : 'error' in reply.answer.answer ? (

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
-import { afterAll, beforeAll } from 'vitest';
+import { afterAll, beforeAll, expect } from 'vitest';
 import { buildPage } from '../../../scripts/page.ts';
 
 const CHROMIUM = '/usr/bin/chromium';
@@ -22,7 +22,7 @@ export interface Site {
   close(): Promise<void>;
 }
 
-export interface OpenOptions {
+interface OpenOptions {
   /** The address, or what follows that of the hosted page. */
   readonly at?: string;
   readonly width?: number;
@@ -60,6 +60,39 @@ export async function startSite(): Promise<Site> {
       rmSync(folder, { recursive: true });
     },
   };
+}
+
+/** Runs steps in a new window, and holds that nothing went wrong and nobody was asked. */
+export type InPage = (
+  options: OpenOptions,
+  steps: (page: Page, opened: Opened) => Promise<void>,
+) => Promise<void>;
+
+/** The site for all tests of a file. */
+export function siteOfFile(): { readonly site: () => Site; readonly inPage: InPage } {
+  let site: Site | undefined;
+  beforeAll(async () => {
+    site = await startSite();
+  });
+  afterAll(() => site?.close());
+  return {
+    site: () => site!,
+    inPage: async (options, steps) => {
+      const opened = await site!.open(options);
+      try {
+        await steps(opened.page, opened);
+        expect(opened.wrong).toEqual([]);
+        expect(opened.requests.filter(url => !/^(?:blob:|data:)/.test(url) && !isOf(site!, url))).toEqual([]);
+      } finally {
+        await opened.close();
+      }
+    },
+  };
+}
+
+/** Files of the site, and none a second time. */
+function isOf({ url: own, single }: Site, url: string): boolean {
+  return (url.startsWith(own) || url === single) && /(?:\/|\.html|\.js|\.css)(?:#.*)?$/.test(url);
 }
 
 /** The site, and a window of it, for all tests of a file. */
