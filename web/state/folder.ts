@@ -3,6 +3,7 @@
  * are left out without a word would make every verdict wrong.
  */
 import type { Files } from '../core/protocol.ts';
+import { MOST_FILES } from './mostfiles.ts';
 
 export type Named = readonly [name: string, file: File];
 
@@ -20,7 +21,6 @@ export type Read = { readonly files: Files; readonly without?: string } | { read
 
 const MANIFEST = /\.(?:ya?ml|json)$/i;
 const SKIPPED = /(?:^|\/)(?:node_modules|\.git)(?:\/|$)/;
-export const MOST_FILES = 5_000;
 const MOST_BYTES = 64 * 1024 * 1024;
 /** More names are no folder of manifests: a home directory, perhaps. */
 const MOST_NAMES = 200_000;

@@ -12,6 +12,10 @@ export function switchKey(isOn: boolean): void {
   keep(NAME, isOn ? 'on' : 'off');
 }
 
+export function hideKeys(): void {
+  showsKeys.value = false;
+}
+
 export function startKeys(): void {
   addEventListener('keydown', event => {
     if (event.key !== '?' || !hasKey.value || isOfField(event)) return;

@@ -3,7 +3,7 @@
  * manifests are deflated in `z`.
  */
 import type { Files } from '../core/protocol.ts';
-import { MOST_FILES } from './folder.ts';
+import { MOST_FILES } from './mostfiles.ts';
 
 /** Longer links are cut by mail programs and refused by browsers. */
 const LONGEST_LINK = 200_000;
@@ -83,9 +83,4 @@ async function piped(bytes: Uint8Array<ArrayBuffer>, through: ReadableWritablePa
     at += part.length;
   }
   return all;
-}
-
-/** Parameters of a fragment. One that cannot be read is left out. */
-export function parametersOf(fragment: string): URLSearchParams {
-  return new URLSearchParams(fragment.replace(/^#/, ''));
 }

@@ -4,7 +4,6 @@ import { examples } from 'bundled:examples';
 import { effect, signal } from '@preact/signals';
 import type { Files } from '../core/protocol.ts';
 import { wantedCell } from './cursor.ts';
-import { linkPart, parametersOf, unpacked } from './link.ts';
 import { base, core, example, failure, files, isEdited, openExample, openFiles } from './manifests.ts';
 import { wantedLine } from './place.ts';
 import {
@@ -44,13 +43,14 @@ export async function startRouting(): Promise<void> {
 
 async function readAddress(): Promise<void> {
   written = location.hash;
-  const given = parametersOf(location.hash);
+  const given = new URLSearchParams(location.hash.slice(1));
   readView(given);
   const [id, text] = [given.get('example'), given.get('z')];
   const found = examples.find(each => each.id === id);
   manifestsPart = text !== null ? `z=${text}` : found !== undefined ? `example=${found.id}` : '';
   try {
     if (text !== null) {
+      const { unpacked } = await import('./link.ts');
       const linked = await unpacked(text);
       await openFiles(linked.base, linked.edited && { edited: linked.edited });
     } else if (found !== undefined) await openExample(found.id);
@@ -143,7 +143,12 @@ async function partOf(opened: Files, edited: Files | undefined, of: string | und
   if (opened.length === 0 && (edited ?? opened).length === 0) return '';
   if (of !== undefined && edited === undefined) return `example=${encodeURIComponent(of)}`;
   const linked = { base: opened, ...(edited && { edited }) };
-  return linkPart(linked, all => core.call('withoutSecrets', all)).catch(() => '');
+  try {
+    const { linkPart } = await import('./link.ts');
+    return await linkPart(linked, all => core.call('withoutSecrets', all));
+  } catch {
+    return '';
+  }
 }
 
 /** A browser refuses more than a hundred changes of the address within half a minute: a key that is held makes more. */

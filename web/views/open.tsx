@@ -3,7 +3,7 @@ import { examples } from 'bundled:examples';
 import { signal } from '@preact/signals';
 import type { Files } from '../core/protocol.ts';
 import { wantedCell } from '../state/cursor.ts';
-import { type Sorted, sortedEntries, sortedFiles, textsOf } from '../state/folder.ts';
+import type * as Folder from '../state/folder.ts';
 import { isOfField } from '../state/keys.ts';
 import { failure, files, openExample, openFiles } from '../state/manifests.ts';
 import { lacksManifests } from '../state/route.ts';
@@ -64,8 +64,10 @@ function open(files: Files): void {
 }
 
 export function OpenButtons() {
-  const take = (list: FileList | null) =>
-    void openSorted(sortedFiles([...(list ?? [])].map(each => [each.webkitRelativePath || each.name, each])));
+  const take = (list: FileList | null) => {
+    const all = [...(list ?? [])].map(each => [each.webkitRelativePath || each.name, each] as const);
+    void openSorted(({ sortedFiles }) => sortedFiles(all));
+  };
   return (
     <p class="open-buttons">
       <label class="button">
@@ -117,9 +119,13 @@ function PasteBox() {
   );
 }
 
-async function openSorted(sorting: Sorted | Promise<Sorted>): Promise<void> {
+/** What sorts them is loaded with the first of them. */
+async function openSorted(
+  sort: (folder: typeof Folder) => Folder.Sorted | Promise<Folder.Sorted>,
+): Promise<void> {
   try {
-    const read = await textsOf(await sorting);
+    const folder = await import('../state/folder.ts');
+    const read = await folder.textsOf(await sort(folder));
     if ('failure' in read) failure.value = read.failure;
     else begin(() => openFiles(read.files, read.without === undefined ? {} : { without: read.without }));
   } catch (error) {
@@ -136,8 +142,9 @@ export function startDropping(): void {
     const entries = [...(event.dataTransfer?.items ?? [])].flatMap(item => item.webkitGetAsEntry() ?? []);
     // Not every browser, and no program, has entries of what is dropped: then folders are missing.
     const files = [...(event.dataTransfer?.files ?? [])];
-    if (entries.length > 0) void openSorted(sortedEntries(entries));
-    else if (files.length > 0) void openSorted(sortedFiles(files.map(each => [each.name, each])));
+    if (entries.length > 0) void openSorted(({ sortedEntries }) => sortedEntries(entries));
+    else if (files.length > 0)
+      void openSorted(({ sortedFiles }) => sortedFiles(files.map(each => [each.name, each])));
   });
   addEventListener('paste', event => {
     const text = event.clipboardData?.getData('text/plain') ?? '';
