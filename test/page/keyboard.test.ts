@@ -127,6 +127,7 @@ test('the key that shows the keys can be switched off, and types in a field', as
     await tabTo(page, /The key \? shows this list/, 'Space', 'Escape');
     await expect.poll(() => active(page)).toBe('Keys');
     await press(page, '?');
+    await expect.poll(() => page.url()).not.toContain('keys=');
     await page.reload();
     await page.getByRole('grid').waitFor();
     await press(page, '?');
