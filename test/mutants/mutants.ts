@@ -2651,6 +2651,18 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'property/editmodel.test.ts',
   },
   {
+    name: 'edit model: what was typed once stays for good',
+    find: 'const MOST_COMPARISONS = 1_000;',
+    replace: 'const MOST_COMPARISONS = 1_000_000;',
+    test: 'property/editmemory.test.ts',
+  },
+  {
+    name: 'edit model: documents that were edited are kept',
+    find: 'this.#documents = now;',
+    replace: 'for (const [each, known] of now) this.#documents.set(each, known);',
+    test: 'property/editmemory.test.ts',
+  },
+  {
     name: 'edit model: an end is found again though other networks of policies have its addresses now',
     find: 'return now.ends.regions.all.map(region => known.get(String(translated(region.networks, networks))) ?? []);',
     replace: 'return now.ends.regions.all.map(() => [...before.ends.regions.all.keys()]);',
