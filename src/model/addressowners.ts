@@ -73,8 +73,9 @@ export function ownsAddressOver(a: Pod, b: Pod, address: Address, standpoint: St
 }
 
 /**
- * Whether an address that a Node lists is the pod's that owns it: it runs on this node, or has the address in the pod
- * network of its own node. So neither the status of a Node nor that of a pod takes an address from whom the cluster gave
+ * Whether an address that a Node lists is a pod's: that of one that owns it and runs on this node, or has it in the pod
+ * network of its own node; or that of a pod that is not known, in the pod network of another node, unless its own agent
+ * sees it on an interface. So neither the status of a Node nor that of a pod takes an address from whom the cluster gave
  * it.
  */
 export function isPodsInstead(
@@ -83,7 +84,10 @@ export function isPodsInstead(
   owner: Pod | undefined,
   nodes: Standpoint['nodes'],
 ): boolean {
-  return owner !== undefined && (owner.node === node?.name || isInOwnNetwork(owner, address, nodes));
+  if (owner !== undefined) return owner.node === node?.name || isInOwnNetwork(owner, address, nodes);
+  if (node?.interfaceAddresses?.includes(address)) return false;
+  const isIn = (each: Node | undefined) => podCidrsOf(each).some(cidr => cidrContains(cidr, address));
+  return !isIn(node) && [...nodes.values()].some(isIn);
 }
 
 function isInOwnNetwork(pod: Pod, address: Address, nodes: Standpoint['nodes']): boolean {

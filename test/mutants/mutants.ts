@@ -786,6 +786,19 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'addressowners.test.ts',
   },
   {
+    name: 'reference: an unknown pod’s address that another Node lists is that node’s own',
+    find: 'return !isIn(node) && [...nodes.values()].some(isIn);',
+    replace: 'return false;',
+    test: 'equivalence.test.ts',
+  },
+  {
+    name: 'compile: a node that lists the address of another is asked for by it in no set',
+    find: '[NODE_ADDRESSES]: ({ addresses, lastKnownNodeAddresses = [] }) => [...addresses, ...lastKnownNodeAddresses],',
+    replace:
+      '[NODE_ADDRESSES]: ({ addresses, lastKnownNodeAddresses = [] }) => [...addresses.slice(0, 2), ...lastKnownNodeAddresses],',
+    test: 'equivalence.test.ts',
+  },
+  {
     name: 'evaluate: a pod whose address a Node lists reaches all pods of that Node',
     find: 'isOfNode(view, node, address) && !isPodsInstead(node, address, owners.get(address), cluster.nodes)',
     replace: 'isOfNode(view, node, address)',

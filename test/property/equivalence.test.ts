@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Cluster } from '../../src/model/cluster.ts';
 import { awaitingAllowances } from '../support/agent/replay.ts';
-import { situationArbitrary } from '../support/arbitrary/cluster.ts';
+import { claimingSituationArbitrary } from '../support/arbitrary/cluster.ts';
 import { checkSituation, type Tally } from '../support/oracle/equivalence.ts';
 import { runs } from '../support/seed.ts';
 
@@ -22,7 +22,7 @@ const emptyTally = (): Tally => ({
 test('evaluate() equals the trace of compile() for random connected clusters and packets', () => {
   const tally = emptyTally();
   fc.assert(
-    fc.property(situationArbitrary(FLOWS), situation => checkSituation(situation, tally)),
+    fc.property(claimingSituationArbitrary(FLOWS), situation => checkSituation(situation, tally)),
     { numRuns: CLUSTERS },
   );
   process.stdout.write(
@@ -40,7 +40,7 @@ test('evaluate() equals the trace of compile() for random connected clusters and
 test('the same where pods await their allowances, and less is allowed', () => {
   const [whole, awaiting] = [emptyTally(), emptyTally()];
   fc.assert(
-    fc.property(situationArbitrary(FLOWS), situation => {
+    fc.property(claimingSituationArbitrary(FLOWS), situation => {
       checkSituation(situation, whole);
       checkSituation({ ...situation, cluster: awaitingIn(situation.cluster) }, awaiting);
     }),
@@ -53,7 +53,7 @@ test('the same where pods await their allowances, and less is allowed', () => {
 test('the same where policies await theirs, whatever others say', () => {
   const [whole, awaiting] = [emptyTally(), emptyTally()];
   fc.assert(
-    fc.property(situationArbitrary(FLOWS), fc.nat(2), (situation, each) => {
+    fc.property(claimingSituationArbitrary(FLOWS), fc.nat(2), (situation, each) => {
       checkSituation(situation, whole);
       checkSituation({ ...situation, cluster: withAwaiting(situation.cluster, each) }, awaiting);
     }),

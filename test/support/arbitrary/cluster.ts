@@ -191,11 +191,47 @@ const TUNNELS: Record<string, Address[]> = {
   n2: ['10.0.2.0', 'fd00::2:0', 'fd00::2:2', '172.17.0.1', '10.0.1.0'].map(address),
 };
 
+/**
+ * What a hostile or mistaken kubelet writes into the status of its Node behind the node's own addresses: those of pods
+ * here and there, those of the other node, one of an unknown pod, one from outside, and one of its own for a second time.
+ */
+const CLAIMS: Record<string, Address[]> = {
+  n1: [
+    '10.0.1.2',
+    '10.0.2.2',
+    'fd00::2:2',
+    '172.18.0.12',
+    'fd00:18::12',
+    '10.0.2.77',
+    '192.0.2.7',
+    '172.18.0.11',
+  ].map(address),
+  n2: [
+    '10.0.2.2',
+    '10.0.1.2',
+    'fd00::1:2',
+    '172.18.0.11',
+    'fd00:18::11',
+    '10.0.1.254',
+    '192.0.2.7',
+    '172.18.0.12',
+  ].map(address),
+};
+
+/** One in three claims some. */
+const claiming = (node: Node): fc.Arbitrary<Node> =>
+  fc
+    .tuple(oneIn(3), fc.subarray(CLAIMS[node.name]!, { minLength: 1, maxLength: 3 }))
+    .map(([claims, some]) => (claims ? { ...node, addresses: [...node.addresses, ...some] } : node));
+
 /** A node with the links that its agent knows. */
 export const linkedNodeArbitrary = (name: string): fc.Arbitrary<Node> =>
   fc
     .tuple(
-      fc.constantFrom([], SMALL_POD_CIDRS[name]!).chain(others => nodeArbitrary(name, others)),
+      fc
+        .constantFrom([], SMALL_POD_CIDRS[name]!)
+        .chain(others => nodeArbitrary(name, others))
+        .chain(claiming),
       tunnelsArbitrary,
     )
     .map(([node, tunnels]) => withTunnels(node, tunnels));
@@ -530,3 +566,11 @@ export const situationArbitrary = (flows: number): fc.Arbitrary<Situation> =>
     .chain(([cluster, unknownPods]) =>
       flowsArbitrary(cluster, flows).map(flows => ({ cluster, unknownPods, flows })),
     );
+
+/** The same with Nodes that claim addresses of others, which no laboratory can give them. */
+export const claimingSituationArbitrary = (flows: number): fc.Arbitrary<Situation> =>
+  situationArbitrary(flows).chain(({ cluster, ...rest }) =>
+    fc
+      .tuple(...[...cluster.nodes.values()].map(claiming))
+      .map(nodes => ({ ...rest, cluster: { ...cluster, nodes: byKey(nodes, ({ name }) => name) } })),
+  );

@@ -6,6 +6,7 @@ import { addressOwners } from '../../../src/model/addressowners.ts';
 import type { Cluster, Node, Pod } from '../../../src/model/cluster.ts';
 import type { Flow } from '../../../src/model/flow.ts';
 import type { UnknownPods } from '../../../src/model/podcidrs.ts';
+import { tunnelNodes } from '../../../src/model/tunneladdresses.ts';
 import { isTunnel } from '../../../src/model/tunnels.ts';
 import type { Ruleset } from '../../../src/nft/ruleset.ts';
 import { packet } from '../../../src/nft/trace/packet.ts';
@@ -13,7 +14,6 @@ import { trace } from '../../../src/nft/trace/trace.ts';
 import { evaluator, type FlowVerdict } from '../../../src/semantics/evaluate.ts';
 import { tunnelFinders } from '../../../src/semantics/tunnelends.ts';
 import type { Situation } from '../arbitrary/cluster.ts';
-import { nodeAt } from './bruteforce.ts';
 import { DNS_QUEUE, withResolvedElements } from './resolved.ts';
 
 export interface Tally {
@@ -93,7 +93,8 @@ function isForTunnel({ links }: Node, cluster: Cluster, flow: Flow): boolean {
 function stationsOn(node: string, cluster: Cluster, { from, to, viaService }: Flow): Station[] {
   if (from === to && !viaService) return []; // the packet never leaves its pod
   const owners = addressOwners(cluster, node);
-  const [source, destination] = [placeOf(cluster, owners, from), placeOf(cluster, owners, to)];
+  const destination = placeOf(cluster, owners, to);
+  const source = placeOf(cluster, owners, from, destination?.node);
   const stations: Station[] = [];
   const local = source?.node === destination?.node;
   if (source?.isPod) {
@@ -107,16 +108,45 @@ function stationsOn(node: string, cluster: Cluster, { from, to, viaService }: Fl
   return stations.filter(station => station.node === node);
 }
 
-/** Where packets from and to an address are routed; a pod's network holds addresses of pods that are not known. */
-function placeOf(cluster: Cluster, owners: ReadonlyMap<Address, Pod>, address: Address) {
+/**
+ * Where packets from and to an address are routed, whatever Nodes claim: to the pod that has it, else to the node in whose
+ * pod network it is, which may have it itself, else to the node that has it. A pod network holds addresses of pods that
+ * are not known. Nobody can tell whose an address is that several Nodes list outside of the pod networks, or a Node and a
+ * pod outside of its node's: then it is that of `preferred`, if this lists it.
+ */
+function placeOf(
+  { nodes }: Cluster,
+  owners: ReadonlyMap<Address, Pod>,
+  address: Address,
+  preferred?: string,
+) {
+  const isIn = (node: Node | undefined) =>
+    node?.podCidrs.some(cidr => cidrContains(parseCidr(cidr)!, address)) === true;
   const owner = owners.get(address);
+  const isClaimed =
+    owner?.node !== preferred && nodes.get(preferred ?? '')?.addresses.includes(address) === true;
+  if (owner !== undefined && isClaimed && !isIn(nodes.get(owner.node)))
+    return { node: preferred!, isPod: false };
   if (owner !== undefined) return { node: owner.node, isPod: true };
-  const own = nodeAt(cluster, address);
-  if (own !== undefined) return { node: own.name, isPod: false };
-  const near = [...cluster.nodes.values()].find(({ podCidrs }) =>
-    podCidrs.some(cidr => cidrContains(parseCidr(cidr)!, address)),
+  const all = [...nodes.values()];
+  const near = all.find(isIn);
+  if (near === undefined) {
+    const own = nodeWithout(all, address, preferred);
+    return own && { node: own.name, isPod: false };
+  }
+  const isOwn = near.addresses.includes(address) || tunnelNodes(all).get(address) === near;
+  return { node: near.name, isPod: !isOwn };
+}
+
+/** The node of an address outside all pod networks. What Nodes claim of others is behind their own addresses. */
+function nodeWithout(nodes: readonly Node[], address: Address, preferred?: string): Node | undefined {
+  const listing = nodes.filter(({ addresses }) => addresses.includes(address));
+  const place = ({ addresses }: Node) => addresses.indexOf(address);
+  return (
+    listing.find(({ name }) => name === preferred) ??
+    listing.toSorted((a, b) => place(a) - place(b))[0] ??
+    tunnelNodes(nodes).get(address)
   );
-  return near && { node: near.name, isPod: true };
 }
 
 function count({ verdict, egress, ingress }: FlowVerdict, tally: Tally): void {
