@@ -4823,7 +4823,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'page: what is opened by hand is not in the link',
-    find: "for (const [name, isOpen] of parts.value) part.append(isOpen ? 'more' : 'less', name);",
+    find: "for (const [name, isOpen] of openFirst(parts.value)) part.append(isOpen ? 'more' : 'less', name);",
     replace: '',
     test: 'page/links.test.ts',
   },

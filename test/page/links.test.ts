@@ -84,10 +84,10 @@ const STATES: readonly (readonly [what: string, act: Act, parameter: RegExp])[] 
   [
     'another port',
     async page => {
-      await page.getByLabel('Port', { exact: true }).fill('5432');
+      await page.getByLabel('Port', { exact: true }).fill('5433');
       await page.getByLabel('Port', { exact: true }).press('Enter');
     },
-    /why=5432/,
+    /why=5433/,
   ],
   ['the editor, at what is looked at', press('Edit'), /edit=.*file=policies.yaml&line=\d+/],
   ['the line of its cursor', inEditor('Control+Home', 'ArrowDown', 'ArrowDown'), /line=3/],

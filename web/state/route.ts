@@ -98,6 +98,11 @@ function numbersOf(given: URLSearchParams, name: string): readonly number[] {
   return given.getAll(name).map(Number).filter(Number.isSafeInteger);
 }
 
+/** In the order that they are read in, so that a link stays as it is. */
+function openFirst(all: ReadonlyMap<string, boolean>) {
+  return [...all].sort(([, a], [, b]) => Number(b) - Number(a));
+}
+
 function viewPart(): string {
   const part = new URLSearchParams();
   if (view.value !== 'matrix') part.set('v', view.value);
@@ -110,8 +115,8 @@ function viewPart(): string {
   if (startNamespace.value !== undefined) part.set('in', startNamespace.value);
   if (showsKeys.value) part.set('keys', '');
   if (pane.value !== 'look') part.set('pane', pane.value);
-  for (const [name, isOpen] of folds.value) part.append(isOpen ? 'open' : 'fold', name);
-  for (const [name, isOpen] of parts.value) part.append(isOpen ? 'more' : 'less', name);
+  for (const [name, isOpen] of openFirst(folds.value)) part.append(isOpen ? 'open' : 'fold', name);
+  for (const [name, isOpen] of openFirst(parts.value)) part.append(isOpen ? 'more' : 'less', name);
   if (wantedCell.value.some(at => at > 0)) for (const at of wantedCell.value) part.append('cell', String(at));
   if (isProposing.value) part.set('fix', '');
   const { from, to, port, protocol } = selected.value ?? {};
