@@ -56,3 +56,15 @@ test('an address of a pod that a Node lists is named with both, and not what a p
   const onNode: ClusterEvent = { type: 'pod', key: value.key, value: { ...value, hostNetwork: true } };
   expect(listedByNodes(cluster('known', onNode, listing))).toEqual([]);
 });
+
+test('an internal address of two Nodes is named with both, and an external one, which they may share, is not', () => {
+  const SHARED = '172.18.0.2' as Address;
+  const listing = (name: string, externalIps: readonly Address[] = []): ClusterEvent => {
+    const { value } = nodeEvent(name, [SHARED]) as Extract<ClusterEvent, { type: 'node' }>;
+    return { type: 'node', key: name, value: { ...value!, externalIps } };
+  };
+  const found = (...nodes: ClusterEvent[]) => listedByNodes(cluster('known', ...nodes));
+  expect(found(listing('n1'), listing('n2'))).toEqual([`${SHARED}: node n1, node n2`]);
+  expect(found(listing('n1', [SHARED]), listing('n2', [SHARED]))).toEqual([]);
+  expect(found(listing('n1'), listing('n2', [SHARED]))).toEqual([]);
+});

@@ -121,12 +121,19 @@ export function contestedAddresses(cluster: Cluster, node?: string): ContestedAd
   return [...others].map(([address, pods]) => ({ address, pods: [owners.get(address)!, ...pods] }));
 }
 
-/** Addresses in the status of Nodes that pods have as well, with both: `10.0.0.1: pod shop/db on n1, node n2`. */
+/**
+ * Addresses in the status of Nodes that pods have as well, with both (`10.0.0.1: pod shop/db on n1, node n2`), and
+ * internal ones of several Nodes (`172.18.0.2: node n1, node n2`). Nodes may share an external address.
+ */
 export function listedByNodes({ nodes, pods }: Pick<Cluster, 'nodes' | 'pods'>): string[] {
   const listing = new Map<Address, string[]>();
-  for (const { name, addresses } of nodes.values())
-    for (const address of addresses) getOrMake(listing, address, () => []).push(`node ${name}`);
-  return [...pods.values()].filter(isSelectable).flatMap(pod =>
+  const internal = new Map<Address, Set<string>>();
+  for (const { name, addresses, externalIps } of nodes.values())
+    for (const address of addresses) {
+      getOrMake(listing, address, () => []).push(`node ${name}`);
+      if (!externalIps?.includes(address)) getOrMake(internal, address, () => new Set()).add(`node ${name}`);
+    }
+  const ofPods = [...pods.values()].filter(isSelectable).flatMap(pod =>
     pod.addresses.flatMap(address => {
       const names = listing.get(address);
       return names === undefined
@@ -134,6 +141,8 @@ export function listedByNodes({ nodes, pods }: Pick<Cluster, 'nodes' | 'pods'>):
         : [`${address}: pod ${pod.key} on ${pod.node}, ${firstOf(names, MOST_NAMED)}`];
     }),
   );
+  const ofNodes = [...internal].filter(([, names]) => names.size > 1);
+  return [...ofPods, ...ofNodes.map(([address, names]) => `${address}: ${firstOf([...names], MOST_NAMED)}`)];
 }
 
 const MOST_NAMED = 3;

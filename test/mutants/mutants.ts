@@ -779,6 +779,12 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'health/checks.test.ts',
   },
   {
+    name: 'address-owners: Nodes may not share an external address',
+    find: 'if (!externalIps?.includes(address)) getOrMake(internal',
+    replace: 'getOrMake(internal',
+    test: 'addressowners.test.ts',
+  },
+  {
     name: 'address-owners: a pod on the network of its node is one whose address a Node lists',
     within: 'export function listedByNodes',
     find: '[...pods.values()].filter(isSelectable)',

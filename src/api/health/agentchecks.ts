@@ -226,8 +226,8 @@ export function addressOwnersKnown({
   if (first === undefined && listedByNodes.length > 0)
     return finding.warn(
       name,
-      `a Node lists an address that a pod has; rules for the node mean the pod, too: ${firstOf(listedByNodes, MOST_NAMED)}`,
-      'see who writes the status of this Node, and that of the pod',
+      `a Node lists an address that a pod or another Node has; rules for the node mean the other, too: ${firstOf(listedByNodes, MOST_NAMED)}`,
+      'see who writes the status of these Nodes, and that of the pod',
     );
   if (first === undefined)
     return finding.ok(
