@@ -3,14 +3,23 @@
 export interface StartPoint {
   readonly title: string;
   readonly sentence: string;
-  /** For the cluster as a whole, the namespace means nothing. */
-  readonly make: (namespace: string) => string;
+  /** With a name that none of the policies `taken` has: `shop/default-deny`, or `guard` of the cluster as a whole. */
+  readonly make: (namespace: string, taken: ReadonlySet<string>) => string;
 }
 
-const networkPolicy = (name: string, namespace: string, spec: string) => `apiVersion: networking.k8s.io/v1
+function freeName(name: string, isTaken: (name: string) => boolean): string {
+  let free = name;
+  for (let number = 2; isTaken(free); number++) free = `${name}-${number}`;
+  return free;
+}
+
+const networkPolicy =
+  (name: string, spec: string): StartPoint['make'] =>
+  (namespace, taken) =>
+    `apiVersion: networking.k8s.io/v1
 kind: NetworkPolicy
 metadata:
-  name: ${name}
+  name: ${freeName(name, each => taken.has(`${namespace}/${each}`))}
   namespace: ${JSON.stringify(namespace)}
 spec:
 ${spec}`;
@@ -20,18 +29,15 @@ export const POINTS: readonly StartPoint[] = [
     title: 'Deny all',
     sentence:
       'Nothing reaches the pods of this namespace, and they reach nothing, until another policy allows it.',
-    make: namespace =>
-      networkPolicy('default-deny', namespace, '  podSelector: {}\n  policyTypes: [Ingress, Egress]\n'),
+    make: networkPolicy('default-deny', '  podSelector: {}\n  policyTypes: [Ingress, Egress]\n'),
   },
   {
     title: 'Allow DNS',
     sentence:
       'All pods of this namespace may ask the DNS servers of the cluster, which a default deny of egress forbids.',
-    make: namespace =>
-      networkPolicy(
-        'allow-dns',
-        namespace,
-        `  podSelector: {}
+    make: networkPolicy(
+      'allow-dns',
+      `  podSelector: {}
   policyTypes: [Egress]
   egress:
     - to:
@@ -45,32 +51,28 @@ export const POINTS: readonly StartPoint[] = [
         - { protocol: UDP, port: 53 }
         - { protocol: TCP, port: 53 }
 `,
-      ),
+    ),
   },
   {
     title: 'Isolate the namespace',
     sentence: 'Pods of this namespace are reached by one another, and by nobody from outside of it.',
-    make: namespace =>
-      networkPolicy(
-        'isolate-tenant',
-        namespace,
-        `  podSelector: {}
+    make: networkPolicy(
+      'isolate-tenant',
+      `  podSelector: {}
   policyTypes: [Ingress]
   ingress:
     - from:
         - podSelector: {}
 `,
-      ),
+    ),
   },
   {
     title: 'Block metadata',
     sentence:
       'Pods of this namespace may go anywhere but to the metadata services of clouds, which hand out credentials.',
-    make: namespace =>
-      networkPolicy(
-        'no-metadata',
-        namespace,
-        `  podSelector: {}
+    make: networkPolicy(
+      'no-metadata',
+      `  podSelector: {}
   policyTypes: [Egress]
   egress:
     - to:
@@ -81,16 +83,16 @@ export const POINTS: readonly StartPoint[] = [
             cidr: ::/0
             except: ["fd00:ec2::254/128"]
 `,
-      ),
+    ),
   },
   {
     title: 'Admin guard rail',
     sentence:
       'No pod of another namespace reaches this one, whatever its owners allow: the Admin tier is asked first.',
-    make: namespace => `apiVersion: policy.networking.k8s.io/v1alpha2
+    make: (namespace, taken) => `apiVersion: policy.networking.k8s.io/v1alpha2
 kind: ClusterNetworkPolicy
 metadata:
-  name: guard-${namespace}
+  name: ${freeName(`guard-${namespace}`, each => taken.has(each))}
 spec:
   tier: Admin
   priority: 10

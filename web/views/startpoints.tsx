@@ -8,6 +8,7 @@ import { Part } from './part.tsx';
 export function StartPoints() {
   const { namespaces = [] } = overview.value?.vocabulary ?? {};
   const chosen = namespaces.find(each => each === startNamespace.value) ?? namespaces[0] ?? 'default';
+  const taken = new Set(overview.value?.policies.map(({ name }) => name));
   return (
     <Part name="start">
       <summary>Begin with a policy</summary>
@@ -27,7 +28,7 @@ export function StartPoints() {
       <ul class="start-points">
         {POINTS.map(({ title, sentence, make }) => (
           <li key={title}>
-            <button type="button" onClick={() => addText('new-policies.yaml', make(chosen))}>
+            <button type="button" onClick={() => addText('new-policies.yaml', make(chosen, taken))}>
               {title}
             </button>
             <span> {sentence}</span>
