@@ -304,19 +304,22 @@ export function fixDocument(fix: Fix | string, columns?: number): string[] {
   ];
 }
 
-function flipLines({ flips, verdict, allPorts }: Fix): string[] {
-  const ports = allPorts
-    ? [`It is about every port and protocol between these ends, not only what was asked.`]
-    : [];
+function flipLines({ flips, verdict, allPorts, edits }: Fix): string[] {
+  const ports = allPorts ? [edits === undefined ? EVERY_PORT : MORE_PORTS] : [];
   const later = `Pods that get the same labels later are meant too.`;
   if (flips.length === 0)
-    return [...ports, `It ${VERBS[verdict]} nothing else of what is there now. ${later}`];
+    return [
+      ...ports,
+      `It ${VERBS[verdict]} nothing else ${allPorts ? 'on the ports that are declared' : 'of what is there now'}. ${later}`,
+    ];
   const lists = (['allow', 'deny'] as const)
     .map(each => distinctFlips(flips).filter(flip => flip.verdict === each))
     .filter(some => some.length > 0);
   return [...ports, ...lists.flatMap((some, i) => flipList(some, i === 0 ? ` ${later}` : ''))];
 }
 
+const EVERY_PORT = 'It is about every port and protocol between these ends, not only what was asked.';
+const MORE_PORTS = 'It is about all ports of what it changes, not only those that are asked or listed.';
 const VERBS = { allow: 'opens', deny: 'closes' } as const;
 
 function flipList(flips: readonly Flip[], later: string): string[] {

@@ -4997,6 +4997,24 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'coverage/coverage.test.ts',
   },
   {
+    name: 'an edit is not said to be about more ports than are listed',
+    find: 'allPorts: flows[0]!.port === undefined || changesMorePorts(before, after)',
+    replace: 'allPorts: flows[0]!.port === undefined',
+    test: 'fix/edits.test.ts',
+  },
+  {
+    name: 'an edit is made in place of a peer that cannot be read',
+    find: 'if ((list as unknown[] | undefined)?.length !== edit.of) return false;',
+    replace: '',
+    test: 'fix/edits.test.ts',
+  },
+  {
+    name: 'what an edit opens is judged between all pods',
+    find: 'if (selectors.length < peers.length) return [...places];',
+    replace: 'if (selectors.length <= peers.length) return [...places];',
+    test: 'fix/edits.test.ts',
+  },
+  {
     name: 'a port on which other pods of the rule listen is mistyped',
     find: 'if (all.some(each => each.protocol === port.protocol && each.port === port.first)) return false;',
     replace: '',
@@ -5010,15 +5028,14 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'what an edit closes is not listed',
-    find: 'yield* matching(only(old, before), old, were, places, shapes);',
+    find: 'yield* matching(before, was, were, places, shapes);',
     replace: '',
     test: 'fix/edits.test.ts',
   },
   {
     name: 'an edit loses the labels of the policy',
-    find: '  const copy = structuredClone(object);',
-    replace:
-      '  const copy = structuredClone({ ...object, metadata: { ...(object.metadata as object), labels: undefined } });',
+    find: 'const copy = ownCopy(object);',
+    replace: 'const copy = ownCopy({ ...object, metadata: { ...(object.metadata as object), labels: {} } });',
     test: 'fix/edits.test.ts',
   },
   {

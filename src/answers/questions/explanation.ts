@@ -156,7 +156,7 @@ export type WantedFix = 'allow' | 'deny' | 'other';
 /** The wanted verdict for everything that the question means. */
 export function fixOf(
   { cases, cluster, verdict }: Answer,
-  { cluster: known, inventory, unknownPods }: ClusterView,
+  { cluster: known, inventory, unknownPods, mayNotList }: ClusterView,
   wanted: WantedFix = 'other',
   written?: Written,
 ): Fix | string {
@@ -179,7 +179,8 @@ export function fixOf(
   const fix = proposeFix(
     { cluster, unknownPods, flows: cases.map(({ flow }) => flow), meaning },
     decode,
-    written,
+    // A label or port that nobody seems to have may be of those that the caller may not list.
+    ['pods', 'namespaces'].some(plural => mayNotList?.(plural)) ? undefined : written,
   );
   return typeof fix === 'string' ? fix : { ...fix, remarks: remarksOf(cases) };
 }

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { clusterView } from '../../../../test/support/questions/clusterview.ts';
 import { answer } from '../answer.ts';
 import { fixOf } from '../explanation.ts';
+import { edited } from './edits.ts';
 import type { Fix } from './fix.ts';
 import { writtenIn } from './written.ts';
 
@@ -179,4 +180,91 @@ test('a direction without a mistake gets a new policy beside the edit', () => {
     'db',
     'allow-web-to-db-5432',
   ]);
+});
+
+test('an edit says what it opens on ports that its rule does not name one by one', () => {
+  const metrics =
+    '{ apiVersion: v1, kind: Pod, metadata: { name: db, namespace: shop, labels: { app: db } }, spec: { containers: [{ name: c, ports: [{ name: main, containerPort: 5432 }, { name: metrics, containerPort: 9187 }] }] }, status: { podIP: 10.1.0.2 } }';
+  const said = (ports: string) => {
+    const rule = `podSelector: { matchLabels: { app: db } }, ingress: [{ from: [${ofPods('app: wbe')}]${ports} }]`;
+    const { flips, allPorts } = fixFor(
+      'shop/web',
+      'shop/db:5432',
+      'allow',
+      CLOSED,
+      policy('db', rule),
+      metrics,
+    ) as Fix;
+    return [allPorts, ...flips.map(({ flow }) => flow.port)];
+  };
+  expect(said('')).toEqual([true, 9187]);
+  expect(said(', ports: [{ protocol: TCP }]')).toEqual([true, 9187]);
+  expect(said(', ports: [{ port: 5000, endPort: 9999 }]')).toEqual([true, 5000, 9187]);
+  expect(said(', ports: [{ port: 5432 }, { port: metrics }]')).toEqual([false, 9187]);
+  expect(said(', ports: [{ port: 5432 }]')).toEqual([false]);
+});
+
+test('what an edit isolates is said to be about all ports', () => {
+  const mistyped = policy('db', 'podSelector: { matchLabels: { app: dbb } }, ingress: []');
+  const fix = fixFor('shop/web', 'shop/db:5433', 'deny', mistyped) as Fix;
+  expect(fix.flips).toContainEqual(expect.objectContaining({ from: 'pay/api', verdict: 'deny' }));
+  expect(new Set(fix.flips.map(({ flow }) => flow.port))).toEqual(new Set([5433, 5432]));
+  expect(editsOf(fix)).toEqual(['spec.podSelector: app=dbb -> app=db']);
+  expect(fix.allPorts).toBe(true);
+});
+
+test('an edit is not made in place of a peer that cannot be read', () => {
+  const text = toDb(`{ ipBlock: { cidr: nonsense } }, ${ofPods('app: job')}, ${ofPods('app: wbe')}`);
+  const object = writtenIn([text])('NetworkPolicy shop/db')!;
+  const field = 'spec.ingress[0].from[1].podSelector';
+  const edit = { policy: 'NetworkPolicy shop/db', field, was: 'app=wbe', is: 'app=web', set: {} } as const;
+  expect(edited(object, [{ ...edit, of: 2 }])).toBeUndefined();
+  expect(edited(object, [{ ...edit, of: 3 }])).toMatchObject({ spec: { ingress: [{ from: [{}, {}, {}] }] } });
+});
+
+test('an edit leaves alone what an alias repeats', () => {
+  const own = `ingress: [{ from: [&peer ${ofPods('app: wbe')}] }], egress: [{ to: [*peer] }]`;
+  const aliased = policy('db', `podSelector: { matchLabels: { app: db } }, ${own}`);
+  expect((fixFor('shop/web', 'shop/db:5432', 'allow', CLOSED, aliased) as Fix).objects).toMatchObject([
+    {
+      spec: {
+        ingress: [{ from: [{ podSelector: { matchLabels: { app: 'web' } } }] }],
+        egress: [{ to: [{ podSelector: { matchLabels: { app: 'wbe' } } }] }],
+      },
+    },
+  ]);
+});
+
+test('an object that an alias makes a part of itself is not edited', () => {
+  const object: Record<string, unknown> = { kind: 'NetworkPolicy', spec: {} };
+  object.metadata = object;
+  const edit = {
+    policy: 'NetworkPolicy shop/db',
+    field: 'spec.podSelector',
+    was: '',
+    is: '',
+    set: {},
+  } as const;
+  expect(edited(object, [edit])).toBeUndefined();
+});
+
+test('nothing is taken for mistyped by somebody who may not list all pods', () => {
+  const texts = [...SHOP, CLOSED, toDb(ofPods('app: wbe'))];
+  const view = clusterView(texts.join('\n---\n'), { mayNotList: plural => plural === 'pods' });
+  const asked = answer(view, { from: 'shop/web', to: 'shop/db:5432' });
+  expect(editsOf(fixOf(asked, view, 'allow', writtenIn(texts)))).toBeUndefined();
+});
+
+test('a policy of all pods of a large namespace is edited in no time', () => {
+  const many = Array.from({ length: 1_500 }, (_, i) =>
+    pod(`shop/p${i}`, `app: p${i}`, `10.3.${i >> 8}.${i & 255}`, 5432),
+  );
+  const all = policy(
+    'all',
+    `podSelector: {}, ingress: [{ from: [${ofPods('app: wbe')}], ports: [{ port: 5432 }] }]`,
+  );
+  const started = performance.now();
+  const fix = fixFor('shop/web', 'shop/db:5432', 'allow', CLOSED, all, ...many) as Fix;
+  expect(fix.flips).toHaveLength(1_501);
+  expect(performance.now() - started).toBeLessThan(15_000);
 });

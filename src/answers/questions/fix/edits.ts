@@ -33,31 +33,48 @@ export interface PolicyEdit {
 }
 
 /** An edit and how to make it: the value of the field, or the item of a list that becomes a part of another one. */
-type MadeEdit = PolicyEdit &
-  ({ readonly set: unknown } | { readonly join: readonly [into: number, from: number] });
+type MadeEdit = PolicyEdit & {
+  /** How many items the list of the peer or port has; one that cannot be read shifts the others. */
+  readonly of?: number;
+} & ({ readonly set: unknown } | { readonly join: readonly [into: number, from: number] });
 
 /** Edits of one policy that are made together. */
 export type Edits = readonly [MadeEdit, ...MadeEdit[]];
 
 /** The object with the edits; undefined where it is not written as they expect. */
 export function edited(object: PolicyObject, edits: Edits): PolicyObject | undefined {
-  const copy = structuredClone(object);
-  return edits.every(edit => make(copy, edit)) ? copy : undefined;
+  const copy = ownCopy(object);
+  return copy !== undefined && edits.every(edit => make(copy, edit)) ? copy : undefined;
+}
+
+/** A structured clone would change all aliases of an anchor. Undefined for an object that an alias makes a part of itself. */
+function ownCopy(object: PolicyObject): PolicyObject | undefined {
+  try {
+    return JSON.parse(JSON.stringify(object)) as PolicyObject;
+  } catch {
+    return undefined;
+  }
 }
 
 function make(object: unknown, edit: MadeEdit): boolean {
   const steps = edit.field.match(/[^.[\]]+/g) ?? [];
   let place = object as Record<string, unknown> | undefined;
-  for (const step of steps.slice(0, -1)) place = place?.[step] as typeof place;
+  let list: unknown;
+  for (const step of steps.slice(0, -1)) {
+    if (Array.isArray(place)) list = place;
+    place = place?.[step] as typeof place;
+  }
   if (typeof place !== 'object' || place === null) return false;
   const last = steps.at(-1)!;
   if ('set' in edit) {
+    if ((list as unknown[] | undefined)?.length !== edit.of) return false;
     place[last] = edit.set;
     return true;
   }
   const items = place[last] as Record<string, unknown>[];
   const [into, from] = edit.join;
-  if (!Array.isArray(items) || Object.keys({ ...items[into], ...items[from] }).length !== 2) return false;
+  if (!Array.isArray(items) || items.length !== edit.of) return false;
+  if (Object.keys({ ...items[into], ...items[from] }).length !== 2) return false;
   place[last] = items.flatMap((item, i) =>
     i === from ? [] : [i === into ? { ...item, ...items[from] } : item],
   );
@@ -119,7 +136,9 @@ function editsOfRule(words: Words, policy: Policy, rule: Rule, packet: Packet): 
   const { peers } = rule;
   return (peers === 'any' ? [] : peers).flatMap((peer, at): Edits[] => {
     const found = peerEdits(words, policy, peer, `${peersField(packet.direction, rule)}[${at}]`, packet);
-    return found === undefined ? [] : [port === undefined ? found : [...found, port]];
+    if (found === undefined) return [];
+    const [first, ...more] = found.map(each => ({ ...each, of: peers.length }));
+    return [port === undefined ? [first!, ...more] : [first!, ...more, port]];
   });
 }
 
@@ -142,7 +161,7 @@ function portEdit(words: Words, policy: Policy, rule: Rule, packet: Packet): Mad
   if (port === undefined) return undefined;
   const field = `spec.${path}.ports[${at}].port`;
   const is = portText({ kind: 'range', protocol: port.protocol ?? 'TCP', first: flow.port, last: flow.port });
-  return { policy: policy.id, field, was: portText(port), is, set: flow.port };
+  return { policy: policy.id, field, was: portText(port), is, set: flow.port, of: ports.length };
 }
 
 // Peers.
@@ -218,7 +237,16 @@ function joinedItems(policy: Policy, rule: Rule, direction: Direction): readonly
   return peers.flatMap((place, into) =>
     isOfPlace(place)
       ? peers.flatMap((pods, from): Edits[] =>
-          isOfPods(pods) ? [[joined(policy, peersField(direction, rule), [into, from], [place, pods])]] : [],
+          isOfPods(pods)
+            ? [
+                [
+                  {
+                    ...joined(policy, peersField(direction, rule), [into, from], [place, pods]),
+                    of: peers.length,
+                  },
+                ],
+              ]
+            : [],
         )
       : [],
   );

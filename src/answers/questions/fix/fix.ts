@@ -7,7 +7,7 @@ import { evaluatorOf, type FlowVerdict, packetOf } from '../../../semantics/eval
 import { type Packet, selects } from '../../../semantics/match.ts';
 import { firstMatch, type WholeView as View, viewOf } from '../../../semantics/view.ts';
 import { allowingEdits, denyingEdits, type Edits, edited, type PolicyEdit } from './edits.ts';
-import { type Flip, flipsOf } from './flips.ts';
+import { changesMorePorts, type Flip, flipsOf } from './flips.ts';
 import {
   type ClusterChoice,
   clusterPolicy,
@@ -24,7 +24,7 @@ export interface Fix {
   readonly objects: readonly PolicyObject[];
   /** Other connections between existing pods whose verdict the fix would change. */
   readonly flips: readonly Flip[];
-  /** It is about every port and protocol, because its kind cannot express the one that was asked about. */
+  /** It is about more ports than are asked and listed: its kind cannot express the one, or an edited rule has others. */
   readonly allPorts: boolean;
   /** What changes in policies that are there: `objects` are these whole, and others that are new. */
   readonly edits?: readonly PolicyEdit[];
@@ -101,7 +101,7 @@ function editedFix(
   const edits = own.flatMap(each =>
     each.edits.map(({ policy, field, was, is }) => ({ policy, field, was, is })),
   );
-  return { ...fix, edits, allPorts: false };
+  return { ...fix, edits };
 }
 
 /** One edit of each policy, since each object is whole. */
@@ -202,7 +202,7 @@ function judged(
     verdict,
     objects,
     flips: flipsOf(before, after, flows, meaning),
-    allPorts: flows[0]!.port === undefined,
+    allPorts: flows[0]!.port === undefined || changesMorePorts(before, after),
   };
 }
 
