@@ -1,7 +1,7 @@
 /** The NetworkPolicies of a cluster as their authors wrote them, for edits of them. */
 import { text } from 'node:stream/consumers';
 import type { PolicyObject } from '../../answers/questions/fix/proposal.ts';
-import { asApplied, type Written } from '../../answers/questions/fix/written.ts';
+import { asApplied, type Written, writtenAs } from '../../answers/questions/fix/written.ts';
 import { type Api, ApiError, parsed } from '../../inputs/kube/client/api.ts';
 import { ApiServer } from '../../inputs/kube/client/apiserver.ts';
 import { asMap, asMaps, metadataOf } from '../../inputs/kube/report/identity.ts';
@@ -25,7 +25,7 @@ export async function writtenInCluster(
     for (const namespace of namespaces)
       for (const object of await policiesIn(api, namespace))
         found.set(`${KIND} ${namespace}/${metadataOf(object).name}`, object);
-    return id => found.get(id);
+    return writtenAs(id => found.get(id));
   } finally {
     await api.close();
   }

@@ -215,7 +215,7 @@ test('what an edit isolates is said to be about all ports', () => {
 
 test('an edit is not made in place of a peer that cannot be read', () => {
   const text = toDb(`{ ipBlock: { cidr: nonsense } }, ${ofPods('app: job')}, ${ofPods('app: wbe')}`);
-  const object = writtenIn([text])('NetworkPolicy shop/db')!;
+  const object = writtenIn([text]).of('NetworkPolicy shop/db')!;
   const field = 'spec.ingress[0].from[1].podSelector';
   const edit = { policy: 'NetworkPolicy shop/db', field, was: 'app=wbe', is: 'app=web', set: {} } as const;
   expect(edited(object, [{ ...edit, of: 2 }])).toBeUndefined();

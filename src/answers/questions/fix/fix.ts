@@ -6,7 +6,7 @@ import { DIRECTIONS, type Direction, type Policy, type PolicyId } from '../../..
 import { evaluatorOf, type FlowVerdict, packetOf } from '../../../semantics/evaluate.ts';
 import { type Packet, selects } from '../../../semantics/match.ts';
 import { firstMatch, type WholeView as View, viewOf } from '../../../semantics/view.ts';
-import { allowingEdits, denyingEdits, type Edits, edited, type PolicyEdit } from './edits.ts';
+import type { Edits, PolicyEdit } from './edits.ts';
 import { changesMorePorts, type Flip, flipsOf } from './flips.ts';
 import {
   type ClusterChoice,
@@ -134,11 +134,19 @@ function workingEdit(asked: Editable, direction: Direction): Made | undefined {
   const { tier } = verdict[direction];
   const candidates =
     wanted === 'allow'
-      ? allowingEdits(known, view.policiesOn(packet.subject, direction, 'networkpolicy'), packet)
-      : denyingEdits(known, tier === 'default' ? undefined : firstMatch(view, tier, packet), packet);
+      ? written.edits.allowingEdits(
+          known,
+          view.policiesOn(packet.subject, direction, 'networkpolicy'),
+          packet,
+        )
+      : written.edits.denyingEdits(
+          known,
+          tier === 'default' ? undefined : firstMatch(view, tier, packet),
+          packet,
+        );
   for (const edits of candidates.slice(0, MOST_TRIED)) {
-    const object = written(edits[0].policy);
-    const whole = object && edited(object, edits);
+    const object = written.of(edits[0].policy);
+    const whole = object && written.edits.edited(object, edits);
     const policy = whole && decode(whole);
     if (policy?.id !== edits[0].policy) continue;
     const policies = new Map([...view.cluster.policies, [policy.id, policy] as const]);

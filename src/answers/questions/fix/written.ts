@@ -4,14 +4,25 @@ import { parseDocuments } from '../../../inputs/files/parse.ts';
 import { ParseError } from '../../../inputs/files/yaml.ts';
 import { asMap, metadataOf, typeOf } from '../../../inputs/kube/report/identity.ts';
 import type { PolicyId } from '../../../model/policy.ts';
+import { allowingEdits, denyingEdits, edited } from './edits.ts';
 import type { PolicyObject } from './proposal.ts';
 
 /** Undefined where it is not known how a policy is written. */
-export type Written = (id: PolicyId) => PolicyObject | undefined;
+export interface Written {
+  readonly of: (id: PolicyId) => PolicyObject | undefined;
+  /** Given with it, so that the page, which has none, does not load them. */
+  readonly edits: typeof EDITS;
+}
+
+const EDITS = { allowingEdits, denyingEdits, edited };
+
+export function writtenAs(of: Written['of']): Written {
+  return { of, edits: EDITS };
+}
 
 /** Of the texts of manifests; `namespace` is that of objects that name none. The first of one name counts. */
 export function writtenIn(texts: readonly string[], namespace = 'default'): Written {
-  return id => {
+  return writtenAs(id => {
     const [place = '', name = ''] = id.slice(id.indexOf(' ') + 1).split('/');
     for (const each of texts)
       for (const object of each.includes(name) ? objectsIn(each) : []) {
@@ -22,7 +33,7 @@ export function writtenIn(texts: readonly string[], namespace = 'default'): Writ
           return asApplied({ ...asMap(object), metadata: own });
       }
     return undefined;
-  };
+  });
 }
 
 /** Without what the server added, some of which it refuses in what is applied. */
