@@ -87,12 +87,12 @@ function FactLine({ fact: { title, hint, rows } }: { readonly fact: Fact }) {
   const of = model.value!;
   if (rows.length === 0)
     return (
-      <li class="fact" title={hint}>
+      <li key="none" class="fact" title={hint}>
         <b>0</b> {title}
       </li>
     );
   return (
-    <li>
+    <li key="some">
       <Part name={`fact ${title}`}>
         <summary class="fact" title={hint}>
           <b>{rows.length}</b> {title}
