@@ -13,6 +13,7 @@ import {
   status,
 } from './state/manifests.ts';
 import { openEditor } from './state/place.ts';
+import { isWritten } from './state/route.ts';
 import { chooseTheme } from './state/theme.ts';
 import { filter, isEditing, PANES, pane, selected, theme, VIEWS, type View, view } from './state/view.ts';
 import { ChangeCounts } from './views/changecounts.tsx';
@@ -55,6 +56,7 @@ export function App() {
         data-status={status.value === 'idle' ? 'idle' : 'busy'}
         data-opened={judged.value}
         data-number={opened.value}
+        data-linked={isWritten.value}
       >
         {isEditing.value && <EditPane />}
         <div class="look" id="look" tabIndex={-1}>

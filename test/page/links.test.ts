@@ -33,12 +33,7 @@ async function settled(page: Page): Promise<void> {
 /** The address is written at most three times a second, and the manifests of an edit half a second after the last key. */
 async function linkOf(page: Page): Promise<string> {
   await settled(page);
-  const isSame = async () => {
-    const before = page.url();
-    await page.waitForTimeout(1_100);
-    return page.url() === before;
-  };
-  await expect.poll(isSame).toBe(true);
+  await page.locator('[data-linked="true"]').waitFor();
   return page.url();
 }
 

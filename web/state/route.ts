@@ -30,6 +30,8 @@ let manifestsPart = '';
 let written = '';
 /** Whether the link says how something is shown, and not what: its manifests are too large for it. */
 export const lacksManifests = signal(false);
+/** Whether the address has all that is shown: it is written a little later. */
+export const isWritten = signal(true);
 
 /** Reads the address, and follows it from now on. */
 export async function startRouting(): Promise<void> {
@@ -127,15 +129,19 @@ function viewPart(): string {
 /** Not at each letter that is typed. */
 const PACKED_AFTER_MS = 500;
 let packing: ReturnType<typeof setTimeout> | undefined;
+let isPacking = false;
 
 function packManifests(): void {
   const [opened, edited, of, isChanged] = [base.value, files.value, example.value, isEdited.value];
   clearTimeout(packing);
+  isWritten.value = false;
+  isPacking = true;
   packing = setTimeout(
     async () => {
       const part = await partOf(opened, isChanged ? edited : undefined, of);
       if (base.value !== opened || files.value !== edited) return;
       manifestsPart = part;
+      isPacking = false;
       if (edited.length > 0) lacksManifests.value = part === '';
       writeAddress(viewPart());
     },
@@ -165,8 +171,10 @@ let writing: ReturnType<typeof setTimeout> | undefined;
 function writeAddress(part: string): void {
   const fragment = [part, manifestsPart].filter(each => each !== '').join('&');
   clearTimeout(writing);
-  if (fragment === '' && location.hash === '') return;
+  isWritten.value = false;
   const write = () => {
+    isWritten.value = !isPacking;
+    if (fragment === '' && location.hash === '') return;
     // Where somebody else changed it, it is about to be read.
     if (location.hash !== written) return;
     history.replaceState(null, '', `#${fragment}`);
