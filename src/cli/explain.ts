@@ -141,7 +141,7 @@ async function withUnknownPods(
 ): Promise<State> {
   const guesses = guessesWith(state, options.unknownPods);
   if (!guesses?.unknownPods) return state;
-  const cases = answered(ask(clusterViewOf(state, options), questions)).flatMap(({ answer }) => answer.cases);
+  const cases = casesOf(state, questions, options);
   const nodeOf = unknownPodNodeFinder(state.cluster, addressOwners(state.cluster));
   const ends = cases.filter(each => each.undecided).flatMap(({ flow }) => [flow.from, flow.to]);
   const nodes = new Set(ends.flatMap(address => nodeOf(address)?.name ?? []));
@@ -164,7 +164,7 @@ async function withNames(
   options: ExplainOptions,
 ): Promise<State> {
   if (!state.isLive || ![...state.cluster.policies.values()].some(hasDomainPeers)) return state;
-  const cases = answered(ask(clusterViewOf(state, options), questions)).flatMap(({ answer }) => answer.cases);
+  const cases = casesOf(state, questions, options);
   const pods = new Set(cases.filter(isByName).flatMap(({ from }) => (from.pod?.node ? [from.pod] : [])));
   if (pods.size === 0) return state;
   const { namesOfPods } = await import('./everynode/namesofpods.ts');
@@ -178,6 +178,10 @@ async function withNames(
 function isByName({ to, verdict, unresolved }: JudgedFlow): boolean {
   if (to.endpoint.domain !== undefined) return unresolved === 'deny';
   return verdict.verdict === 'deny' && podOf(to.endpoint) === undefined;
+}
+
+function casesOf(state: State, questions: readonly (Question | Unreadable)[], options: ExplainOptions) {
+  return answered(ask(clusterViewOf(state, options), questions)).flatMap(({ answer }) => answer.cases);
 }
 
 function answered(asked: readonly QuestionResult[]) {

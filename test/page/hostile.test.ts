@@ -78,7 +78,7 @@ const object = fc
   }));
 const manifest = fc.tuple(text, fc.array(object, { minLength: 1, maxLength: 5 }));
 
-/** What is shown with everything open, what is told of it, and the lines in the editor. */
+/** The texts of the page with all its parts open, its titles and labels, and the lines of the editor. */
 async function expectPrintable(page: Page): Promise<void> {
   const shown = await page.evaluate<string>(`(() => {
     for (const each of document.querySelectorAll('details')) each.open = true;

@@ -96,7 +96,7 @@ export class ManifestEditor {
     this.#view.destroy();
   }
 
-  /** Of a large document it takes a while to put its lines together. */
+  /** The text is kept, because joining the lines of a large document takes time. */
   #textOf(doc: Text): string {
     if (this.#text.doc !== doc) this.#text = { doc, text: doc.toString() };
     return this.#text.text;

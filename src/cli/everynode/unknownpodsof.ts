@@ -27,7 +27,7 @@ export async function unknownPodsFrom(
     const [first, ...others] = answers.map(deniesUnknownPods);
     return first === undefined || others.some(each => each !== first) ? undefined : unknownPodsOf(first);
   } catch (error) {
-    // Whoever may not ask agents still has the answer, with what is undecided.
+    // A caller without the right to ask agents still gets an answer: the connection is undecided.
     if (error instanceof CommandError) return undefined;
     throw error;
   }

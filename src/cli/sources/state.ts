@@ -22,7 +22,7 @@ export interface State {
   readonly unknownPods?: UnknownPods;
   /** A cluster as its API server has it. */
   readonly isLive?: true;
-  /** Of a live cluster: what its agents do as they were started, and is not known. */
+  /** For a live cluster: the flags of its agents that are not known, so that verdicts which depend on them are undecided. */
   readonly guesses?: Guesses;
   /** Answers of DNS to pods; absent if no agent was asked. */
   readonly known?: DnsSnapshot;

@@ -2,6 +2,7 @@
  * Edits of policies that are there, where one seems to be mistyped: a label or a port that nobody has, or two items of a
  * list in place of one. Each is a guess, and is judged before it is shown.
  */
+import { getOrMake } from '../../../lib/collections/getormake.ts';
 import { didYouMean } from '../../../lib/text/didyoumean.ts';
 import { type Cluster, NAMESPACE_NAME_LABEL, namespaceOf, type Pod } from '../../../model/cluster.ts';
 import type { Inventory } from '../../../model/inventory.ts';
@@ -226,7 +227,7 @@ function replacing({ requirements }: LabelSelector, key: string, value: string, 
 
 // Two items in place of one.
 
-/** Of a list, a selector of namespaces and one of pods, which mean either one, where both in one may be meant. */
+/** Two items of a list, a namespaceSelector and a podSelector, mean either of both: its author may have meant both in one item. */
 function joinedItems(policy: Policy, rule: Rule, direction: Direction): readonly Edits[] {
   const peers = rule.peers === 'any' ? [] : rule.peers;
   const isOfPlace = (peer: Peer) =>
@@ -387,10 +388,6 @@ function nearLabel({ key, value }: Label, labels: Labels, known: Values): Label 
 function valuesOf(all: readonly Labels[]): Values {
   const found = new Map<string, Set<string>>();
   for (const labels of all)
-    for (const [key, value] of Object.entries(labels)) {
-      const values = found.get(key);
-      if (values === undefined) found.set(key, new Set([value]));
-      else values.add(value);
-    }
+    for (const [key, value] of Object.entries(labels)) getOrMake(found, key, () => new Set()).add(value);
   return found;
 }

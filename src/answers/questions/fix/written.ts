@@ -20,7 +20,7 @@ export function writtenAs(of: Written['of']): Written {
   return { of, edits: EDITS };
 }
 
-/** Of the texts of manifests; `namespace` is that of objects that name none. The first of one name counts. */
+/** Looks policies up in the texts of manifests. Objects without a namespace are in `namespace`. The first of a name counts. */
 export function writtenIn(texts: readonly string[], namespace = 'default'): Written {
   return writtenAs(id => {
     const [place = '', name = ''] = id.slice(id.indexOf(' ') + 1).split('/');
