@@ -230,27 +230,29 @@ function replacing({ requirements }: LabelSelector, key: string, value: string, 
 /** Two items of a list, a namespaceSelector and a podSelector, mean either of both: its author may have meant both in one item. */
 function joinedItems(policy: Policy, rule: Rule, direction: Direction): readonly Edits[] {
   const peers = rule.peers === 'any' ? [] : rule.peers;
-  const isOfPlace = (peer: Peer) =>
+  const places = [...peers.entries()].filter(([, peer]) => isOfNamespaces(peer));
+  const pods = [...peers.entries()].filter(([, peer]) => isOfOwnNamespace(peer));
+  const field = peersField(direction, rule);
+  return places.flatMap(([into, place]) =>
+    pods.map(([from, own]): Edits => {
+      const edit = joined(policy, field, [into, from], [place, own]);
+      return [{ ...edit, of: peers.length }];
+    }),
+  );
+}
+
+/** A namespaceSelector by itself. */
+function isOfNamespaces(peer: Peer): boolean {
+  return (
     peer.kind === 'pods' &&
     peer.selector.namespaces.kind === 'labels' &&
-    peer.selector.pods.requirements.length === 0;
-  const isOfPods = (peer: Peer) => peer.kind === 'pods' && peer.selector.namespaces.kind === 'name';
-  return peers.flatMap((place, into) =>
-    isOfPlace(place)
-      ? peers.flatMap((pods, from): Edits[] =>
-          isOfPods(pods)
-            ? [
-                [
-                  {
-                    ...joined(policy, peersField(direction, rule), [into, from], [place, pods]),
-                    of: peers.length,
-                  },
-                ],
-              ]
-            : [],
-        )
-      : [],
+    peer.selector.pods.requirements.length === 0
   );
+}
+
+/** A podSelector by itself. */
+function isOfOwnNamespace(peer: Peer): boolean {
+  return peer.kind === 'pods' && peer.selector.namespaces.kind === 'name';
 }
 
 function joined(
