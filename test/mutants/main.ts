@@ -2,32 +2,19 @@
  * `npm run mutants [-- --page FILE] [WORD…]`: plants one fault at a time into a copy of the tree and runs the test that
  * has to notice, as many at once as there are cores. Fails where one goes unnoticed, and, before any is planted, where
  * the text that one changes is not in one place of src. Tests have the sizes that `scripts/test` has. Words pick faults
- * by a part of their name, their file or their test; `--page` writes a page that lists each with the test that noticed; `--trust` leaves
- * out to run the tests without a fault first.
+ * by a part of their name, their file or their test; `--page` writes a page that lists each with the test that noticed;
+ * `--trust` leaves out to run the tests without a fault first.
  */
-import { spawn } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { MUTANTS } from './mutants.ts';
 import { type Outcome, pageOf } from './page.ts';
 import { type Place, Places } from './places.ts';
+import { copyTree, type Tree } from './tree.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const COPIED = [
-  'src',
-  'web',
-  'scripts',
-  'bench',
-  'test',
-  'examples',
-  'docs/schema',
-  'package.json',
-  'tsconfig.json',
-  'vitest.config.ts',
-];
-const LONGEST_MS = 600_000;
 const USAGE = `npm run mutants -- [--page FILE] [--trust] [WORD…]
   WORD         plants the faults alone whose name, file or test has one of the words
   --page FILE  writes a page that lists each fault with the test that noticed
@@ -92,30 +79,32 @@ async function plantAll(folder: string): Promise<Outcome[]> {
   const trees = Array.from({ length: Math.min(availableParallelism(), chosen.length) }, (_, at) =>
     copyTree(join(folder, `${at}`)),
   );
-  if (!options.trust) await inTrees(trees, [...new Set(chosen.map(({ test }) => test))], checkHealthy);
-  return inTrees(trees, chosen, async (place, tree) => {
-    // One that proves nothing counts as one that was not noticed, and the others go on.
-    const caughtBy = await plant(place, tree).catch((error: Error) => void console.log(error.message));
-    console.log(`${caughtBy === undefined ? 'SURVIVED' : 'caught  '} ${place.name}`);
-    return { place, caughtBy: caughtBy ?? undefined };
-  });
+  try {
+    if (!options.trust) await inTrees(trees, [...new Set(chosen.map(({ test }) => test))], checkHealthy);
+    return await inTrees(trees, chosen, plant);
+  } finally {
+    for (const tree of trees) tree.end();
+  }
 }
 
-function copyTree(tree: string): string {
-  for (const path of COPIED) cpSync(join(ROOT, path), join(tree, path), { recursive: true });
-  symlinkSync(join(ROOT, 'node_modules'), join(tree, 'node_modules'));
-  return tree;
+/** One that proves nothing counts as one that was not noticed, and the others go on. */
+async function plant(place: Place, tree: Tree): Promise<Outcome> {
+  const began = performance.now();
+  const caughtBy = await tree.plant(place).catch((error: Error) => void console.log(error.message));
+  const took = ((performance.now() - began) / 1000).toFixed(1).padStart(6);
+  console.log(`${caughtBy === undefined ? 'SURVIVED' : 'caught  '} ${took} s  ${place.name}`);
+  return { place, caughtBy };
 }
 
 /** Does the work for each item, in the tree that is next free. */
 async function inTrees<T, R>(
-  trees: readonly string[],
+  trees: readonly Tree[],
   items: readonly T[],
-  work: (item: T, tree: string) => Promise<R>,
+  work: (item: T, tree: Tree) => Promise<R>,
 ): Promise<R[]> {
   const results: R[] = [];
   let next = 0;
-  const workIn = async (tree: string) => {
+  const workIn = async (tree: Tree) => {
     for (let at = next++; at < items.length; at = next++) results[at] = await work(items[at]!, tree);
   };
   await Promise.all(trees.map(workIn));
@@ -123,56 +112,8 @@ async function inTrees<T, R>(
 }
 
 /** A test that fails without a fault would seem to catch every one. */
-async function checkHealthy(test: string, tree: string): Promise<void> {
+async function checkHealthy(test: string, tree: Tree): Promise<void> {
   console.log(`healthy? ${test}`);
-  const failed = await firstFailure(test, tree);
+  const failed = await tree.firstFailure(test);
   if (failed !== undefined) throw new Error(`${test} fails without any fault planted: ${failed}`);
-}
-
-/** The name of the test that notices. */
-async function plant({ file, faulty, test }: Place, tree: string): Promise<string | undefined> {
-  const path = join(tree, file);
-  const healthy = readFileSync(path, 'utf8');
-  writeFileSync(path, faulty);
-  try {
-    return await firstFailure(test, tree);
-  } finally {
-    writeFileSync(path, healthy);
-  }
-}
-
-async function firstFailure(test: string, tree: string): Promise<string | undefined> {
-  const report = join(tree, 'report.json');
-  rmSync(report, { force: true });
-  const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs');
-  const args = ['run', '--bail', '1', '--reporter', 'json', '--outputFile', report, test];
-  const { SLUICE_LONG: _, SLUICE_SEED: __, ...env } = process.env;
-  const child = spawn(process.execPath, [vitest, ...args], {
-    cwd: tree,
-    env: { ...env, SLUICE_SHRINK: '0' },
-    timeout: LONGEST_MS,
-    stdio: 'ignore',
-  });
-  const [status, signal] = await new Promise<[number | null, string | null]>((resolve, reject) => {
-    child.once('error', reject);
-    child.once('close', (...ended) => resolve(ended));
-  });
-  if (signal !== null) throw new Error(`${test}: no answer within ${LONGEST_MS / 1000} s`);
-  return status === 0 ? undefined : failureIn(report);
-}
-
-interface Report {
-  readonly testResults: readonly {
-    readonly message?: string;
-    readonly assertionResults: readonly { readonly status: string; readonly fullName: string }[];
-  }[];
-}
-
-/** A fault that keeps a file from being loaded at all proves nothing. */
-function failureIn(report: string): string {
-  const { testResults } = JSON.parse(readFileSync(report, 'utf8')) as Report;
-  const failed = testResults.flatMap(file => file.assertionResults).find(({ status }) => status === 'failed');
-  if (failed === undefined)
-    throw new Error(`no test ran: ${testResults[0]?.message ?? 'the file was not found'}`);
-  return failed.fullName.trim();
 }
