@@ -10,7 +10,8 @@ import { LAYOUT } from './layout.ts';
 
 test(`layout ${LAYOUT} is these hooks, chains and sets`, () => {
   const state = layoutCluster();
-  const links = { uplinks: [], podBridges: [], podPorts: [] };
+  const tunnels = { ports: [8472], protocols: [] };
+  const links = { uplinks: [], podBridges: [], podPorts: [], tunnels };
   state.apply({ type: 'node', key: 'n1', value: { ...state.nodes.get('n1')!, links } });
   const { tables } = compile(state, 'n1', 'deny', 'ours');
   const shape = new Set([...tables.values()].flatMap(shapeOf));
@@ -42,6 +43,7 @@ function typeText({ key, verdicts, interval, data }: NftSet): string {
 
 const SHAPE: readonly string[] = [
   'chain advertised',
+  'chain as-tunnels: filter hook postrouting priority 150 policy accept',
   'chain denied',
   'chain denied-limited',
   'chain denied-link',

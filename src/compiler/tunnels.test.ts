@@ -92,6 +92,31 @@ describe('what is for a tunnel', () => {
     expect(through('10.244.3.5', true)).toBe('accept');
   });
 
+  test('of the node’s own has a port that no translated packet leaves with', () => {
+    const links = { tunnels: { ports: [9999], protocols: [] } };
+    const leaves = (sourcePort: number, how: { isReply?: boolean; isMasqueraded?: boolean } = {}) => {
+      const to = at('172.18.0.2');
+      const bytes = packet({ from: at('172.18.0.1'), to, protocol: 'UDP', port: 40_000, sourcePort });
+      const connection = {
+        isReply: false,
+        isTranslated: false,
+        isMasqueraded: true,
+        to,
+        port: 40_000,
+        ...how,
+      };
+      return trace(compile(clusterOf(links), 'n1'), 'ip', 'postrouting', bytes, 'new', { connection })
+        .verdict;
+    };
+    expect(leaves(9999)).toBe('drop');
+    expect(leaves(9998)).toBe('accept');
+    expect(leaves(8472), 'the node has no such tunnel').toBe('accept');
+    expect(leaves(9999, { isMasqueraded: false }), 'what the node itself sends').toBe('accept');
+    expect(leaves(9999, { isReply: true }), 'what a Service answers').toBe('accept');
+    const names = [...compile(clusterOf(), 'n1').tables.get('ip')!.chains.keys()];
+    expect(names, 'where the node has no tunnel').not.toContain('as-tunnels');
+  });
+
   test('passes where pods run overlays of their own', () => {
     const links = { podTunnels: 'allow' } as const;
     expect(verdictOf(OUT!, '10.244.1.5', '172.18.0.2', 8472, links)).toBe('accept');

@@ -15,11 +15,15 @@
  *                                           a tunnel of this node's own: denied at an address of a node, and out of
  *                                           the pod networks. The node's own address would hide the sender, and the
  *                                           address of the node before may hide the pod's already
+ *     postrouting, behind masquerading        translated to the port of a tunnel of this node's own: dropped
  *
  * A node has addresses that its status does not list. In the pod networks, the node that has the address denies the
  * packet. Outside the pod networks, packets are often masqueraded on their way, and the receiver takes the pod for its
  * node; so the sender's node has to deny them. Packets between pods' addresses pass: a set of all pods' addresses,
  * which would tell them from nodes at once, would cost every node a commit for every pod of the cluster.
+ *
+ * Masquerading takes any port for what a pod sends to another node, also one at which a tunnel of this node listens.
+ * What the other node's tunnel then sends from the port that the pod has written to would be a reply to the pod.
  */
 import { type Address, type Family, familyOf } from '../model/address.ts';
 import type { Node, NodeLinks } from '../model/cluster.ts';
@@ -29,11 +33,13 @@ import {
   addressIn,
   addressType,
   destinationPortIn,
+  isSourceTranslated,
   isTranslated,
   protocolIs,
   protocolNumberIs,
   verdict,
 } from '../nft/match.ts';
+import { isReply, sourcePortIn } from '../nft/matchanswers.ts';
 import { notFromLoopback } from '../nft/matchinterface.ts';
 import {
   type Chain,
@@ -82,6 +88,9 @@ function intoTunnels(family: Family): Expr[][] {
 
 const INTO_TUNNEL = 'from a pod into a tunnel of nodes';
 const BY_SERVICE = 'by a Service into a tunnel of nodes';
+const AS_TUNNELS = 'as-tunnels';
+/** Behind NF_IP_PRI_NAT_SRC (100): packets have the source that masquerading gives them. */
+const BEHIND_SOURCE_NAT = 150;
 
 /** The sets of addresses of nodes. */
 export const ADDRESS_SETS: Readonly<Record<string, (node: Node) => readonly Address[]>> = {
@@ -115,7 +124,10 @@ export function tunnelPart(
   const networks = podNetworks(family, nodes);
   const { ports = [], protocols = [] } = links.tunnels ?? {};
   return {
-    chains: links.podTunnels === 'allow' ? [] : tunnelChains(family, networks, protocols),
+    chains:
+      links.podTunnels === 'allow'
+        ? []
+        : [...tunnelChains(family, networks, protocols), ...(ports.length > 0 ? [asTunnels(family)] : [])],
     sets: [
       setOf(TUNNEL_SETS.ports, 'inet_service', [...new Set([...TUNNEL_PORTS, ...ports])]),
       setOf(TUNNEL_SETS.ownPorts, 'inet_service', ports),
@@ -160,6 +172,25 @@ function tunnelChains(family: Family, networks: NftSet | undefined, protocols: r
       ],
     },
   ];
+}
+
+/**
+ * A dropped packet leaves no entry in conntrack, and the next one gets another port. It is not named as a denial: one of
+ * 64,512 connections that policy allows is meant, and at this hook its sender is the node.
+ */
+function asTunnels(family: Family): Chain {
+  const exprs = [
+    ...protocolIs(family, 'udp'),
+    ...isSourceTranslated(),
+    ...isReply(true),
+    ...sourcePortIn(TUNNEL_SETS.ownPorts),
+    verdict('drop'),
+  ];
+  return {
+    name: AS_TUNNELS,
+    hook: { hook: 'postrouting', priority: BEHIND_SOURCE_NAT, policy: 'accept' },
+    rules: [{ exprs, comment: 'masqueraded as a tunnel of this node' }],
+  };
 }
 
 function setOf(name: string, key: NftSet['key'][number], members: readonly (string | number)[]): NftSet {

@@ -12,8 +12,8 @@ export type AddressField = 'saddr' | 'daddr';
 /** `linux/netfilter/nf_conntrack_common.h`: NF_CT_STATE_BIT(x) = 1 << (x % 3 + 1). */
 export const CT_STATE = { established: 2, related: 4, new: 8, untracked: 64 } as const;
 
-/** Bits of `ct status`. `linux/netfilter/nf_conntrack_common.h`: IPS_DST_NAT. */
-export const CT_STATUS = { dnat: 0x20 } as const;
+/** Bits of `ct status`. `linux/netfilter/nf_conntrack_common.h`: IPS_SRC_NAT, IPS_DST_NAT. */
+export const CT_STATUS = { snat: 0x10, dnat: 0x20 } as const;
 
 /** Bits of the TCP header's flags, lowest first (RFC 9293). */
 export const TCP_FLAGS = { fin: 1, syn: 2, rst: 4, psh: 8, ack: 16 } as const;
@@ -33,6 +33,11 @@ export function ctStateAny(bits: number): Expr[] {
  */
 export function isTranslated(): Expr[] {
   return ctAny('status', CT_STATUS.dnat);
+}
+
+/** `ct status snat`: the connection's first packet left with another source address or port, as masquerading gives it. */
+export function isSourceTranslated(): Expr[] {
+  return ctAny('status', CT_STATUS.snat);
 }
 
 function ctAny(key: 'state' | 'status', bits: number): Expr[] {

@@ -5,10 +5,10 @@ import { bigEndian16, FIRST_REGISTER, littleEndian32, loadAddress, loadPort, toH
 import type { Expr, Family, QueueBy } from './ruleset.ts';
 
 /** `ct direction reply`: the packet is a reply. IP_CT_DIR_REPLY is 1, in one byte. */
-export function isReply(): Expr[] {
+export function isReply(invert = false): Expr[] {
   return [
     { kind: 'ct', key: 'direction', dreg: FIRST_REGISTER },
-    { kind: 'cmp', sreg: FIRST_REGISTER, op: 'eq', data: '01' },
+    { kind: 'cmp', sreg: FIRST_REGISTER, op: invert ? 'neq' : 'eq', data: '01' },
   ];
 }
 

@@ -4231,6 +4231,18 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'overlay.test.ts',
   },
   {
+    name: 'tunnels: a pod may be masqueraded as the tunnel of its node',
+    find: '...(ports.length > 0 ? [asTunnels(family)] : [])',
+    replace: '',
+    test: 'overlay.test.ts',
+  },
+  {
+    name: 'tunnels: what a Service answers from the port of a tunnel does not leave',
+    find: '    ...isReply(true),\n',
+    replace: '',
+    test: 'compiler/tunnels.test.ts',
+  },
+  {
     name: 'tunnels: what nobody translated does not pass through a node between',
     find: 'const byService = [...isUdp, ...isTranslated(), ...toOwnPort];',
     replace: 'const byService = [...isUdp, ...toOwnPort];',

@@ -28,6 +28,8 @@ interface TracedConnection {
   readonly isReply: boolean;
   /** Whether its destination was translated (DNAT). */
   readonly isTranslated?: boolean;
+  /** Whether its source was translated (SNAT). */
+  readonly isMasqueraded?: boolean;
   /** The destination of the connection before translation. */
   readonly to: Address;
   readonly port: number;
@@ -179,7 +181,7 @@ export class Machine {
       case 'direction':
         return this.#store(dreg, [connection.isReply ? 1 : 0]);
       case 'status':
-        return this.#store(dreg, [connection.isTranslated ? CT_STATUS.dnat : 0, 0, 0, 0]);
+        return this.#store(dreg, [statusOf(connection), 0, 0, 0]);
       case 'original proto-dst':
         return this.#store(dreg, [connection.port >> 8, connection.port & 0xff]);
       case 'original ip saddr':
@@ -263,6 +265,10 @@ export class Machine {
     this.#registers.fill(0, start + bytes.length, end);
     return 'continue';
   }
+}
+
+function statusOf({ isTranslated = false, isMasqueraded = false }: TracedConnection): number {
+  return (isTranslated ? CT_STATUS.dnat : 0) | (isMasqueraded ? CT_STATUS.snat : 0);
 }
 
 const ACCEPT: NftVerdict = { kind: 'accept' };

@@ -152,6 +152,35 @@ test('nor by a port of another node, to which the pod has the address of its own
     for (const family of FAMILIES) ground.exec(node, 'nft', 'delete', 'table', family, 'hide');
 });
 
+/** What `masquerade fully-random` does with one of 64,512 connections. */
+const masqueradeTo = (port: number) =>
+  FAMILIES.map(family => {
+    const pods = `${endOf(1, 'flannel')[family]}/${family === 'ip' ? 24 : 64}`;
+    return `table ${family} hide {
+      chain out { type nat hook postrouting priority srcnat; oifname "eth0" ${family} saddr ${pods} meta l4proto udp masquerade to :${port}; }
+    }`;
+  }).join('\n');
+
+test('what a tunnel sends to a node reaches no pod that masquerading has given the port of that tunnel', async () => {
+  let remote = 40_000;
+  for (const [ruled, port, isHeard] of [
+    [[], PORT, false],
+    [['n1'], PORT, true],
+    [['n1'], PORT + 1, true],
+  ] as const) {
+    ground.nft('n1', masqueradeTo(port));
+    await ground.enforce(ruled);
+    for (const family of FAMILIES) {
+      ground.sendUdp(endOf(2, 'status')[family], ++remote, Buffer.from('hello'));
+      const bytes = wrapped({ node: 1, end: 'status', outer: family, inner: family });
+      const act = () => ground.sendFromOtherNode(remote, endOf(1, 'status')[family], PORT, bytes);
+      const what = `${family}, port ${port}, rules of ${ruled}`;
+      expect(await ground.hears('near', innerDatagram('near', family), act), what).toBe(isHeard);
+    }
+    for (const family of FAMILIES) ground.exec('n1', 'nft', 'delete', 'table', family, 'hide');
+  }
+});
+
 test('nor into a tunnel whose port somebody chose', async () => {
   for (const node of [1, 2] as const) {
     ground.exec(

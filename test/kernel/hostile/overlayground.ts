@@ -11,7 +11,16 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { ipBatch } from '../../../bench/lab/ip.ts';
 import { removeNamespaces } from '../../../bench/lab/lab.ts';
-import { AF_INET, AF_INET6, close, SOCK_DGRAM, SOCK_RAW, send, socket } from '../../../bench/lab/libc.ts';
+import {
+  AF_INET,
+  AF_INET6,
+  bind,
+  close,
+  SOCK_DGRAM,
+  SOCK_RAW,
+  send,
+  socket,
+} from '../../../bench/lab/libc.ts';
 import { inNamespace } from '../../../bench/lab/netns.ts';
 import { socketAddress } from '../../../bench/lab/probe/sockaddr.ts';
 import { address } from '../../../bench/lab/topology.ts';
@@ -165,6 +174,17 @@ export class OverlayGround {
       } finally {
         process.seteuid!(0); // Leaving the namespace takes a capability again.
       }
+    });
+  }
+
+  /** By a socket of the other node, from the port by which a tunnel sends what belongs to one connection. */
+  sendFromOtherNode(sourcePort: number, to: Address, port: number, bytes: Uint8Array): void {
+    inNamespace(this.path('n2'), () => {
+      const isV4 = familyOf(to) === 'ip';
+      const fd = socket(isV4 ? AF_INET : AF_INET6, SOCK_DGRAM);
+      bind(fd, socketAddress(address(isV4 ? '0.0.0.0' : '::'), sourcePort));
+      send(fd, bytes, socketAddress(to, port));
+      close(fd);
     });
   }
 
