@@ -47,15 +47,24 @@ async function deflated(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
 
 /** A link may come from anybody: what it unpacks to is bounded. Throws where it cannot be read. */
 export async function unpacked(text: string): Promise<LinkedFiles> {
-  if (text.length > LONGEST_LINK) throw new Error('it is longer than 200,000 characters');
-  const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'));
-  const bytes = Uint8Array.from(binary, character => character.charCodeAt(0));
-  const json = new TextDecoder().decode(await piped(bytes, new DecompressionStream('deflate-raw')));
-  const { base, edited } = JSON.parse(json) as Partial<LinkedFiles>;
+  if (text.length > LONGEST_LINK) throw new RangeError('it is longer than 200,000 characters');
+  const { base, edited } = await inflated(text);
   if (!isFiles(base) || !(edited === undefined || isFiles(edited))) throw new Error('it has no manifests');
   if (Math.max(base.length, edited?.length ?? 0) > MOST_FILES)
     throw new Error(`it has more than ${MOST_FILES.toLocaleString('en')} files`);
   return { base, ...(edited && { edited }) };
+}
+
+async function inflated(text: string): Promise<Partial<LinkedFiles>> {
+  try {
+    const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'));
+    const bytes = Uint8Array.from(binary, character => character.charCodeAt(0));
+    const json = new TextDecoder().decode(await piped(bytes, new DecompressionStream('deflate-raw')));
+    return Object(JSON.parse(json));
+  } catch (error) {
+    if (error instanceof RangeError) throw error;
+    throw new SyntaxError('it was cut off or changed on its way', { cause: error });
+  }
 }
 
 function isFiles(value: unknown): value is Files {
@@ -74,7 +83,7 @@ async function piped(bytes: Uint8Array<ArrayBuffer>, through: ReadableWritablePa
   for (let part = await reader.read(); !part.done; part = await reader.read()) {
     parts.push(part.value);
     size += part.value.length;
-    if (size > MOST_UNPACKED) throw new Error('it unpacks to more than 8 MB');
+    if (size > MOST_UNPACKED) throw new RangeError('it unpacks to more than 8 MB');
   }
   const all = new Uint8Array(size);
   let at = 0;

@@ -118,7 +118,7 @@ describe('loadManifests()', () => {
     const { cluster, problems } = await loadManifests(folder);
     expect(cluster.namespaces.get('a')!.labels).not.toHaveProperty('b');
     expect(problems.map(problemText)).toEqual([
-      `${folder}/a.yaml: Namespace a: is in this file more than once; the first one counts`,
+      `${folder}/a.yaml:6: Namespace a: is in this file more than once; the first one counts`,
     ]);
   });
 });

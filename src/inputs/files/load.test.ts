@@ -33,6 +33,17 @@ test('a text that cannot be parsed hides policies, and its problem says that not
   expect(problems.map(problemText)).toEqual([expect.stringMatching(/^b.*nothing of it is read$/)]);
 });
 
+test('what is wrong is said once, and of a policy without a name only that it is not applied', () => {
+  const spec = 'spec: { podSelector: {}, ingress: [{ from: [{ ipBlock: { cidr: x } }] }] }';
+  const policy = `{ apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: x, ${spec} }`;
+  const { problems } = collected({ a: policy }, { allDocuments: true }).loaded();
+  const named = 'a:1: NetworkPolicy default/(no name)';
+  expect(problems.map(problemText)).toEqual([
+    `${named}: metadata.name is missing; the policy is not applied`,
+    `${named}: spec.ingress[0].from[0].ipBlock.cidr "x" is not a network; the policy is not applied`,
+  ]);
+});
+
 test('checked() adds what is wrong with the cluster, what the caller finds, and policies of other engines', () => {
   const collector = collected({ a: SHOP, b: CILIUM }, { allDocuments: true });
   expect(collector.loaded().problems).toEqual([]);
@@ -53,7 +64,7 @@ test('of an object in two files of a folder that is a mistake, and in two folder
     expect(cluster.policies.get('NetworkPolicy default/web')?.subject.pods.requirements).toEqual([]);
     return [...problems.map(problemText), ...readingNotes(reading)];
   };
-  const mistake = 'dev/b.yaml: NetworkPolicy default/web: is in dev/a.yaml too; the first one counts';
+  const mistake = 'dev/b.yaml:1: NetworkPolicy default/web: is in dev/a.yaml too; the first one counts';
   expect(read('dev/a.yaml', 'dev/b.yaml', other)).toEqual([mistake]);
   expect(read('dev/a.yaml', 'dev/b.yaml', POLICY)).toEqual([mistake]);
   expect(read('dev/a.yaml', 'prod/a.yaml', other)).toEqual([

@@ -4,6 +4,7 @@
  */
 
 import { getOrMake } from '../../lib/collections/getormake.ts';
+import { groupedBy } from '../../lib/collections/groupedby.ts';
 import type { Cidr } from '../../model/address.ts';
 import { withEnforced } from '../../model/audited.ts';
 import { type Cluster, ClusterState } from '../../model/cluster.ts';
@@ -50,7 +51,7 @@ export class ManifestCollector {
   readonly #store = new ManifestStore(({ file, owner }) => folderOf(file) === folderOf(owner));
   readonly #cluster = new ClusterState();
   readonly #objects: FiledObject[] = [];
-  #placesByObject: ReadonlyMap<string, FiledObject['placeOf']> | undefined;
+  #byName: ReadonlyMap<string, readonly FiledObject[]> | undefined;
   readonly #reading = new ReadingCounter();
   #hidesPolicies = false;
 
@@ -91,7 +92,7 @@ export class ManifestCollector {
       problems: problems.map(problem => this.#placed(readOnce(problem))),
       hidesPolicies: this.#hidesPolicies,
       reading: { ...this.#reading.tally(), overlaps: this.#overlaps() },
-      placeOf: (object, field) => this.#places().get(object)?.(field) ?? {},
+      placeOf: (object, field) => this.#named(object)[0]?.placeOf(field) ?? {},
     };
   }
 
@@ -113,14 +114,22 @@ export class ManifestCollector {
     const found = [...now, ...then.filter(problem => !known.has(problemText(problem)))].filter(
       ({ object }) => !broken.has(object),
     );
-    const places = this.#places();
-    return found.map(problem => ({ ...places.get(problem.object ?? '')?.(problem.field), ...problem }));
+    return found.map(problem => ({
+      ...this.#named(problem.object ?? '')[0]?.placeOf(problem.field),
+      ...problem,
+    }));
   }
 
-  /** What is wrong with the policies of a namespace together does not come from one file. */
+  /**
+   * What is wrong with the policies of a namespace together does not come from one file. An object that is there a second
+   * time has its line at its last place in the file.
+   */
   #placed(problem: Problem): Problem {
-    if (problem.file !== undefined || problem.object === undefined) return problem;
-    return { ...this.#places().get(problem.object)?.(problem.field), ...problem };
+    const { file, line, object } = problem;
+    if (object === undefined || line !== undefined) return problem;
+    const all = this.#named(object);
+    const it = file === undefined ? all[0] : all.findLast(each => each.placeOf().file === file);
+    return { ...it?.placeOf(problem.field), ...problem };
   }
 
   /** Objects of several folders, which may be of several clusters. */
@@ -133,11 +142,9 @@ export class ManifestCollector {
   }
 
   /** The first of two objects of one name counts. */
-  #places(): ReadonlyMap<string, FiledObject['placeOf']> {
-    this.#placesByObject ??= new Map(
-      this.#objects.toReversed().map(each => [identityOf(each), each.placeOf]),
-    );
-    return this.#placesByObject;
+  #named(object: string): readonly FiledObject[] {
+    this.#byName ??= groupedBy(this.#objects, identityOf);
+    return this.#byName.get(object) ?? [];
   }
 
   /** Sluice does not read them, but their author believes that they are in force. */

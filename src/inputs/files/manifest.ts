@@ -194,18 +194,24 @@ function unneededProblems(object: unknown, decoded: Decoded): readonly Problem[]
   const isApplied = decoded.object !== undefined || NAMESPACED.includes(kind);
   const label = decoded.object ?? `${kind} ${namespace}/${name}`;
   const known = new Set(decoded.problems.filter(isError).map(({ field }) => field));
-  const refused = isApplied ? refusedMetadata(object, label).filter(({ field }) => !known.has(field)) : [];
+  // Where a part is wrong, as a name that is missing because there is no map, the whole is not wrong once more.
+  const isKnown = (field = '') => [...known].some(each => each === field || each?.startsWith(`${field}.`));
+  const refused = isApplied ? refusedMetadata(object, label).filter(({ field }) => !isKnown(field)) : [];
   return [...deeperProblems(object, decoded), ...legacyAddresses(object), ...refused];
 }
 
-/** An object without a usable name is decoded once more with another name, to find its other problems. */
+/**
+ * An object without a usable name is decoded once more with another name, to find its other problems. Until it has a name
+ * they have no effect of their own.
+ */
 function deeperProblems(object: unknown, { event, object: name, problems }: Decoded): readonly Problem[] {
-  if (event !== undefined || name === undefined || !problems.some(isError)) return [];
+  const error = problems.find(isError);
+  if (event !== undefined || name === undefined || error === undefined) return [];
   const known = new Set(problems.map(problemNote));
   const renamed = decodeObject({ ...asMap(object), metadata: { name: 'unnamed', namespace: 'default' } });
   return renamed.problems
-    .map(problem => ({ ...problem, object: name }))
-    .filter(problem => !known.has(problemNote(problem)));
+    .filter(problem => !known.has(problemNote(problem)))
+    .map(problem => ({ ...problem, object: name, effect: error.effect }));
 }
 
 function place(file: string, line: number | undefined): Pick<Problem, 'file' | 'line'> {

@@ -233,7 +233,7 @@ describe('decodeObject()', () => {
     },
   );
 
-  test.each(['networking.k8s.io/v1beta1', 'extensions/v1beta1', 'policy.networking.k8s.io/v1alpha3'])(
+  test.each(['networking.k8s.io/v1beta1', 'extensions/v1beta1', 'policy.networking.k8s.io/v1alpha3', 'v1'])(
     'says that %s is a version of a policy that it does not read',
     apiVersion => {
       const kind = apiVersion.startsWith('policy') ? 'ClusterNetworkPolicy' : 'NetworkPolicy';

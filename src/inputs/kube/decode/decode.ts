@@ -91,7 +91,10 @@ export function decodeObject(object: unknown, uidsOn?: string): Decoded {
   return { kind, object: name, problems: report.problems, ...(event && { event }) };
 }
 
-const POLICY_GROUPS = /^(networking\.k8s\.io|extensions|policy\.networking\.k8s\.io)\//;
+/** Those of policies, and the core group, which has no name before its version. */
+const POLICY_GROUPS = /^(?:(?:networking\.k8s\.io|extensions|policy\.networking\.k8s\.io)\/|[^/]*$)/;
+/** Groups that have kinds of others, which are no mistake. */
+const MIXED_GROUPS = /^(?:extensions\/|[^/]*$)/;
 
 /**
  * A policy of an unknown version is reported, because it is not in force. Other API groups have kinds of the same name
@@ -100,8 +103,7 @@ const POLICY_GROUPS = /^(networking\.k8s\.io|extensions|policy\.networking\.k8s\
 function unknownVersion(apiVersion: string, kind: string, object: unknown): readonly Problem[] {
   if (!POLICY_GROUPS.test(apiVersion) || NO_POLICIES.has(kind)) return [];
   const known = [...DECODERS.keys()].filter(type => type.endsWith(` ${kind}`) && kind.endsWith('Policy'));
-  if (known.length === 0)
-    return apiVersion.startsWith('extensions/') ? [] : [unknownKind(apiVersion, kind, object)];
+  if (known.length === 0) return MIXED_GROUPS.test(apiVersion) ? [] : [unknownKind(apiVersion, kind, object)];
   const versions = known.map(type => type.split(' ')[0]).join(', ');
   const message = `${describe(apiVersion)} is not one that can be read (${versions})`;
   const where = { object: objectName(kind, object), field: 'apiVersion' };
