@@ -39,7 +39,7 @@ import {
   protocolNumberIs,
   verdict,
 } from '../nft/match.ts';
-import { isReply, sourcePortIn } from '../nft/matchanswers.ts';
+import { isOriginal, sourcePortIn } from '../nft/matchanswers.ts';
 import { notFromLoopback } from '../nft/matchinterface.ts';
 import {
   type Chain,
@@ -182,7 +182,7 @@ function asTunnels(family: Family): Chain {
   const exprs = [
     ...protocolIs(family, 'udp'),
     ...isSourceTranslated(),
-    ...isReply(true),
+    ...isOriginal(),
     ...sourcePortIn(TUNNEL_SETS.ownPorts),
     verdict('drop'),
   ];

@@ -4,11 +4,21 @@ import { PROTOCOL_NUMBER } from '../model/ipprotocol.ts';
 import { bigEndian16, FIRST_REGISTER, littleEndian32, loadAddress, loadPort, toHex } from './match.ts';
 import type { Expr, Family, QueueBy } from './ruleset.ts';
 
-/** `ct direction reply`: the packet is a reply. IP_CT_DIR_REPLY is 1, in one byte. */
-export function isReply(invert = false): Expr[] {
+/** `ct direction reply`: the packet is a reply. */
+export function isReply(): Expr[] {
+  return ctDirectionIs('01');
+}
+
+/** `ct direction original`: the packet comes from the end that began the connection. */
+export function isOriginal(): Expr[] {
+  return ctDirectionIs('00');
+}
+
+/** IP_CT_DIR_ORIGINAL is 0 and IP_CT_DIR_REPLY is 1, in one byte (`linux/netfilter/nf_conntrack_tuple_common.h`). */
+function ctDirectionIs(data: '00' | '01'): Expr[] {
   return [
     { kind: 'ct', key: 'direction', dreg: FIRST_REGISTER },
-    { kind: 'cmp', sreg: FIRST_REGISTER, op: invert ? 'neq' : 'eq', data: '01' },
+    { kind: 'cmp', sreg: FIRST_REGISTER, op: 'eq', data },
   ];
 }
 
