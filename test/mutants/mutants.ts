@@ -4238,7 +4238,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'tunnels: what a Service answers from the port of a tunnel does not leave',
-    find: '    ...isReply(true),\n',
+    find: '    ...isOriginal(),\n',
     replace: '',
     test: 'compiler/tunnels.test.ts',
   },
