@@ -4231,6 +4231,12 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'overlay.test.ts',
   },
   {
+    name: 'fix: the tunnel of the node that is asked about is somebody else',
+    find: 'represented.get(address) ?? nodeAt(address) ?? address;\n  const keyOf',
+    replace: 'represented.get(address) ?? address;\n  const keyOf',
+    test: 'tunnelarrival.test.ts',
+  },
+  {
     name: 'tunnels: a pod may be masqueraded as the tunnel of its node',
     find: '...(ports.length > 0 ? [asTunnels(family)] : [])',
     replace: '',

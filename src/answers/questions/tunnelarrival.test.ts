@@ -39,6 +39,24 @@ test.each([
   ]);
 });
 
+test('the fix for a node is one policy with its addresses of both families, and opens nothing else', () => {
+  const closed =
+    '{ apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: { name: closed, namespace: shop }, spec: { podSelector: {}, policyTypes: [Ingress] } }';
+  const known = view(flannel(1), flannel(2), closed);
+  const fix = fixOf(answer(known, { from: 'node/node2', to: 'shop/web:8443' }), known);
+  expect(fix).toMatchObject({
+    flips: [],
+    objects: [
+      {
+        metadata: { name: 'allow-node2-to-web-8443' },
+        spec: {
+          ingress: [{ from: [{ ipBlock: { cidr: '172.18.0.2/32' } }, { ipBlock: { cidr: 'fd18::2/128' } }] }],
+        },
+      },
+    ],
+  });
+});
+
 test('a tunnel address that two nodes claim is nobody’s to policy, and what they send has it all the same', () => {
   const twin = flannel(2).replace('name: node2', 'name: twin').replaceAll('172.18.0.2', '172.18.0.9');
   const known = view(flannel(1), flannel(2), twin, lettingIn('172.18.0.0/24'));

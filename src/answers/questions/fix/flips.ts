@@ -18,7 +18,7 @@ import { firstMatch, type WholeView as View } from '../../../semantics/view.ts';
 import type { Meaning } from './sides.ts';
 
 export interface Flip {
-  /** Source and destination: pods by name, others by address. */
+  /** Source and destination: pods and nodes by name, others by address. */
   readonly from: string;
   readonly to: string;
   readonly flow: Flow;
@@ -44,9 +44,14 @@ export function flipsOf(
 ): readonly Flip[] {
   const represented = representedBy(meaning);
   const [was, is] = [evaluatorOf(before), evaluatorOf(after)];
-  const nameOf = (address: Address) => after.owners.get(address)?.key ?? represented.get(address) ?? address;
-  // Flows of the same names count once, although several addresses represent a name.
-  const endOf = (address: Address) => represented.get(address) ?? address;
+  const nodeAt = (address: Address) => {
+    const node = after.nodeWith(address);
+    return node && `node/${node.name}`;
+  };
+  const nameOf = (address: Address) =>
+    after.owners.get(address)?.key ?? represented.get(address) ?? nodeAt(address) ?? address;
+  // Flows of the same names count once, although several addresses represent a name, and a node has that of its tunnel.
+  const endOf = (address: Address) => represented.get(address) ?? nodeAt(address) ?? address;
   const keyOf = ({ from, to, protocol, port }: Flow) => `${endOf(from)} ${endOf(to)} ${protocol} ${port}`;
   const found = new Map<string, Flip>();
   for (const flow of candidates(before, after, asked)) {

@@ -73,12 +73,18 @@ function peerSide(meaning: Meaning, { peerPod, peer, direction }: Packet, group?
   const domain = direction === 'egress' ? meaning.domains.get(peer) : undefined;
   if (domain !== undefined) return { kind: 'domain', name: domain };
   if (!meaning.internet.has(peer)) {
-    const name = group?.kind === 'service' ? group.service.name : peer;
+    const name = group?.kind === 'service' ? group.service.name : (nodeNameOf(meaning.known, peer) ?? peer);
     return { kind: 'networks', name, blocks: [{ cidr: `${peer}/${addressBits(familyOf(peer))}` }] };
   }
   const families = new Set<Family>([...meaning.internet].map(familyOf));
   const blocks = [...families].sort().map(family => internetBlock(meaning.known, family));
   return { kind: 'networks', name: 'internet', blocks };
+}
+
+/** Policies of several addresses of a node have one name, and so are one. */
+function nodeNameOf({ nodes }: Cluster, address: Address): string | undefined {
+  const found = [...nodes.values()].filter(({ addresses }) => addresses.includes(address));
+  return found.length === 1 ? found[0]!.name : undefined;
 }
 
 /** A sentence where no selector means the pods. */
