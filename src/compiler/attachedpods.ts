@@ -10,7 +10,7 @@
  *     leaving         postrouting      masquerades packets that leave the pod networks, and those of a pod that reaches
  *                                      itself by a port of the node
  */
-import { type Family, parseCidr } from '../model/address.ts';
+import type { Family } from '../model/address.ts';
 import type { Cluster } from '../model/cluster.ts';
 import { podCidrsOf } from '../model/podcidrs.ts';
 import { LINK_GROUP, type PodLinks } from '../model/podlinks.ts';
@@ -26,6 +26,7 @@ import {
 } from '../nft/match.ts';
 import { interfaceGroupIs, noRouteBack } from '../nft/matchinterface.ts';
 import type { BaseHook, Chain, NftRule, NftSet, Ruleset } from '../nft/ruleset.ts';
+import { LOOPBACK } from './beforepolicy.ts';
 import { denyLink } from './denied.ts';
 import { HAIRPINS, HOST_PORTS, hostPortSets } from './hostports.ts';
 import { podNetworks } from './podnetworks.ts';
@@ -97,8 +98,6 @@ function sourceRules(family: Family): NftRule[] {
 function toPod(family: Family): NftRule {
   return { exprs: [...addressTypeIs('daddr', 'local'), ...redirectByPort(family, HOST_PORTS)] };
 }
-
-const LOOPBACK = parseCidr('127.0.0.0/8')!;
 
 function fromLoopback(family: Family): NftRule[] {
   if (family === 'ip6') return [];

@@ -61,6 +61,7 @@ type ExemptContent =
   | { readonly protocol: 'icmpv6'; readonly types: readonly [number, number] };
 
 export const [LINK_LOCAL, MULTICAST] = ['fe80::/10', 'ff00::/8'].map(cidr) as [Cidr, Cidr];
+export const LOOPBACK = cidr('127.0.0.0/8');
 export const UNSPECIFIED: Readonly<Record<Family, Cidr>> = { ip: cidr('0.0.0.0/32'), ip6: cidr('::/128') };
 
 /**

@@ -18,7 +18,7 @@ import { addressInNetwork, hopsLeft, icmpTypeIs, neighbourDiscovery, verdict } f
 import { interfaceGroupIs, noRouteBack } from '../nft/matchinterface.ts';
 import type { Chain, Expr, NftRule, NftSet, Ruleset } from '../nft/ruleset.ts';
 import type { TablePart } from './attachedpods.ts';
-import { exempt, LINK_LOCAL, MULTICAST, UNSPECIFIED } from './beforepolicy.ts';
+import { exempt, LINK_LOCAL, LOOPBACK, MULTICAST, UNSPECIFIED } from './beforepolicy.ts';
 import { isToBroadcastAddress, OF_BRIDGE } from './broadcasts.ts';
 import { deny, denyLink } from './denied.ts';
 import { FROM_PODS, podLinkMatches } from './linkmatches.ts';
@@ -71,7 +71,9 @@ export function fromPods(
     rules: [
       ...withoutAddress(family, hook),
       forged([...unlessChecked(network), ...noRouteBack()], 'from an address that is not the pod’s'),
-      ...(hook === 'forward' ? [...toLinkLocal(family), ...forEverybody(family, network)] : []),
+      ...(hook === 'forward'
+        ? [...toLinkLocal(family), ...forEverybody(family, network)]
+        : toLoopback(family)),
       ...tunnelsFromPods(family, hook, network.links),
       jumpToNotOpening(),
       ...judged,
@@ -116,6 +118,13 @@ const LISTENER_REPORT = 143;
 /** N69. Behind the check of the sender, because they are limited by the sender's address. */
 function toLinkLocal(family: Family): NftRule[] {
   return family === 'ip' ? [] : [drop(addressInNetwork(LINK_LOCAL, 'daddr'), 'to a link-local address')];
+}
+
+/** N71. With `route_localnet`, as portmap sets it for host ports, the kernel would deliver them. */
+function toLoopback(family: Family): NftRule[] {
+  return family === 'ip'
+    ? [drop(addressInNetwork(LOOPBACK, 'daddr'), 'from a pod to loopback of its node')]
+    : [];
 }
 
 const BROADCAST_AND_MULTICAST = parseCidr('224.0.0.0/3')!;

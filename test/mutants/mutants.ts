@@ -4237,6 +4237,24 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'tunnelarrival.test.ts',
   },
   {
+    name: 'rules: a pod reaches loopback addresses of its node where the kernel delivers them',
+    find: "drop(addressInNetwork(LOOPBACK, 'daddr'), 'from a pod to loopback of its node')",
+    replace: '',
+    test: 'loopback.test.ts',
+  },
+  {
+    name: 'status: where links of pods have route_localnet, any link may',
+    find: 'if (interfaces.every(isOfPods))',
+    replace: 'if (interfaces.some(isOfPods) || interfaces.length > 0)',
+    test: 'checks.test.ts',
+  },
+  {
+    name: 'status: pods may send what the larger tunnel of Flannel carries',
+    find: "flannelTunnels.find(({ name }) => !name.includes('-v6')) ?? flannelTunnels[0]",
+    replace: 'flannelTunnels[0]',
+    test: 'checks.test.ts',
+  },
+  {
     name: 'tunnels: a pod may be masqueraded as the tunnel of its node',
     find: '...(ports.length > 0 ? [asTunnels(family)] : [])',
     replace: '',

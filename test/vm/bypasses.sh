@@ -38,7 +38,7 @@ table inet other {
 NFT
 echo 0 >/proc/sys/net/bridge/bridge-nf-call-iptables
 ip link add name cni0 type bridge && ip addr add 10.244.1.1/24 dev cni0 && ip link set cni0 up
-echo 1 >/proc/sys/net/ipv4/conf/cni0/route_localnet
+echo 1 >/proc/sys/net/ipv4/conf/veth0/route_localnet
 
 ip link add name lan0 type bridge && ip link set lan0 up && ip route add 10.98.0.5 dev lan0
 ip link add name shim0 link veth0 type macvlan && ip link set shim0 up && ip route add 10.99.0.5 dev shim0
@@ -78,14 +78,14 @@ says "a bridge of pods whose frames pass no rule of IP fails a check" fail bridg
   "net.bridge.bridge-nf-call-iptables is off"
 says "and so does one that the routes to pods tell" fail bridge-traffic-seen "cni0, lan0"
 says "pods that are linked beside the network of the node are a warning" warn pod-links "10.99.0.5 is shim0 (macvlan)"
-says "route_localnet is a warning" warn route-localnet cni0
+says "route_localnet is a warning" warn route-localnet veth0
 if [ $status != 0 ]; then echo "ok the node is not ready"; else echo "not ok the node is not ready" && failed=1; fi
 
 node test/vm/virtualservice.ts clear || failed=1
 ip netns add apart && ip netns exec apart node test/vm/virtualservice.ts || failed=1
 echo 1 >/sys/class/net/lan0/bridge/nf_call_iptables
 echo 1 >/sys/class/net/cni0/bridge/nf_call_iptables
-echo 0 >/proc/sys/net/ipv4/conf/cni0/route_localnet
+echo 0 >/proc/sys/net/ipv4/conf/veth0/route_localnet
 ip link del shim0
 nft delete table inet other
 becomes "virtual services that are gone, and those of another network namespace, are none" ok ipvs "no virtual service"

@@ -38,8 +38,7 @@ spec:
 const needs = (flow: string) =>
   nearMisses(cluster, parseFlow(cluster, flow), 'egress', unknownPods).map(each => each.needs);
 
-const NETWORK = (who: string) =>
-  `the address of ${who} were of 0.0.0.0/0, and not of 10.0.0.0/8, 169.254.169.254/32`;
+const NETWORK = (whose: string) => `${whose} were in 0.0.0.0/0, and not in 10.0.0.0/8, 169.254.169.254/32`;
 
 test.each([
   ['shop/web -> 192.0.2.7:80', [['it went to TCP 443']]],
@@ -47,8 +46,8 @@ test.each([
   ['shop/web -> [2001:db8::7]:80', [['it went to TCP 443']]],
   ['shop/web -> 10.1.2.3:443', [[NETWORK('10.1.2.3')]]],
   ['shop/web -> 10.1.2.3:80', [[NETWORK('10.1.2.3'), 'it went to TCP 443']]],
-  ['shop/web -> shop/db:443', [[NETWORK('shop/db')]]],
-  ['shop/web -> [2001:db9::7]:443', [['the address of 2001:db9::7 were of 2001:db8::/32']]],
+  ['shop/web -> shop/db:443', [[NETWORK('the address of shop/db')]]],
+  ['shop/web -> [2001:db9::7]:443', [['2001:db9::7 were in 2001:db8::/32']]],
   ['shop/db -> 172.16.0.1:22', [['it went to TCP 6443']]],
   ['shop/db -> 192.0.2.7:22', []],
 ])('%s needs what it lacks, and nothing that it has', (flow, expected) => {

@@ -8,6 +8,7 @@ import {
   FAMILY_NAME,
   type Family,
   familyOf,
+  parseAddress,
 } from '../../model/address.ts';
 import { type Cluster, NAMESPACE_NAME_LABEL, namespaceOf, type Pod } from '../../model/cluster.ts';
 import type { Flow } from '../../model/flow.ts';
@@ -213,6 +214,7 @@ function networkNeeds(
     return addresses.some(isMeant) ? [`it went over ${FAMILY_NAME[cidr.family]}`] : TOO_FAR;
   }
   if (cidr.prefix === 0 && except.length === 0) return TOO_FAR;
-  const but = except.length === 0 ? '' : `, and not of ${except.slice(0, 3).map(cidrText).join(', ')}`;
-  return [`the address of ${who} were of ${cidrText(cidr)}${but}`];
+  const but = except.length === 0 ? '' : `, and not in ${except.slice(0, 3).map(cidrText).join(', ')}`;
+  const whose = parseAddress(who) === undefined ? `the address of ${who}` : who;
+  return [`${whose} were in ${cidrText(cidr)}${but}`];
 }

@@ -32,8 +32,14 @@ export function flowtables({ flowtables }: Host): Check {
   );
 }
 
-/** kube-proxy sets it and drops the packets that it would let in; other programs may not. */
-export function routeLocalnet({ localnet, foreignChains }: Host): Check {
+/**
+ * kube-proxy sets it and drops the packets that it would let in; other programs may not. Our rules drop those of pods, at
+ * the links that they know to be of pods (compiler/linkmatches.ts).
+ */
+export function routeLocalnet(
+  { localnet, foreignChains }: Host,
+  { podRoutes }: Pick<Ours, 'podRoutes'>,
+): Check {
   const name = 'route-localnet';
   if ('unreadable' in localnet) return finding.unknown(name, localnet.unreadable);
   const interfaces = localnet.value;
@@ -41,10 +47,17 @@ export function routeLocalnet({ localnet, foreignChains }: Host): Check {
   const where = `net.ipv4.conf.{${interfaces.join(',')}}.route_localnet is 1`;
   if ('value' in foreignChains && foreignChains.value.includes(KUBE_FIREWALL))
     return finding.ok(name, `${where}, and kube-proxy drops what comes from elsewhere`);
+  const routes = podRoutes !== undefined && 'value' in podRoutes ? podRoutes.value : [];
+  const isOfPods = (name: string) =>
+    routes.some(
+      ({ device, kind, isUplink }) => device === name && !isUplink && (kind === 'veth' || kind === 'bridge'),
+    );
+  if (interfaces.every(isOfPods))
+    return finding.ok(name, `${where}, and pods reach no loopback address by them`);
   return finding.warn(
     name,
-    `${where}: a pod that may send to its node reaches what listens on 127.0.0.1 there`,
-    'switch it off, with kube-proxy by --iptables-localhost-nodeports=false, or drop what comes for 127.0.0.0/8 by other interfaces than lo',
+    `${where}: whoever sends to this node by them reaches what listens on 127.0.0.1 there`,
+    'switch it off, with kube-proxy by --iptables-localhost-nodeports=false, or drop new connections to 127.0.0.0/8 by other interfaces than lo',
   );
 }
 

@@ -415,6 +415,20 @@ const CASES: readonly [string, () => { state: CheckState }, CheckState][] = [
     'ok',
   ],
   [
+    'flannel: packets of pods are too large for the tunnel of IPv4 alone',
+    () =>
+      flannel(
+        FLANNEL_HOST,
+        onFlannel({
+          flannelTunnels: [
+            { name: 'flannel-v6.1', mtu: 1450 },
+            { name: 'flannel.1', mtu: 1400 },
+          ],
+        }),
+      ),
+    'warn',
+  ],
+  [
     'flannel: packets of pods are too large for both tunnels',
     () =>
       flannel(
@@ -566,11 +580,26 @@ const CASES: readonly [string, () => { state: CheckState }, CheckState][] = [
   ['ipvs: some', () => ipvs(host({ virtualServices: value(3) })), 'fail'],
   ['flowtables: none', () => flowtables(HOST), 'ok'],
   ['flowtables: some', () => flowtables(host({ flowtables: value(['lan of table inet router']) })), 'warn'],
-  ['route-localnet: off', () => routeLocalnet(HOST), 'ok'],
-  ['route-localnet: on', () => routeLocalnet(host({ localnet: value(['all']) })), 'warn'],
+  ['route-localnet: off', () => routeLocalnet(HOST, OURS), 'ok'],
+  ['route-localnet: on', () => routeLocalnet(host({ localnet: value(['all']) }), OURS), 'warn'],
+  [
+    'route-localnet: on for the bridge of pods alone',
+    () => routeLocalnet(host({ localnet: value(['cni0']) }), linked(way('cni0', 'bridge'))),
+    'ok',
+  ],
+  [
+    'route-localnet: on for links of pods that the rules do not know',
+    () => routeLocalnet(host({ localnet: value(['shim0']) }), linked(way('shim0', 'macvlan'))),
+    'warn',
+  ],
+  [
+    'route-localnet: on for the way out, which leads to pods too',
+    () => routeLocalnet(host({ localnet: value(['eth0']) }), linked(way('eth0', 'bridge', true))),
+    'warn',
+  ],
   [
     'route-localnet: on, and kube-proxy drops it',
-    () => routeLocalnet(host({ localnet: value(['all']), foreignChains: value(['KUBE-FIREWALL']) })),
+    () => routeLocalnet(host({ localnet: value(['all']), foreignChains: value(['KUBE-FIREWALL']) }), OURS),
     'ok',
   ],
   ['source-routes: not followed', () => sourceRoutes(HOST), 'ok'],

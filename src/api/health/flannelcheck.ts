@@ -61,12 +61,12 @@ function routesMissing(routes: Host['routes'], { networks }: FlannelFacts): Trou
 }
 
 /**
- * On nodes with a tunnel for each family flanneld gives pods the MTU of the one for IPv4, which is the larger one. The
+ * On nodes with a tunnel for each family flanneld gives pods the MTU of the one for IPv4. The
  * node tells an IPv6 sender itself that its packets are too big for the smaller one.
  */
 function largePackets({ podRoutes, flannelTunnels = [] }: Ours): Trouble | undefined {
   if (podRoutes === undefined || 'unreadable' in podRoutes) return undefined;
-  const [tunnel] = flannelTunnels.toSorted((a, b) => b.mtu - a.mtu);
+  const tunnel = flannelTunnels.find(({ name }) => !name.includes('-v6')) ?? flannelTunnels[0];
   const largest = podRoutes.value.filter(({ isUplink }) => !isUplink).toSorted((a, b) => b.mtu - a.mtu)[0];
   if (tunnel === undefined || largest === undefined || largest.mtu <= tunnel.mtu) return undefined;
   return {

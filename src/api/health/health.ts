@@ -69,7 +69,7 @@ export function health(facts: HealthFacts): Health {
     podLinks(ours),
     ipvs(host),
     flowtables(host),
-    routeLocalnet(host),
+    routeLocalnet(host, ours),
     sourceRoutes(host),
     startGate(starts),
     unknownPods(starts, ours),

@@ -185,6 +185,7 @@ test.each([
     { kind: 'policy', direction: 'egress', policy: 'NetworkPolicy jail/closed' },
   ],
   ['everybody', denied(VISITOR!, '224.0.0.1'), { kind: 'link' }],
+  ['loopback of the node', denied(VISITOR!, '127.0.0.1', { hook: 'input' }), { kind: 'link' }],
   ['everybody of the pod network', denied(VISITOR!, '10.1.0.255'), EVERYBODY],
   ['everybody of a bridge', denied(CAT!, '10.1.255.255'), EVERYBODY],
   [

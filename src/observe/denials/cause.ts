@@ -126,6 +126,7 @@ function localPod(view: ModelView, address: Address): Pod | undefined {
 
 const LINK_LOCAL = parseCidr('fe80::/10')!;
 const FOR_MANY = [parseCidr('224.0.0.0/3')!, parseCidr('ff00::/8')!];
+const LOOPBACK_NETWORK = parseCidr('127.0.0.0/8')!;
 const LOOPBACK = 1;
 
 /** N69 to N71, and the checks of the source (compiler/podlinks.ts, attachedpods.ts). */
@@ -136,6 +137,8 @@ function linkCause({ head: { from, to }, hook }: DeniedPacket): Cause | undefine
     return link('from a link-local address, which says of no pod that it sends');
   if (hook === 'forward' && cidrContains(LINK_LOCAL, to))
     return link('to a link-local address beyond the link of the pod');
+  if (hook === 'input' && cidrContains(LOOPBACK_NETWORK, to))
+    return link('from a pod to a loopback address of its node, which is for the node alone');
   if (hook === 'forward' && FOR_MANY.some(cidr => cidrContains(cidr, to))) return link(TO_EVERYBODY);
   return undefined;
 }
