@@ -185,16 +185,10 @@ function policiesByTemplate(
     for (const template of yes) found[template]!.push(policy);
     for (const template of indeterminate) found[template]!.push(effectIfUncertain(policy));
   }
-  const known = before.map(each => ({
-    ...each,
-    indexes: each.templates === templates ? undefined : templates.indexesIn(each.templates),
-  }));
+  const known = before.filter(each => each.templates === templates);
   return found.map((all, template) => {
-    for (const { policiesOf, indexes } of known) {
-      const list = policiesOf[indexes === undefined ? template : indexes[template]!];
-      if (list !== undefined && isSameList(list, all)) return list;
-    }
-    return all;
+    const lists = known.map(({ policiesOf }) => policiesOf[template]!);
+    return lists.find(list => isSameList(list, all)) ?? all;
   });
 }
 

@@ -27,8 +27,6 @@ export interface FamilyEnds {
   readonly unknown: readonly number[];
   /** The index of the end that an address is. */
   at(address: Address): number;
-  /** The index of an equal end. */
-  find(end: End): number | undefined;
   /** The end as a pod sees it that has the address by a name of the class; it is not in `all`. */
   named(end: number, nameClass: number): number;
   /** The end without its class of names, if it is one of `named`. */
@@ -86,7 +84,6 @@ export function familyEndsOf(family: Family, clusterIndex: ClusterIndex): Family
     possible,
     unknown: possible.length < 2 ? [] : [...new Set(ofImagined)],
     at,
-    find: end => table.find(end),
     outside,
     imagined: ofImagined,
     ...naming(table.all.length),
@@ -226,10 +223,6 @@ class EndTable {
     this.#byText.set(text, this.#all.length);
     return this.#all.push(end) - 1;
   }
-
-  find(end: End): number | undefined {
-    return this.#byText.get(textOfEnd(end));
-  }
 }
 
 function textOfEnd({ template, region, accepted, denied, oneOf, ...is }: End): string {
@@ -244,13 +237,9 @@ function textOfMeaning({ nodeSelectors, networks }: NodeMeaning): string {
 
 // The ends of a family that each peer of a rule selects.
 
-type Words = Pick<ClusterIndex, 'vocabulary' | 'selected'> & {
-  readonly templates: Pick<ClusterIndex['templates'], 'all'>;
-};
-
 export class PeerSets {
-  readonly #clusterIndex: Words;
-  readonly #ends: Pick<FamilyEnds, 'all' | 'regions'>;
+  readonly #clusterIndex: ClusterIndex;
+  readonly #ends: FamilyEnds;
   readonly #known = new Map<string, Selected>();
   /** The ends of each template. */
   readonly #byTemplate: readonly number[][];
@@ -258,7 +247,7 @@ export class PeerSets {
   readonly #nodes: ReadonlyMap<string, number>;
   readonly everybody: Selected;
 
-  constructor(clusterIndex: Words, ends: Pick<FamilyEnds, 'all' | 'regions'>) {
+  constructor(clusterIndex: ClusterIndex, ends: FamilyEnds) {
     this.#clusterIndex = clusterIndex;
     this.#ends = ends;
     this.#byTemplate = clusterIndex.templates.all.map(() => []);

@@ -44,7 +44,7 @@ export function judgementOf(
 }
 
 /** Fills in what is allowed with pods of which the address is not known. */
-export function withUnknown(
+function withUnknown(
   pool: ConnectionPool,
   { all, unknown }: FamilyEnds,
   allowed: Uint32Array,

@@ -18,7 +18,7 @@ export function statesFrom(
   const found = new Set<string>();
   const states: State[] = [];
   const add = (state: State) => {
-    const text = String([...state.labels].map(label => label.join('=')).sort());
+    const text = textOfLabels(state.labels);
     if (found.size < found.add(text).size) states.push(state);
   };
   add(start);
@@ -28,6 +28,13 @@ export function statesFrom(
       for (const next of words.extended(state, condition)) add(next);
     }
   return { states, isCut: false };
+}
+
+/** Equal for equal labels, in whatever order they were found. */
+function textOfLabels(labels: State['labels']): string {
+  const texts: string[] = [];
+  for (const [key, value] of labels) texts.push(`${key}=${value}`);
+  return texts.sort().join();
 }
 
 /** What is known of a pod: its labels and those of its namespace, by `Key`, with values from `Words`. */
@@ -65,6 +72,7 @@ export class Words {
   readonly #byName = new Map<string | undefined, Condition[]>();
   readonly #possible = new Map<string, readonly Condition[]>();
   readonly #ofNamespace = new Map<string, readonly ReadonlyMap<Key, string>[]>();
+  readonly #ofNamespaceMarks = new Map<string, readonly string[]>();
 
   constructor(clusters: readonly Pick<Cluster, 'namespaces'>[], written: readonly Condition[]) {
     this.#clusters = clusters;
@@ -92,39 +100,62 @@ export class Words {
     });
   }
 
-  /** The labels of the state in one of the clusters. */
-  labelsIn({ labels, existing }: State, side: number): ReadonlyMap<Key, string> {
-    if (existing === undefined) return labels;
-    const pod = [...labels].filter(([key]) => key.startsWith('pod '));
-    return new Map([...pod, ...this.namespaceLabels(existing)[side]!]);
+  /** What a pod in the state surely has, whatever cluster it is in. */
+  marksOf({ labels, existing }: State): string[] {
+    const marks: string[] = [];
+    for (const [key, value] of labels)
+      if (existing === undefined || key.startsWith('pod ')) this.#mark(marks, key, value);
+    return existing === undefined ? marks : marks.concat(this.#marksOfNamespace(existing));
   }
 
-  /** The same of one key. */
+  #marksOfNamespace(name: string): readonly string[] {
+    return getOrMake(this.#ofNamespaceMarks, name, () => {
+      const [first, ...others] = this.namespaceLabels(name);
+      const marks: string[] = [];
+      for (const [key, value] of first!)
+        if (others.every(each => each.has(key)))
+          this.#mark(marks, key, others.every(each => each.get(key) === value) ? value : OTHER);
+      return marks;
+    });
+  }
+
+  /** That it has the key, where that alone is asked for, and the value, if it is one that a selector has. */
+  #mark(marks: string[], key: Key, value: string): void {
+    if (this.#asked.has(key)) marks.push(key);
+    if (value !== OTHER) marks.push(`${key}=${value}`);
+  }
+
+  /** A label of the state in one of the clusters. */
   #valueIn({ labels, existing }: State, side: number, key: Key): string | undefined {
     if (existing === undefined || key.startsWith('pod ')) return labels.get(key);
     return this.namespaceLabels(existing)[side]!.get(key);
   }
 
   /** The states of the fewest labels that are also as the condition demands; none if there are none but this one. */
-  extended(state: State, condition: Condition): State[] {
+  extended(state: State, condition: Condition): readonly State[] {
+    for (const demand of condition) {
+      const value = state.labels.get(demand.key);
+      if (value !== undefined && !isMet(demand, value)) return NO_STATES;
+    }
+    let found: readonly State[] = [state];
     for (const demand of condition)
-      if (state.labels.has(demand.key) && !isMet(demand, state.labels.get(demand.key))) return NO_STATES;
-    let found: State[] = [state];
-    for (const demand of condition) found = found.flatMap(each => this.#with(each, demand));
-    return found.filter(
-      each =>
-        each !== state &&
-        this.#clusters.some((_, side) =>
-          condition.every(demand => isMet(demand, this.#valueIn(each, side, demand.key))),
-        ),
+      found =
+        found.length === 1 ? this.#with(found[0]!, demand) : found.flatMap(each => this.#with(each, demand));
+    return found.filter(each => each !== state && this.#isMetIn(each, condition));
+  }
+
+  /** Whether a pod in the state is as the condition demands, in any of the clusters. */
+  #isMetIn(state: State, condition: Condition): boolean {
+    return this.#clusters.some((_, side) =>
+      condition.every(demand => isMet(demand, this.#valueIn(state, side, demand.key))),
     );
   }
 
-  #with(state: State, demand: Demand): State[] {
+  #with(state: State, demand: Demand): readonly State[] {
     const { labels, existing } = state;
     const { key, operator, values } = demand;
     if (existing !== undefined && key !== NAME && key.startsWith('namespace ')) return [state];
-    if (labels.has(key)) return isMet(demand, labels.get(key)) ? [state] : [];
+    if (labels.has(key)) return isMet(demand, labels.get(key)) ? [state] : NO_STATES;
     if (key === NAME && operator === 'Exists') return [state];
     if (operator !== 'In' && operator !== 'Exists') return [state];
     const all = operator === 'Exists' ? [OTHER] : [...values];
@@ -135,7 +166,7 @@ export class Words {
   }
 
   /** In a namespace that has its labels already; none if it has others than the state. */
-  #in({ labels }: State, name: string): State[] {
+  #in({ labels }: State, name: string): readonly State[] {
     const fits = (own: ReadonlyMap<Key, string>) => {
       for (const [key, value] of labels) if (!key.startsWith('pod ') && own.get(key) !== value) return false;
       return true;
@@ -175,11 +206,6 @@ export class Words {
     return this.#clusters.length;
   }
 
-  /** Whether a selector asks for the key alone, with any value. */
-  hasOther(key: Key): boolean {
-    return this.#asked.has(key);
-  }
-
   /** All values that selectors treat as this one. */
   alike(key: Key, value: string): readonly string[] {
     return this.#alike.get(key)?.get(value) ?? [value];
@@ -191,13 +217,16 @@ export class Words {
   }
 
   /** One value stands for all that are alike. */
-  #shortened({ key, operator, values }: Demand): Demand {
-    const known = this.#alike.get(key)!;
-    return { key, operator, values: new Set([...values].map(value => known.get(value)![0]!)) };
+  #shortened(demand: Demand): Demand {
+    const known = this.#alike.get(demand.key)!;
+    const first = (value: string) => known.get(value)![0]!;
+    const values = [...demand.values];
+    if (values.every(value => first(value) === value)) return demand;
+    return { ...demand, values: new Set(values.map(first)) };
   }
 }
 
-const NO_STATES: State[] = [];
+const NO_STATES: readonly State[] = [];
 
 function isMet({ key, operator, values }: Demand, value: string | undefined): boolean {
   switch (operator) {

@@ -107,7 +107,7 @@ const NO_NAMESPACES = { namespaces: new Map<string, Namespace>() };
 // States as kinds, wider ones first.
 
 function kindsOf(words: Words, states: readonly State[]): NewPodKind[] {
-  const marked = states.map(state => ({ state, marks: marksOf(words, state) }));
+  const marked = states.map(state => ({ state, marks: words.marksOf(state) }));
   marked.sort((a, b) => a.marks.length - b.marks.length);
   const widerOf = widerFinder(marked.map(({ marks }) => marks));
   const found: NewPodKind[] = [];
@@ -134,17 +134,6 @@ function widerFinder(
     [undefined, ...own]
       .flatMap(mark => byRarest.get(mark) ?? [])
       .filter(other => other < i && marks[other]!.every(mark => own.has(mark)));
-}
-
-/** What a pod of the kind surely has: all marks of a wider kind are among them. */
-function marksOf(words: Words, state: State): string[] {
-  const [first, ...others] = Array.from({ length: words.sides }, (_, side) => words.labelsIn(state, side));
-  return [...first!].flatMap(([key, value]) => {
-    const everywhere = others.filter(each => each.has(key));
-    if (everywhere.length < others.length) return [];
-    const isSame = value !== OTHER && others.every(each => each.get(key) === value);
-    return [...(words.hasOther(key) ? [key] : []), ...(isSame ? [`${key}=${value}`] : [])];
-  });
 }
 
 function podOf(words: Words, state: State): Omit<NewPodKind, 'wider' | 'allWider' | 'alone'> {

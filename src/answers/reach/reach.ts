@@ -1,7 +1,6 @@
 /** Who reaches whom in a cluster, over both families: exact, and computed from the policies alone. */
 
 import { getOrMake } from '../../lib/collections/getormake.ts';
-import { once } from '../../lib/collections/once.ts';
 import type { Address, Family } from '../../model/address.ts';
 import { isPodsInstead } from '../../model/addressowners.ts';
 import { type Cluster, isNodeItself, type Node, type PodKey } from '../../model/cluster.ts';
@@ -9,7 +8,6 @@ import { patternsOfPolicy } from '../../model/domainpeers.ts';
 import type { UnknownPods } from '../../model/podcidrs.ts';
 import type { Direction, Policy, PolicyId } from '../../model/policy.ts';
 import { Bits } from './bits.ts';
-import { Carrier } from './carried.ts';
 import { Cases, type DecidedConnections, type JudgedPeers, judgePeers, onceEach } from './cases.ts';
 import { type ClusterIndex, clusterIndexOf, type ImaginedPod } from './clusterindex.ts';
 import { ConnectionPool, type Connections } from './connections.ts';
@@ -81,13 +79,10 @@ class FamilyReach {
   readonly #byName = new Map<number, Judgement>();
   /** 1 for each end about which policies alone decide. */
   readonly #plain: Uint8Array;
-  /** Results by direction, and by the index of the end whose policies are evaluated. */
+  /** Results by direction, and by the index of the end whose policies are evaluated; each when it is first asked for. */
   readonly #byEnd: Record<Direction, (Judgement | undefined)[]>;
-  /** The same by the list of policies that decide. */
-  readonly #byPolicies = {
-    egress: new Map<readonly Policy[], Judgement>(),
-    ingress: new Map<readonly Policy[], Judgement>(),
-  };
+  /** The same by the list of policies that decide, for all reaches of these ends. */
+  readonly #byPolicies: Record<Direction, WeakMap<readonly Policy[], Judgement>>;
 
   /** `same` is a reach of the same cluster in which the addresses of pods that have none are others. */
   constructor(
@@ -106,18 +101,10 @@ class FamilyReach {
     this.#cases = alike ? alike.#cases : new Cases(pool, clusterIndex, this.ends);
     this.#groups = same ? same.#groups : new Map();
     this.#resolving = same ? same.#resolving : this.#endsResolving();
-    const known = before.map(each => ({ reach: each, carrier: once(() => this.#carrierFrom(each)) }));
-    const judged = (direction: Direction) =>
-      this.ends.all.map(({ template }) => {
-        const policies = template === undefined ? undefined : clusterIndex.policiesOf[template];
-        if (policies === undefined) return undefined;
-        return getOrMake(
-          this.#byPolicies[direction],
-          policies,
-          () => this.#takenOver(direction, policies, known) ?? this.#judge(direction, template!),
-        );
-      });
-    this.#byEnd = { egress: judged('egress'), ingress: judged('ingress') };
+    const none = () => this.ends.all.map(() => undefined);
+    this.#byEnd = { egress: none(), ingress: none() };
+    const judged = before.find(each => each.ends === this.ends);
+    this.#byPolicies = judged ? judged.#byPolicies : { egress: new WeakMap(), ingress: new WeakMap() };
     const isPlain = (end: End) => !end.isTunnelEnd && !end.isOutside && !end.isUnknownPod;
     this.#plain = Uint8Array.from(this.ends.all, end => Number(isPlain(end)));
   }
@@ -126,24 +113,21 @@ class FamilyReach {
     return new FamilyReach(this.family, this.#pool, this.#clusterIndex, { unknown, same: this, before });
   }
 
-  /** Lists of policies are one object only where the pods that they are on are the same, too. */
-  #takenOver(
-    direction: Direction,
-    policies: readonly Policy[],
-    before: readonly { readonly reach: FamilyReach; readonly carrier: () => Carrier }[],
-  ): Judgement | undefined {
-    for (const { reach, carrier } of before) {
-      const known = reach.#byPolicies[direction].get(policies);
-      if (known === undefined) continue;
-      if (reach.ends === this.ends) return known;
-      return carrier().carried(direction, policies, known, this.#unknown);
-    }
-    return undefined;
+  /** What the policies on the pods of an end say; undefined where it has none. */
+  #judgedAt(direction: Direction, end: number): Judgement | undefined {
+    const known = this.#byEnd[direction];
+    const { template } = this.ends.all[end]!;
+    if (template === undefined || known[end] !== undefined) return known[end];
+    const policies = this.#clusterIndex.policiesOf[template]!;
+    known[end] = getOrMake(this.#byPolicies[direction], policies, () => this.#judge(direction, template));
+    return known[end];
   }
 
-  #carrierFrom(before: FamilyReach): Carrier {
-    const ground = (reach: FamilyReach) => ({ clusterIndex: reach.#clusterIndex, ends: reach.ends });
-    return new Carrier(this.#pool, ground(this), ground(before));
+  /** Marks the peers with which the policies on an end allow other connections than in another reach of the same ends. */
+  markDiffering(direction: Direction, end: number, other: FamilyReach, marks: Uint8Array): void {
+    const [is, was] = [this, other].map(reach => reach.#judgedAt(direction, end)?.allowed);
+    if (is === undefined || was === undefined || is === was) return;
+    for (let i = 0; i < marks.length; i++) if (is[i] !== was[i]) marks[i] = 1;
   }
 
   /** The policies on the pods of an end; the same list in another reach where all that they say is the same. */
@@ -185,13 +169,13 @@ class FamilyReach {
   connectionsWith(direction: Direction, others: readonly number[]): (own: number) => Uint32Array {
     const pool = this.#pool;
     const plain = this.#plain;
-    const rows = direction === 'egress' ? this.#byEnd.ingress : this.#byEnd.egress;
+    const back = direction === 'egress' ? 'ingress' : 'egress';
     const ends = Int32Array.from(others);
     const all = [...ends.keys()];
     const odd = all.filter(i => plain[others[i]!] !== 1);
     /** The plain ones that do not allow everything themselves. */
     const far = all.flatMap(i => {
-      const there = plain[others[i]!] === 1 ? limiting(rows[others[i]!]) : undefined;
+      const there = plain[others[i]!] === 1 ? limiting(this.#judgedAt(back, others[i]!)) : undefined;
       return there === undefined ? [] : [[i, there] as const];
     });
     const between = (own: number, other: number) =>
@@ -200,7 +184,7 @@ class FamilyReach {
     return own => {
       const isPlain = plain[own] === 1;
       if (isPlain) {
-        const near = limiting(this.#byEnd[direction][own]);
+        const near = limiting(this.#judgedAt(direction, own));
         if (near === undefined) ids.fill(pool.all.id);
         else for (let i = 0; i < ids.length; i++) ids[i] = near[ends[i]!]!;
         for (const [i, there] of far) ids[i] = pool.andIds(ids[i]!, there[own]!);
@@ -341,7 +325,7 @@ class FamilyReach {
   #judgement(direction: Direction, own: number, peer: number): Judgement | undefined {
     const end = this.ends.bare(own);
     const resolved = this.#resolvedBy(direction, end, peer);
-    if (resolved === NOTHING) return this.#byEnd[direction][end];
+    if (resolved === NOTHING) return this.#judgedAt(direction, end);
     const named = this.ends.named(end, this.ends.nameClassOf(peer)!);
     return getOrMake(this.#byName, named, () =>
       this.#judge(direction, this.ends.all[end]!.template!, resolved),

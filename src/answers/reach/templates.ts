@@ -43,11 +43,6 @@ export class Templates {
     this.#words = words;
   }
 
-  /** For each template the index of the equal one among others, or -1. */
-  indexesIn(others: Templates): readonly number[] {
-    return [...this.#byText.keys()].map(text => others.#byText.get(text) ?? -1);
-  }
-
   /** The index of the template of a pod. */
   indexOf(pod: PodLike, namespace: Namespace): number {
     const { labelKeys, portNames } = this.#words;

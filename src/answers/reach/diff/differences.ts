@@ -1,10 +1,11 @@
 /** The pairs of units between which another set of connections is allowed than before. */
 
 import { FAMILIES, type Family } from '../../../model/address.ts';
+import type { Direction } from '../../../model/policy.ts';
 import type { Connections } from '../connections.ts';
 import type { Ends } from '../places.ts';
 import type { Reach } from '../reach.ts';
-import { steadyUnits } from './steady.ts';
+import { steadyUnits, touchedUnits } from './steady.ts';
 import type { Side, Unit } from './units.ts';
 
 /** For each source the destinations that differ, by index, with a text that is equal where the same opens and closes. */
@@ -16,13 +17,18 @@ export function differencesOf(
   isMeant: (from: Unit, to: Unit) => boolean,
 ): ReadonlyMap<number, string>[] {
   const isSteady = steadyUnits(old, now, destinations);
-  const all = destinations.map((_, i) => i);
-  // Between two units that are as they were, nothing has changed.
-  const unsteady = all.filter(i => !isSteady[i]);
-  const [toAll, toUnsteady] = [all, unsteady].map(some => new Destinations(old, now, destinations, some));
+  const touched = (direction: Direction) => touchedUnits(old, now, destinations, isSteady, direction);
+  const isTouched = { egress: touched('egress'), ingress: touched('ingress') };
+  const unsteady = [...destinations.keys()].filter(i => !isSteady[i]);
+  const changed = [...destinations.keys()].filter(i => !isSteady[i] || isTouched.egress[i]);
+  const [toChanged, toUnsteady] = [changed, unsteady].map(
+    some => new Destinations(old, now, destinations, some),
+  );
   return units.map((from, i) => {
+    // Between two units that are as they were, nothing has changed, and nothing where policies say of one what they said.
+    if (isSteady[i] && !isTouched.ingress[i]) return new Map();
     const found = new Map<number, string[]>();
-    for (const [j, family, difference] of (isSteady[i] ? toUnsteady! : toAll!).differing(from))
+    for (const [j, family, difference] of (isSteady[i] ? toUnsteady! : toChanged!).differing(from))
       if (isMeant(from, destinations[j]!)) found.set(j, [...(found.get(j) ?? []), `${family} ${difference}`]);
     return new Map([...found].map(([j, texts]) => [j, String(texts)]));
   });
