@@ -4226,8 +4226,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'status: where links of pods have route_localnet, any link may',
-    find: 'if (interfaces.every(isOfPods))',
-    replace: 'if (interfaces.some(isOfPods) || interfaces.length > 0)',
+    find: 'if (interfaces.every(each => ofPods.includes(each)))',
+    replace: 'if (ofPods.length > 0 || interfaces.length > 0)',
     test: 'checks.test.ts',
   },
   {

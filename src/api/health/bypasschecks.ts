@@ -36,29 +36,37 @@ export function flowtables({ flowtables }: Host): Check {
  * kube-proxy sets it and drops the packets that it would let in; other programs may not. Our rules drop those of pods, at
  * the links that they know to be of pods (compiler/linkmatches.ts).
  */
-export function routeLocalnet(
-  { localnet, foreignChains }: Host,
-  { podRoutes }: Pick<Ours, 'podRoutes'>,
-): Check {
+export function routeLocalnet(host: Host, ours: Ours): Check {
   const name = 'route-localnet';
+  const { localnet, foreignChains } = host;
   if ('unreadable' in localnet) return finding.unknown(name, localnet.unreadable);
   const interfaces = localnet.value;
   if (interfaces.length === 0) return finding.ok(name, 'packets to 127.0.0.0/8 stay where they are');
   const where = `net.ipv4.conf.{${interfaces.join(',')}}.route_localnet is 1`;
   if ('value' in foreignChains && foreignChains.value.includes(KUBE_FIREWALL))
     return finding.ok(name, `${where}, and kube-proxy drops what comes from elsewhere`);
-  const routes = podRoutes !== undefined && 'value' in podRoutes ? podRoutes.value : [];
-  const isOfPods = (name: string) =>
-    routes.some(
-      ({ device, kind, isUplink }) => device === name && !isUplink && (kind === 'veth' || kind === 'bridge'),
-    );
-  if (interfaces.every(isOfPods))
+  const ofPods = linksOfPods(host, ours);
+  if (interfaces.every(each => ofPods.includes(each)))
     return finding.ok(name, `${where}, and pods reach no loopback address by them`);
   return finding.warn(
     name,
     `${where}: whoever sends to this node by them reaches what listens on 127.0.0.1 there`,
     'switch it off, with kube-proxy by --iptables-localhost-nodeports=false, or drop new connections to 127.0.0.0/8 by other interfaces than lo',
   );
+}
+
+/** A bridge is one of them while no pod is on it, too. */
+function linksOfPods({ bridges }: Host, ours: Ours): readonly string[] {
+  const { podRoutes } = ours;
+  const ways = podRoutes !== undefined && 'value' in podRoutes ? podRoutes.value : [];
+  const shared = 'value' in bridges ? bridges.value : [];
+  const found = [
+    ...ways.filter(({ kind }) => kind === 'veth').map(({ device }) => device),
+    ...shared
+      .filter(bridge => FAMILIES.some(family => carriesPods(bridge, family, ours)))
+      .map(({ name }) => name),
+  ];
+  return found.filter(name => !ways.some(({ device, isUplink }) => device === name && isUplink));
 }
 
 export const KUBE_FIREWALL = 'KUBE-FIREWALL';

@@ -584,17 +584,27 @@ const CASES: readonly [string, () => { state: CheckState }, CheckState][] = [
   ['route-localnet: on', () => routeLocalnet(host({ localnet: value(['all']) }), OURS), 'warn'],
   [
     'route-localnet: on for the bridge of pods alone',
-    () => routeLocalnet(host({ localnet: value(['cni0']) }), linked(way('cni0', 'bridge'))),
+    () => routeLocalnet(host({ localnet: value(['cni0']), bridges: value([cni0]) }), OURS),
+    'ok',
+  ],
+  [
+    'route-localnet: on for a link of one pod',
+    () => routeLocalnet(host({ localnet: value(['veth7']) }), { ...OURS, ...linked(way('veth7', 'veth')) }),
     'ok',
   ],
   [
     'route-localnet: on for links of pods that the rules do not know',
-    () => routeLocalnet(host({ localnet: value(['shim0']) }), linked(way('shim0', 'macvlan'))),
+    () =>
+      routeLocalnet(host({ localnet: value(['shim0']) }), { ...OURS, ...linked(way('shim0', 'macvlan')) }),
     'warn',
   ],
   [
     'route-localnet: on for the way out, which leads to pods too',
-    () => routeLocalnet(host({ localnet: value(['eth0']) }), linked(way('eth0', 'bridge', true))),
+    () =>
+      routeLocalnet(host({ localnet: value(['lan0']), bridges: value([lan0]) }), {
+        ...OURS,
+        ...linked(way('lan0', 'bridge', true)),
+      }),
     'warn',
   ],
   [
