@@ -62,6 +62,7 @@ export function App() {
         <div class="look" id="look" tabIndex={-1}>
           <Failure />
           <LeftOut />
+          <NothingRead />
           {isStale.value && (
             <p class="stale" role="status">
               A document cannot be parsed now: this is how it was before.
@@ -210,6 +211,17 @@ function Waiting() {
   return (
     <p class="empty" role="status">
       Reading the manifests… <StopButton />
+    </p>
+  );
+}
+
+/** Of a file that is no text, or of nothing that Kubernetes has, the matrix would be empty without a word. */
+function NothingRead() {
+  const { workloads, policies } = model.value?.counts ?? {};
+  if (workloads !== 0 || policies !== 0) return null;
+  return (
+    <p class="stale" role="status">
+      There is no workload and no policy in these manifests.
     </p>
   );
 }

@@ -4882,6 +4882,18 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'src/inputs/files/load.test.ts',
   },
   {
+    name: 'page: what follows at once is not in the address of a reload right after it',
+    find: 'doneAt - AT_ONCE * EACH_MS - performance.now()',
+    replace: 'doneAt - performance.now()',
+    test: 'page/links.test.ts',
+  },
+  {
+    name: 'page: a manifest that a shell wrote in UTF-16 is empty without a word',
+    find: 'decodedText(new Uint8Array(await file.arrayBuffer()))',
+    replace: 'await file.text()',
+    test: 'web/state/folder.test.ts',
+  },
+  {
     name: 'page: the command of a question does not say where the manifests are',
     find: "map(shellWord), '--manifests PATH'].join",
     replace: 'map(shellWord)].join',

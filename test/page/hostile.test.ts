@@ -1,5 +1,5 @@
 /** Manifests of people who mean harm: no script of theirs runs, and what is too much ends in a sentence. */
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { deflateRawSync } from 'node:zlib';
@@ -136,6 +136,19 @@ test.each([
   await page.locator('.failure, .glance .fact, .matrix').first().waitFor({ timeout: 110_000 });
   await openManifests(page, [['small.yaml', POD(1)]]);
   await page.getByRole('grid').waitFor();
+  await settled(page);
+  expect(wrong).toEqual([]);
+  await close();
+});
+
+test.each([
+  ['a picture', readFileSync(join(import.meta.dirname, '../../docs/page.png'), 'latin1')],
+  ['bytes of nothing', '\0'.repeat(1_000)],
+  ['words', 'hello'],
+])('%s under the name of a manifest has nothing in it, and the page says so', async (_, contents) => {
+  const { page, wrong, close } = await shared.site().open();
+  await openManifests(page, [['a.yaml', contents]]);
+  await page.getByText('There is no workload and no policy in these manifests.').waitFor();
   await settled(page);
   expect(wrong).toEqual([]);
   await close();

@@ -146,6 +146,7 @@ test('the page imports what is pure of src, and its views next to nothing', () =
   );
   expect([...new Set(beyond.map(({ to }) => to))].sort()).toEqual([
     'lib/collections/getormake.ts',
+    'lib/text/decodedtext.ts',
     'terminal/printable.ts',
   ]);
 });

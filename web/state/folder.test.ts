@@ -67,6 +67,15 @@ test('a file that is given alone may have any name', async () => {
   });
 });
 
+test('a text is read in the encoding that it begins with, as the command line and kubectl do', async () => {
+  const text = 'kind: Pod # \u00e4';
+  const bytes = Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from(text, 'utf16le')]);
+  for (const contents of [bytes, bytes.swap16(), Buffer.from(text)]) {
+    const file = new File([Uint8Array.from(contents)], 'a.yaml');
+    expect(await textsOf(sortedFiles([['a.yaml', file]]))).toEqual({ files: [['a.yaml', text]] });
+  }
+});
+
 test('files of a chosen folder are filtered alike', async () => {
   const all = [named('f/a.yaml'), named('f/x.png'), named('f/.git/config.json')];
   expect(await textsOf(sortedFiles(all))).toEqual({

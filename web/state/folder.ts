@@ -2,6 +2,7 @@
  * The manifests of a folder or of a drop. All names are looked at before anything is counted against a bound: policies that
  * are left out without a word would make every verdict wrong.
  */
+import { decodedText } from '../../src/lib/text/decodedtext.ts';
 import type { Files } from '../core/protocol.ts';
 import { MOST_FILES } from './mostfiles.ts';
 
@@ -87,7 +88,11 @@ export async function textsOf({ manifests, others, unread, hasMore }: Sorted): P
     return {
       failure: `These are ${manifests.length} manifests of ${Math.ceil(size / 2 ** 20)} MB: ${TOO_MUCH}`,
     };
-  const files = await Promise.all(manifests.map(async ([name, file]) => [name, await file.text()] as const));
+  const files = await Promise.all(
+    manifests.map(
+      async ([name, file]) => [name, decodedText(new Uint8Array(await file.arrayBuffer()))] as const,
+    ),
+  );
   return {
     files: files.sort(([a], [b]) => (a < b ? -1 : 1)),
     ...(others > 0 && { without: withoutText(manifests.length, others) }),

@@ -45,6 +45,9 @@ export async function startRouting(): Promise<void> {
 
 async function readAddress(): Promise<void> {
   written = location.hash;
+  // What was open before is no part of it.
+  clearTimeout(packing);
+  packing = undefined;
   const given = new URLSearchParams(location.hash.slice(1));
   readView(given);
   const [id, text] = [given.get('example'), given.get('z')];
@@ -128,25 +131,26 @@ function viewPart(): string {
 
 /** Not at each letter that is typed. */
 const PACKED_AFTER_MS = 500;
+/** Undefined once the link has the manifests as they are. */
 let packing: ReturnType<typeof setTimeout> | undefined;
-let isPacking = false;
 
 function packManifests(): void {
   const [opened, edited, of, isChanged] = [base.value, files.value, example.value, isEdited.value];
   clearTimeout(packing);
   isWritten.value = false;
-  isPacking = true;
-  packing = setTimeout(
+  const own = setTimeout(
     async () => {
       const part = await partOf(opened, isChanged ? edited : undefined, of);
-      if (base.value !== opened || files.value !== edited) return;
+      // They were edited meanwhile.
+      if (packing !== own) return;
+      packing = undefined;
       manifestsPart = part;
-      isPacking = false;
       if (edited.length > 0) lacksManifests.value = part === '';
       writeAddress(viewPart());
     },
     of !== undefined && !isChanged ? 0 : PACKED_AFTER_MS,
   );
+  packing = own;
 }
 
 /** Where the worker was stopped before it left the Secrets out, the link has no manifests. */
@@ -163,8 +167,11 @@ async function partOf(opened: Files, edited: Files | undefined, of: string | und
 }
 
 /** A browser refuses more than a hundred changes of the address within half a minute: a key that is held makes more. */
-const LEAST_MS = 350;
-let writtenAt = Number.NEGATIVE_INFINITY;
+const EACH_MS = 400;
+/** As many are made at once: who acts and reloads at the same moment finds it as it was. */
+const AT_ONCE = 20;
+/** When all changes until now would be made, if each took its time. */
+let doneAt = 0;
 let writing: ReturnType<typeof setTimeout> | undefined;
 
 /** At once, or as soon as it may be written again. */
@@ -173,14 +180,15 @@ function writeAddress(part: string): void {
   clearTimeout(writing);
   isWritten.value = false;
   const write = () => {
-    isWritten.value = !isPacking;
+    isWritten.value = packing === undefined;
     if (fragment === '' && location.hash === '') return;
     // Where somebody else changed it, it is about to be read.
     if (location.hash !== written) return;
     history.replaceState(null, '', `#${fragment}`);
-    [written, writtenAt] = [location.hash, performance.now()];
+    written = location.hash;
+    doneAt = Math.max(doneAt, performance.now()) + EACH_MS;
   };
-  const waitMs = writtenAt + LEAST_MS - performance.now();
+  const waitMs = doneAt - AT_ONCE * EACH_MS - performance.now();
   if (waitMs > 0) writing = setTimeout(write, waitMs);
   else write();
 }

@@ -1,6 +1,7 @@
 import type { Dirent } from 'node:fs';
 import { lstat, readdir, readFile, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { decodedText } from '../../lib/text/decodedtext.ts';
 import { type Manifest, readManifest, unreadable } from '../files/manifest.ts';
 
 const MEBIBYTE = 1024 * 1024;
@@ -23,7 +24,7 @@ export async function readManifestFile(
     if (!isNamed && !kind.isFile() && !kind.isDirectory()) return no('is neither a file nor a folder');
     if (kind.size > largest)
       return no(`has ${mebibytes(kind.size)} MiB, and ${largest / MEBIBYTE} is the most`);
-    return read(textOf(await readFile(path)), path);
+    return read(decodedText(await readFile(path)), path);
   } catch (error) {
     return { problems: [unreadable(path, whyUnlisted(error))] };
   }
@@ -45,15 +46,6 @@ export function readFailure(error: unknown): string {
 
 function mebibytes(bytes: number): string {
   return (bytes / MEBIBYTE).toFixed(1);
-}
-
-/** In UTF-8, or in UTF-16 where it begins so, as some shells redirect output; kubectl reads both. */
-function textOf(bytes: Buffer): string {
-  const [first, second] = bytes;
-  const isUtf16 = (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
-  return isUtf16
-    ? new TextDecoder(first === 0xff ? 'utf-16le' : 'utf-16be').decode(bytes)
-    : bytes.toString('utf8');
 }
 
 /** A link to the root of a machine is no folder of manifests. */
