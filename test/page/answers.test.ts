@@ -114,6 +114,14 @@ async function compareCells(page: Page, shown: readonly string[]): Promise<void>
   const unfold = page.getByRole('button', { name: 'Open all namespaces' });
   await page.getByRole('grid').waitFor();
   if ((await unfold.count()) > 0) await unfold.click();
+  // Many cells come within several frames.
+  await expect
+    .poll(() =>
+      page.evaluate(
+        `(Number(document.querySelector('.matrix-box').ariaRowCount) - 1) ** 2 - document.querySelectorAll('.cell').length`,
+      ),
+    )
+    .toBe(0);
   const [lines, labels] = await page.evaluate<[number, (readonly [kind: string, label: string])[]]>(
     `[Number(document.querySelector('.matrix-box').ariaRowCount) - 1, [...document.querySelectorAll('.cell')].map(each => [each.dataset.kind, each.ariaLabel])]`,
   );

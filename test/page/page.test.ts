@@ -28,6 +28,23 @@ test('a person opens an example, sees the matrix, asks for a cell and sees the l
   });
 });
 
+test('a matrix of many cells, which come with several frames, has all of them', async () => {
+  const pods = Array.from({ length: 30 }, (_, i) =>
+    JSON.stringify({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: `app-${i}`, namespace: 'shop', labels: { app: `app-${i}` } },
+      spec: { nodeName: 'n', containers: [{ name: 'c' }] },
+      status: { phase: 'Running', podIPs: [{ ip: `10.0.0.${i}` }] },
+    }),
+  );
+  await inPage({}, async page => {
+    await openManifests(page, [['pods.yaml', pods.join('\n---\n')]]);
+    await cell(page, /^shop\/app-29 → shop\/app-29:/).waitFor();
+    await expect.poll(() => page.locator('.cell').count()).toBe(31 ** 2);
+  });
+});
+
 const EDITOR = '.editor .cm-content';
 
 test('an edit shows what it opens and closes while it is typed, is in the link, and can be undone', async () => {

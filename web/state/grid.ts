@@ -68,9 +68,12 @@ export const CLOSES = 2;
 export const changeMarks = computed(() => marksOf(rows.value, changes.value?.changes ?? []));
 const auditMarks = computed(() => marksOf(rows.value, model.value?.audited ?? []));
 
+/** Of no pair: whoever reads one finds no bit. */
+const NO_MARKS: Marks = new Uint8Array();
+
 function marksOf(of: readonly Row[], all: readonly Change[]): Marks {
+  if (all.length === 0) return NO_MARKS;
   const marks = new Uint8Array(of.length ** 2);
-  if (all.length === 0) return marks;
   const byMember = new Map<string, number[]>();
   for (const [i, { member }] of of.entries()) {
     const known = byMember.get(member);
@@ -231,6 +234,7 @@ const changesOfGroups = computed(() => marksOfGroups(rows.value, changeMarks.val
 const auditsOfGroups = computed(() => marksOfGroups(rows.value, auditMarks.value));
 
 function marksOfGroups(of: readonly Row[], marks: Marks): (from: string, to: string) => number {
+  if (marks === NO_MARKS) return () => 0;
   const numbers = new Map<string, number>();
   const groupOf = of.map(({ group }) => getOrMake(numbers, group, () => numbers.size));
   const found = new Uint8Array(numbers.size ** 2);

@@ -63,7 +63,12 @@ export function Glance() {
         <WaysLine />
         <ProblemsLine />
       </ul>
-      {of.exposures.length > 0 && <Exposures />}
+      {of.exposures.length > 0 && (
+        <Part class="exposures" name="pods to come">
+          <summary>Pods that are not there yet</summary>
+          <Exposures />
+        </Part>
+      )}
       <Notes notes={of.notes} />
       <p class="hint">
         Choose a cell to see why it is so: the walk through the tiers, with the lines that decide.
@@ -84,7 +89,6 @@ function percent(share: number): string {
 const MOST_NAMED = 200;
 
 function FactLine({ fact: { title, hint, rows } }: { readonly fact: Fact }) {
-  const of = model.value!;
   if (rows.length === 0)
     return (
       <li key="none" class="fact" title={hint}>
@@ -98,18 +102,25 @@ function FactLine({ fact: { title, hint, rows } }: { readonly fact: Fact }) {
           <b>{rows.length}</b> {title}
         </summary>
         <p class="hint">{hint}</p>
-        <ul class="names">
-          {rows.slice(0, MOST_NAMED).map(row => (
-            <li key={row}>
-              <button type="button" class="quiet" onClick={() => focusOn(of.rows[row]!)}>
-                {nameOf(of.rows[row]!)}
-              </button>
-            </li>
-          ))}
-          {rows.length > MOST_NAMED && <li>and {rows.length - MOST_NAMED} more</li>}
-        </ul>
+        <RowNames rows={rows} />
       </Part>
     </li>
+  );
+}
+
+function RowNames({ rows }: { readonly rows: readonly number[] }) {
+  const of = model.value!;
+  return (
+    <ul class="names">
+      {rows.slice(0, MOST_NAMED).map(row => (
+        <li key={row}>
+          <button type="button" class="quiet" onClick={() => focusOn(of.rows[row]!)}>
+            {nameOf(of.rows[row]!)}
+          </button>
+        </li>
+      ))}
+      {rows.length > MOST_NAMED && <li>and {rows.length - MOST_NAMED} more</li>}
+    </ul>
   );
 }
 
@@ -166,18 +177,15 @@ function WaysLine() {
 function Exposures() {
   const { exposures, moreExposures } = model.value!;
   return (
-    <Part class="exposures" name="pods to come">
-      <summary>Pods that are not there yet</summary>
-      <ul tabIndex={0} aria-label="Pods that are not there yet">
-        {exposures.map(({ direction, members, whom, connections }, i) => (
-          <li key={i}>
-            {members.map(short).join(', ')} {direction === 'ingress' ? '←' : '→'} {whom.join(', ')}:{' '}
-            <b>{connections}</b>
-          </li>
-        ))}
-        {moreExposures > 0 && <li>and {moreExposures} more</li>}
-      </ul>
-    </Part>
+    <ul tabIndex={0} aria-label="Pods that are not there yet">
+      {exposures.map(({ direction, members, whom, connections }, i) => (
+        <li key={i}>
+          {members.map(short).join(', ')} {direction === 'ingress' ? '←' : '→'} {whom.join(', ')}:{' '}
+          <b>{connections}</b>
+        </li>
+      ))}
+      {moreExposures > 0 && <li>and {moreExposures} more</li>}
+    </ul>
   );
 }
 

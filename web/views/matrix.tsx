@@ -1,6 +1,6 @@
 /** The matrix: who reaches whom. Only the lines that are in sight are in the document, whatever their number is. */
 import { useComputed, useSignal } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import {
   choose,
   cursor,
@@ -19,6 +19,8 @@ import { Legend, Tools } from './legend.tsx';
 
 /** Lines beyond the edge, so that a quick scroll finds them there. */
 const AROUND = 4;
+/** More cells at once would take longer than a frame: the lines below come with the next frames. */
+const MOST_CELLS = 250;
 
 export function Matrix() {
   const box = useRef<HTMLDivElement>(null);
@@ -45,7 +47,17 @@ export function Matrix() {
   };
   const [top, bottom] = part(sight.value.top, sight.value.height);
   const [left, right] = part(sight.value.left, sight.value.width);
-  const columns = shown.slice(left, right);
+  const columns = useMemo(() => shown.slice(left, right), [shown, left, right]);
+  const atOnce = Math.ceil(MOST_CELLS / Math.max(1, columns.length));
+  const drawn = useSignal(0);
+  const last = Math.min(bottom, top + Math.max(drawn.value, atOnce));
+  useLayoutEffect(() => {
+    if (last === bottom) return;
+    const frame = requestAnimationFrame(() => {
+      drawn.value = last - top + atOnce;
+    });
+    return () => cancelAnimationFrame(frame);
+  }, [last, bottom]);
   return (
     <div class="matrix" data-roomy={isRoomy.value}>
       <Tools />
@@ -88,7 +100,7 @@ export function Matrix() {
               />
             ))}
           </div>
-          {shown.slice(top, bottom).map((line, i) => (
+          {shown.slice(top, last).map((line, i) => (
             <RowLine
               key={lineKey(line)}
               line={line}
@@ -225,6 +237,7 @@ interface CellProps {
 
 function Cell({ from, to, square, row, column, at }: CellProps) {
   const [atRow, atColumn] = cursor.value;
+  const label = labelOf(from, to, square);
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the grid has the keys of all its cells
     <div
@@ -233,8 +246,8 @@ function Cell({ from, to, square, row, column, at }: CellProps) {
       role="gridcell"
       aria-colindex={column + 2}
       aria-selected={isSelected(from, to)}
-      aria-label={labelOf(from, to, square)}
-      title={labelOf(from, to, square)}
+      aria-label={label}
+      title={label}
       data-kind={square.kind}
       data-self={square.isSelf}
       data-first={to.isFirst}
@@ -244,13 +257,13 @@ function Cell({ from, to, square, row, column, at }: CellProps) {
       style={{ left: `${at}px`, width: `${size.value}px`, height: `${size.value}px` }}
       onClick={() => choose(from, to, row, column)}
     >
-      <Inside square={square} />
+      {inside(square)}
     </div>
   );
 }
 
-function Inside({ square }: { readonly square: Square }) {
-  const { kind, share, short, opens, closes, byFamily, undecided, audited, isHidden } = square;
+/** No component of its own: there are thousands of cells, and each component takes as long as its elements. */
+function inside({ kind, share, short, opens, closes, byFamily, undecided, audited, isHidden }: Square) {
   const sign = `${opens ? '+' : ''}${closes ? '−' : ''}`;
   const side = size.value - 6;
   const grown = kind === 'part' ? Math.round(4 + (side - 6) * Math.sqrt(share)) : side;

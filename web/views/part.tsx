@@ -1,5 +1,7 @@
 /** A part of the page that opens and closes. Which are open is in the link. */
-import type { ComponentChildren, DetailsHTMLAttributes } from 'preact';
+import { useSignal } from '@preact/signals';
+import { type ComponentChildren, type DetailsHTMLAttributes, toChildArray } from 'preact';
+import { useEffect } from 'preact/hooks';
 import { parts } from '../state/view.ts';
 
 interface PartProps extends DetailsHTMLAttributes<HTMLDetailsElement> {
@@ -7,21 +9,28 @@ interface PartProps extends DetailsHTMLAttributes<HTMLDetailsElement> {
   readonly name: string;
   /** Until somebody opens or closes it. */
   readonly isOpen?: boolean;
+  /** The first is its summary. */
   readonly children: ComponentChildren;
 }
 
 export function Part({ name, isOpen = false, children, ...others }: PartProps) {
+  const isShown = parts.value.get(name) ?? isOpen;
+  // What nobody sees yet comes after what is seen: for whoever searches the page.
+  const isFilled = useSignal(false);
+  useEffect(() => {
+    isFilled.value = true;
+  }, []);
   return (
     <details
       {...others}
-      open={parts.value.get(name) ?? isOpen}
+      open={isShown}
       onToggle={({ currentTarget: { open } }) => {
         if (open === (parts.peek().get(name) ?? isOpen)) return;
         const rest = [...parts.peek()].filter(([each]) => each !== name);
         parts.value = new Map(open === isOpen ? rest : [...rest, [name, open]]);
       }}
     >
-      {children}
+      {isShown || isFilled.value ? children : toChildArray(children)[0]}
     </details>
   );
 }
