@@ -91,12 +91,13 @@ export default defineConfig({
         },
       },
       {
-        // The page in a browser. A missing browser is a failure.
+        // The page in a browser. A missing browser is a failure. Files of a process share the page as it is built.
         test: {
           name: 'page',
           setupFiles,
           expect: EXPECT,
           include: ['test/page/**/*.test.ts'],
+          isolate: false,
           testTimeout: slow * 120_000,
           hookTimeout: slow * 120_000,
         },
