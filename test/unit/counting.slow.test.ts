@@ -399,7 +399,7 @@ describe('scripts/test', () => {
     expect(came.asked).toMatch(/, 1, 77\n$/);
     expect(readFileSync(join(tree, 'others'), 'utf8').split('\n')).toEqual([
       expect.stringMatching(/^npm run --silent mutants -- --page \S+\/reports\/planted-faults\.md, 1$/),
-      'npm run --silent fuzz -- --seconds 1800 --seed 77, 1',
+      'npm run --silent fuzz -- --seconds 900 --seed 77, 1',
       'npm run --silent fuzz:frames -- --seconds 600 --seed 77, 1',
       expect.stringMatching(/^vm test /),
       '',
