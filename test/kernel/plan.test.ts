@@ -47,7 +47,7 @@ it(
           }
         }),
       ),
-      { numRuns: 500 },
+      { numRuns: runs(500, 250) },
     );
     // Circles are rare here; the contract has them.
     for (const said of [
