@@ -1,8 +1,11 @@
 /** N72: no pod reaches a tunnel's end at what a node's interfaces have beside its own addresses: packets, reference and sets agree. */
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { buildLab, type Lab } from '../../bench/lab/lab.ts';
 import { address, topologyOf } from '../../bench/lab/topology.ts';
 import { reachOf } from '../../src/answers/reach/reach.ts';
+import { decodeObject } from '../../src/inputs/kube/decode/decode.ts';
 import { ClusterState } from '../../src/model/cluster.ts';
 import type { Flow } from '../../src/model/flow.ts';
 import type { Kernel } from '../../src/nft/kernel.ts';
@@ -74,4 +77,30 @@ test('pods reach no tunnel at what nodes list, nor at what their interfaces have
   );
   expect(await tried(lab, flows, expected)).toEqual(expected);
   expect(expected).toEqual(flows.map(flow => flow.port === 8473));
+});
+
+/** The rule of docs/flannel.md for a port of Flannel's back end `udp` that no interface tells. */
+function ruleOfPage() {
+  const page = readFileSync(new URL('../../docs/flannel.md', import.meta.url), 'utf8');
+  const [egress] = /^ {4}egress:\n {6}- \{action: Deny, to: \[\{nodes.*$/m.exec(page) ?? [''];
+  const spec = { tier: 'Admin', priority: 0, subject: { namespaces: {} }, ...parse(egress) };
+  const apiVersion = 'policy.networking.k8s.io/v1alpha2';
+  return { apiVersion, kind: 'ClusterNetworkPolicy', metadata: { name: 'tunnel' }, spec };
+}
+
+test('nor one at a port that nothing on the node tells, once the rule of the page about Flannel denies it', async () => {
+  const flows = PODS.flatMap(from =>
+    [...NODES, ...BRIDGES].flatMap((to): Flow[] =>
+      [9999, 9998].map(port => ({ from, to, protocol: 'UDP', port })),
+    ),
+  );
+  const all = flows.map(() => true);
+  expect(await tried(lab, flows, all)).toEqual(all);
+  const cluster = clusterWith('beside');
+  cluster.apply({ type: 'namespace', key: 'a', value: { name: 'a', labels: {} } });
+  cluster.apply(decodeObject(ruleOfPage()).event!);
+  await enforce(lab, kernels, cluster);
+  const expected = flows.map(({ port }) => port === 9998);
+  expect(flows.map(flow => evaluator(cluster)(flow).verdict === 'allow')).toEqual(expected);
+  expect(await tried(lab, flows, expected)).toEqual(expected);
 });
