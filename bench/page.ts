@@ -9,11 +9,14 @@ import { type Browser, chromium, type Page } from 'playwright-core';
 import { stringify } from 'yaml';
 import { builtFolder } from './build.ts';
 import { type FolderSize, folderObjects } from './manifestfolder.ts';
-import { absolute, type BenchRow, percentile } from './row.ts';
+import { COUNT_ANSWERS, inUse, typeDigits } from './pageheap.ts';
+import { absolute, againstFloor, type BenchRow, percentile } from './row.ts';
 
 const CHROMIUM = '/usr/bin/chromium';
 /** Each waits until all that follows it is done, which takes most of the time of this suite. */
 const KEYS = { port: 12, label: 12, network: 6 } as const;
+/** The editor remembers the last hundred edits, and the model keeps something of each until it judges all anew. */
+const [FEW_EDITS, MANY_EDITS] = [200, 10_000];
 const FILE = 'policies.yaml';
 /** Where a key is pressed; what it replaces of the text is none but for the digit of a network. */
 const PLACES = {
@@ -34,6 +37,7 @@ export async function benchPage(): Promise<BenchRow[]> {
       ...(await typedRows(browser, url, { workloads: 500, replicas: 1, policies: 1000 }, 150, 400)),
       ...(await typedRows(browser, url, { workloads: 100, replicas: 1, policies: 200 }, 80, 150)),
       ...(await openedRows(browser, url)),
+      await memoryRow(browser, url),
     ];
   } finally {
     await browser.close();
@@ -68,7 +72,7 @@ async function typedRows(
     ),
     absolute(`${what}: the first key in a network`, 'ms', keys.network[0]!, first),
     absolute(`${what}: longest task of the main thread while typing`, 'ms', await longestTaskMs(page), 50),
-    absolute(`${what}: memory of JavaScript then`, 'MB', await heapMb(page), 100),
+    absolute(`${what}: memory of JavaScript then`, 'MB', (await inUse(page)).bytes / 2 ** 20, 100),
   ];
   await page.close();
   return rows;
@@ -82,6 +86,28 @@ async function openedRows(browser: Browser, url: string): Promise<BenchRow[]> {
   ];
   await page.close();
   return rows;
+}
+
+/** What many edits leave behind: in few manifests, as each is judged before the next. */
+async function memoryRow(browser: Browser, url: string): Promise<BenchRow> {
+  const size = { workloads: 20, replicas: 1, policies: 40 };
+  const { page } = await opened(browser, url, size);
+  await page.getByRole('button', { name: 'Edit', exact: true }).first().click();
+  await page.getByRole('button', { name: FILE }).first().click();
+  const { index, 0: port } = / port: \d+/.exec(textOf(size))!;
+  await page.locator(EDITOR).evaluate(GO_TO, index + port.length);
+  await settled(page);
+  await typeDigits(page, FEW_EDITS);
+  const before = await inUse(page);
+  await typeDigits(page, MANY_EDITS);
+  const after = await inUse(page);
+  await page.close();
+  const [value, floor] = [after, before].map(({ bytes }) => bytes / 2 ** 20);
+  return againstFloor('page: memory of JavaScript after 10,000 edits, beside 200', 'MB', value!, floor!, 1.1);
+}
+
+function textOf(size: FolderSize): string {
+  return filesOf(size).find(([name]) => name === FILE)![1];
 }
 
 function filesOf(size: FolderSize): readonly (readonly [string, string])[] {
@@ -99,6 +125,7 @@ async function opened(
   const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
   page.setDefaultTimeout(120_000);
   await page.addInitScript(WATCH);
+  await page.addInitScript(COUNT_ANSWERS);
   await page.goto(url);
   await page.evaluate(filesScript(filesOf(size)));
   await page.evaluate('new Promise(done => setTimeout(done, 500))');
@@ -109,8 +136,7 @@ async function opened(
 
 /** A key at places that are far from each other, each taken back before the next. */
 async function keysMs(page: Page, size: FolderSize, place: keyof typeof PLACES): Promise<number[]> {
-  const text = filesOf(size).find(([name]) => name === FILE)![1];
-  const places = [...text.matchAll(PLACES[place])].map(({ index, 0: found }) => index + found.length);
+  const places = [...textOf(size).matchAll(PLACES[place])].map(({ index, 0: found }) => index + found.length);
   const found: number[] = [];
   for (let i = 0; i < KEYS[place]; i++) {
     await page.locator(EDITOR).evaluate(GO_TO, places[(i * 37) % places.length]!);
@@ -145,31 +171,6 @@ async function settled(page: Page): Promise<void> {
 
 async function longestTaskMs(page: Page): Promise<number> {
   return page.evaluate<number>('watched.longestTask()');
-}
-
-/** In use in the page and in its worker, which are two heaps. */
-async function heapMb(page: Page): Promise<number> {
-  const session = await page.context().newCDPSession(page);
-  const inWorker = new Promise<number>(done => {
-    session.on('Target.receivedMessageFromTarget', ({ message }) => {
-      const { id, result } = JSON.parse(message) as { id?: number; result?: { usedSize: number } };
-      if (id === 2) done(result!.usedSize);
-    });
-  });
-  const toWorker = (sessionId: string, id: number, method: string) =>
-    session.send('Target.sendMessageToTarget', { sessionId, message: JSON.stringify({ id, method }) });
-  session.on('Target.attachedToTarget', ({ sessionId }) => {
-    void toWorker(sessionId, 1, 'HeapProfiler.collectGarbage');
-    void toWorker(sessionId, 2, 'Runtime.getHeapUsage');
-  });
-  await session.send('Target.setAutoAttach', {
-    autoAttach: true,
-    waitForDebuggerOnStart: false,
-    flatten: false,
-  });
-  await session.send('HeapProfiler.collectGarbage');
-  const { usedSize } = await session.send('Runtime.getHeapUsage');
-  return (usedSize + (await inWorker)) / 2 ** 20;
 }
 
 /** A key is done when the worker has answered and the frame after that is painted. */
