@@ -133,7 +133,7 @@ test('the key that shows the keys can be switched off, and types in a field', as
     await press(page, '?');
     await expect.poll(() => page.url()).not.toContain('keys=');
     await page.reload();
-    await page.getByRole('grid').waitFor();
+    await page.getByText('Nothing has such a name.').waitFor();
     await press(page, '?');
     expect(await page.getByRole('dialog').count()).toBe(0);
     await page.getByRole('button', { name: 'Keys' }).click();

@@ -61,14 +61,14 @@ export class ManifestEditor {
 
   setProblems(problems: readonly Problem[]): void {
     const { doc } = this.#view.state;
-    const diagnostics = problems.map(({ severity, line = 1, field, message, effect }): Diagnostic => {
+    const diagnostics = problems.map(({ severity, line = 1, field, object, message, effect }): Diagnostic => {
       const { from, to, text } = doc.line(Math.min(Math.max(1, line), doc.lines));
       const start = from + (text.length - text.trimStart().length);
       return {
         from: Math.min(start, to),
         to,
         severity,
-        message: `${field ?? ''} ${message}; ${effect}`.trim(),
+        message: `${field ?? object ?? ''} ${message}; ${effect}`.trim(),
       };
     });
     this.#view.dispatch(setDiagnostics(this.#view.state, diagnostics));
@@ -122,7 +122,16 @@ export class ManifestEditor {
 /** Colours are the page's own: custom properties reach into the shadow root. */
 const THEME = EditorView.theme({
   '&': { height: '100%', fontSize: '12.5px', color: 'var(--text)', backgroundColor: 'var(--ground)' },
-  '&.cm-focused': { outline: '2px solid var(--accent)', outlineOffset: '-2px' },
+  // Above the line numbers, which would cover an outline.
+  '&.cm-focused': { outline: 'none' },
+  '&.cm-focused::after': {
+    content: '""',
+    position: 'absolute',
+    inset: '0',
+    zIndex: '300',
+    border: '2px solid var(--accent)',
+    pointerEvents: 'none',
+  },
   '.cm-scroller': {
     fontFamily: 'ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace',
     lineHeight: '1.55',

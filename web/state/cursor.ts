@@ -19,7 +19,7 @@ const ROOMY = 16;
 export const isRoomy = computed(() => lines.value.length <= ROOMY);
 export const size = computed(() => (isRoomy.value ? 38 : 22));
 
-export const HEAD_PX = 132;
+export const HEAD_PX = 150;
 export const LABEL_PX = 208;
 export const NARROW_LABEL_PX = 124;
 

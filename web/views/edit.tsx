@@ -221,8 +221,11 @@ function Problems({ name }: { readonly name: string | undefined }) {
             }}
           >
             {problem.line ?? '?'}
-          </button>{' '}
-          {problem.field} {problem.message}; {problem.effect}
+          </button>
+          <span>
+            {/* A field is of the object at its line; what is wrong as a whole says of what. */}
+            {problem.field ?? problem.object} {problem.message}; {problem.effect}
+          </span>
         </li>
       ))}
       {own.length > MOST_PROBLEMS && <li>and {own.length - MOST_PROBLEMS} more</li>}

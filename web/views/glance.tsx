@@ -12,15 +12,15 @@ import { WAYS, WayList } from './ways.tsx';
 interface Fact {
   readonly title: string;
   readonly hint: string;
-  /** Indexes of rows. */
-  readonly rows: readonly number[];
+  /** Indexes of rows; undefined until it is known. */
+  readonly rows: readonly number[] | undefined;
 }
 
 const facts = computed<readonly Fact[]>(() => {
   const of = model.value;
   if (of === undefined) return [];
   const { openToInternet, reachingInternet, openToAll } = of.glance;
-  const alone = new Set(overview.value?.withoutPolicy);
+  const alone = overview.value && new Set(overview.value.withoutPolicy);
   return [
     {
       title: 'open to the internet',
@@ -40,7 +40,9 @@ const facts = computed<readonly Fact[]>(() => {
     {
       title: 'without a policy',
       hint: 'no policy selects them in either direction',
-      rows: of.rows.flatMap(({ kind, member }, i) => (kind === 'workload' && alone.has(member) ? [i] : [])),
+      rows:
+        alone &&
+        of.rows.flatMap(({ kind, member }, i) => (kind === 'workload' && alone.has(member) ? [i] : [])),
     },
   ];
 });
@@ -89,10 +91,10 @@ function percent(share: number): string {
 const MOST_NAMED = 200;
 
 function FactLine({ fact: { title, hint, rows } }: { readonly fact: Fact }) {
-  if (rows.length === 0)
+  if (rows === undefined || rows.length === 0)
     return (
       <li key="none" class="fact" title={hint}>
-        <b>0</b> {title}
+        <b>{rows === undefined ? '…' : 0}</b> {title}
       </li>
     );
   return (
@@ -127,8 +129,14 @@ function RowNames({ rows }: { readonly rows: readonly number[] }) {
 function ProblemsLine() {
   const found = problems.value;
   const errors = found.filter(({ severity }) => severity === 'error').length;
+  if (found.length === 0)
+    return (
+      <li key="none" class="fact">
+        <b>{overview.value === undefined ? '…' : 0}</b> problems
+      </li>
+    );
   return (
-    <li>
+    <li key="some">
       <Part name="fact problems">
         <summary class="fact" data-bad={errors > 0}>
           <b>{found.length}</b> {found.length === 1 ? 'problem' : 'problems'}

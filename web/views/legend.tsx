@@ -1,6 +1,6 @@
 /** Around the matrix: what is folded and hidden, and what the signs mean. */
 import { foldAll, lines, MOST_OPEN_LINES } from '../state/grid.ts';
-import { model } from '../state/manifests.ts';
+import { changes, model } from '../state/manifests.ts';
 import { hidesCommon } from '../state/view.ts';
 
 export function Tools() {
@@ -28,8 +28,10 @@ export function Tools() {
 /** The index of the type of ends that policy has no say between. */
 const APART = 0;
 
+/** Signs that do not occur would be read in vain. */
 export function Legend() {
   const of = model.value;
+  const edits = new Set(changes.value?.changes.map(({ kind }) => kind));
   const has = (what: 'byFamily' | 'undecided') => of?.types.some(type => type[what]) ?? false;
   const hasWorkloads = (of?.counts.workloads ?? 0) > 0;
   const shorts = of?.types.map(({ short }) => short) ?? [];
@@ -43,31 +45,38 @@ export function Legend() {
         <i data-kind="some" />
         some ports
       </li>
-      <li>
-        <i data-kind="part" />
-        some pairs: the larger, the more
-      </li>
+      {lines.value.some(({ row }) => row === undefined) && (
+        <li>
+          <i data-kind="part" />
+          some pairs: the larger, the more
+        </li>
+      )}
       <li>
         <i data-kind="none" />
         none
       </li>
       {hasWorkloads && (
         <li>
-          <i data-kind="self" />a pod to itself is always allowed; to others of its workload
+          <i data-kind="self" />
+          between pods of one workload; a pod may always reach itself
         </li>
       )}
       {of?.cells.includes(APART) && (
         <li>
           <i data-kind="apart" />
-          no pod is an end: policy has no say
+          neither end is a pod: policy has no say
         </li>
       )}
-      <li>
-        <i data-kind="opens">+</i>an edit opens something
-      </li>
-      <li>
-        <i data-kind="closes">−</i>an edit closes something
-      </li>
+      {edits.has('opens') && (
+        <li>
+          <i data-kind="opens">+</i>an edit opens something
+        </li>
+      )}
+      {edits.has('closes') && (
+        <li>
+          <i data-kind="closes">−</i>an edit closes something
+        </li>
+      )}
       {shorts.some(short => short.endsWith('…')) && (
         <li>
           <i>…</i>and more ports

@@ -36,10 +36,11 @@ export function List() {
   return (
     <div class="list">
       <p class="list-tools">
-        {all.length.toLocaleString('en')} connections. The whole matrix as a file:{' '}
+        {all.length.toLocaleString('en')} {all.length === 1 ? 'connection' : 'connections'}. The whole matrix
+        as a file:{' '}
         {(['html', 'csv', 'md', 'json'] as const).map(format => (
           <button key={format} type="button" class="quiet" onClick={() => void save(format)}>
-            {format.toUpperCase()}
+            {format === 'md' ? 'Markdown' : format.toUpperCase()}
           </button>
         ))}
       </p>

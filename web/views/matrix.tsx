@@ -14,7 +14,7 @@ import {
 } from '../state/cursor.ts';
 import { type Line, lines, type Square, squareOf, toggleFold } from '../state/grid.ts';
 import { model } from '../state/manifests.ts';
-import { focusOn, keyOf, nameOf, selected } from '../state/view.ts';
+import { filter, focusOn, keyOf, nameOf, selected } from '../state/view.ts';
 import { Legend, Tools } from './legend.tsx';
 
 /** Lines beyond the edge, so that a quick scroll finds them there. */
@@ -23,6 +23,24 @@ const AROUND = 4;
 const MOST_CELLS = 250;
 
 export function Matrix() {
+  return (
+    <div class="matrix" data-roomy={isRoomy.value}>
+      <Tools />
+      {lines.value.length === 0 ? (
+        <p class="empty" role="status">
+          {filter.value === '' ? 'There is nothing to show in these manifests.' : 'Nothing has such a name.'}
+        </p>
+      ) : (
+        <>
+          <Grid />
+          <Legend />
+        </>
+      )}
+    </div>
+  );
+}
+
+function Grid() {
   const box = useRef<HTMLDivElement>(null);
   const sight = useSignal({ top: 0, left: 0, width: 1200, height: 800 });
   const label = useComputed(() => (sight.value.width < 560 ? NARROW_LABEL_PX : LABEL_PX));
@@ -59,60 +77,56 @@ export function Matrix() {
     return () => cancelAnimationFrame(frame);
   }, [last, bottom]);
   return (
-    <div class="matrix" data-roomy={isRoomy.value}>
-      <Tools />
+    <div
+      class="matrix-box"
+      ref={box}
+      onScroll={look}
+      role="grid"
+      aria-label="Who reaches whom: rows open connections to columns"
+      aria-rowcount={shown.length + 1}
+      aria-colcount={shown.length + 1}
+      tabIndex={0}
+      aria-activedescendant={idOf(atRow, atColumn)}
+      onKeyDown={onKey}
+    >
       <div
-        class="matrix-box"
-        ref={box}
-        onScroll={look}
-        role="grid"
-        aria-label="Who reaches whom: rows open connections to columns"
-        aria-rowcount={shown.length + 1}
-        aria-colcount={shown.length + 1}
-        tabIndex={0}
-        aria-activedescendant={shown.length === 0 ? undefined : idOf(atRow, atColumn)}
-        onKeyDown={onKey}
+        class="matrix-all"
+        role="presentation"
+        style={{
+          width: `${label.value + shown.length * side}px`,
+          height: `${HEAD_PX + shown.length * side}px`,
+        }}
       >
-        <div
-          class="matrix-all"
-          role="presentation"
-          style={{
-            width: `${label.value + shown.length * side}px`,
-            height: `${HEAD_PX + shown.length * side}px`,
-          }}
-        >
-          <div class="matrix-head" role="row" aria-rowindex={1} style={{ height: `${HEAD_PX}px` }}>
-            <div
-              class="matrix-corner"
-              role="columnheader"
-              aria-colindex={1}
-              style={{ width: `${label.value}px`, height: `${HEAD_PX}px` }}
-            >
-              <span>from ↓</span>
-              <span>to →</span>
-            </div>
-            {columns.map((line, i) => (
-              <ColumnHead
-                key={lineKey(line)}
-                line={line}
-                index={left + i}
-                at={label.value + (left + i) * side}
-              />
-            ))}
+        <div class="matrix-head" role="row" aria-rowindex={1} style={{ height: `${HEAD_PX}px` }}>
+          <div
+            class="matrix-corner"
+            role="columnheader"
+            aria-colindex={1}
+            style={{ width: `${label.value}px`, height: `${HEAD_PX}px` }}
+          >
+            <span>from ↓</span>
+            <span>to →</span>
           </div>
-          {shown.slice(top, last).map((line, i) => (
-            <RowLine
+          {columns.map((line, i) => (
+            <ColumnHead
               key={lineKey(line)}
               line={line}
-              index={top + i}
-              columns={columns}
-              first={left}
-              label={label.value}
+              index={left + i}
+              at={label.value + (left + i) * side}
             />
           ))}
         </div>
+        {shown.slice(top, last).map((line, i) => (
+          <RowLine
+            key={lineKey(line)}
+            line={line}
+            index={top + i}
+            columns={columns}
+            first={left}
+            label={label.value}
+          />
+        ))}
       </div>
-      <Legend />
     </div>
   );
 }

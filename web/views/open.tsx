@@ -71,7 +71,7 @@ export function OpenButtons() {
   return (
     <p class="open-buttons">
       <label class="button">
-        Files
+        Open files
         <input
           class="out-of-sight"
           type="file"
@@ -81,7 +81,7 @@ export function OpenButtons() {
         />
       </label>{' '}
       <label class="button">
-        Folder
+        Open a folder
         <input
           class="out-of-sight"
           type="file"

@@ -31,7 +31,7 @@ export function StartPoints() {
             <button type="button" onClick={() => addText('new-policies.yaml', make(chosen, taken))}>
               {title}
             </button>
-            <span> {sentence}</span>
+            <p class="hint">{sentence}</p>
           </li>
         ))}
       </ul>

@@ -168,25 +168,27 @@ function Head({ now: { question, port, protocol }, close }: HeadProps) {
   return (
     <h2 class="question">
       <span>{question.from}</span> → <span>{target}</span>
-      {protocol !== 'ICMP' && (
-        <input
-          aria-label="Port"
-          inputMode="numeric"
-          value={port}
-          size={5}
-          maxLength={15}
-          onChange={({ currentTarget }) => ask({ port: currentTarget.value.trim(), protocol })}
-        />
-      )}
-      <select
-        aria-label="Protocol"
-        value={protocol}
-        onChange={({ currentTarget }) => ask({ port: port || '80', protocol: currentTarget.value })}
-      >
-        {PROTOCOLS.map(each => (
-          <option key={each}>{each}</option>
-        ))}
-      </select>
+      <span class="asked-port">
+        {protocol !== 'ICMP' && (
+          <input
+            aria-label="Port"
+            inputMode="numeric"
+            value={port}
+            size={5}
+            maxLength={15}
+            onChange={({ currentTarget }) => ask({ port: currentTarget.value.trim(), protocol })}
+          />
+        )}
+        <select
+          aria-label="Protocol"
+          value={protocol}
+          onChange={({ currentTarget }) => ask({ port: port || '80', protocol: currentTarget.value })}
+        >
+          {PROTOCOLS.map(each => (
+            <option key={each}>{each}</option>
+          ))}
+        </select>
+      </span>
       <CloseButton close={close} />
     </h2>
   );
