@@ -932,6 +932,12 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'property/incremental.test.ts',
   },
   {
+    name: 'incremental: an address that a Node listed twice stays behind',
+    find: 'before === undefined ? [] : addressesOf(before)',
+    replace: 'new Set(before === undefined ? [] : addressesOf(before))',
+    test: 'property/incremental.test.ts',
+  },
+  {
     name: 'heartbeats: all of a node is hashed each time',
     find: "hash('sha1', readPart(object, this.#resource.kind), 'base64')",
     replace: "hash('sha1', JSON.stringify(object), 'base64')",
