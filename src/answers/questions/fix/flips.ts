@@ -45,7 +45,7 @@ export function flipsOf(
   const represented = representedBy(meaning);
   const [was, is] = [evaluatorOf(before), evaluatorOf(after)];
   const nodeAt = (address: Address) => {
-    const node = after.nodeWith(address);
+    const node = after.owners.has(address) ? undefined : after.nodeWith(address);
     return node && `node/${node.name}`;
   };
   const nameOf = (address: Address) =>
