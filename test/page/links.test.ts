@@ -25,6 +25,7 @@ async function settled(page: Page): Promise<void> {
     page.evaluate<boolean>(
       `document.querySelector('[data-status="idle"] .glance, [data-status="idle"] .why :is(.verdict, .reason[role="status"])') !== null &&
         !/Looking for|are being read/.test(document.body.innerText) &&
+        document.querySelector('#look:empty') === null &&
         (document.querySelector('.editor') === null || document.querySelector('.editor').shadowRoot?.querySelector('.cm-activeLineGutter') != null)`,
     );
   await expect.poll(isSettled).toBe(true);
