@@ -2,7 +2,7 @@
 import { cellText } from '../../src/answers/reach/connectionstext.ts';
 import { afterText, beforeText, summary, whatText } from '../../src/answers/reach/diff/difftext.ts';
 import { type ChangeView, type DiffView, diffOf } from '../../src/answers/reach/diff/diffview.ts';
-import { exposureTexts, isJudged, legendOf } from '../../src/answers/reach/rows.ts';
+import { isJudged, legendOf } from '../../src/answers/reach/rows.ts';
 import type { EndView, MatrixView } from '../../src/answers/reach/view.ts';
 import type { LoadedCluster } from '../../src/inputs/files/load.ts';
 import { FAMILIES } from '../../src/model/address.ts';
@@ -74,15 +74,12 @@ export function modelOf({ view, rows, notes, audited }: Parts): Model {
       }
       cells[i * ends.length + j] = type;
     }
-  const exposures = exposureTexts(view);
   return {
     rows,
     ends: ends.length,
     cells,
     types,
     glance: glanceOf(rows, (from, to) => OPEN.has(types[cells[from.end * ends.length + to.end]!]!.kind)),
-    exposures: exposures.slice(0, MOST_EXPOSURES),
-    moreExposures: Math.max(0, exposures.length - MOST_EXPOSURES),
     counts: view.counts,
     notes: [...notes, ...view.notes],
     legend: legendOf(view),
@@ -90,8 +87,6 @@ export function modelOf({ view, rows, notes, audited }: Parts): Model {
   };
 }
 
-/** More of them are no overview, and take longer to hand over than all else. */
-const MOST_EXPOSURES = 200;
 const OPEN: ReadonlySet<CellType['kind']> = new Set(['some', 'all']);
 
 function glanceOf(rows: readonly Row[], isOpen: (from: Row, to: Row) => boolean): Model['glance'] {

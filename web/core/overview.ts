@@ -1,6 +1,8 @@
-/** Policies with whom they mean, and the words of the cluster that the editor completes. */
+/** Policies with whom they mean, pods that are not there yet, and the words of the cluster that the editor completes. */
 import { coverageOf } from '../../src/answers/coverage/coverage.ts';
 import { Candidates } from '../../src/answers/lint/candidates.ts';
+import { exposureTexts } from '../../src/answers/reach/rows.ts';
+import type { MatrixView } from '../../src/answers/reach/view.ts';
 import type { LoadedCluster } from '../../src/inputs/files/load.ts';
 import { getOrMake } from '../../src/lib/collections/getormake.ts';
 import type { Cluster } from '../../src/model/cluster.ts';
@@ -10,11 +12,12 @@ import { topWorkloads, workloadOf } from '../../src/model/workloadof.ts';
 import { peerText, portText } from '../../src/semantics/reason.ts';
 import type { Overview, PolicyView, Rule as RuleView, Vocabulary } from './protocol.ts';
 
-export function overviewOf(loaded: LoadedCluster): Omit<Overview, 'ways' | 'wayNotes'> {
+export function overviewOf(loaded: LoadedCluster, view: MatrixView): Omit<Overview, 'ways' | 'wayNotes'> {
   const { cluster, inventory } = loaded;
   const means = whomOf(loaded);
   const all = [...cluster.policies.values(), ...cluster.audited.values()].toSorted(comparePolicies);
   const { workloads } = coverageOf(cluster, inventory, () => true);
+  const exposures = exposureTexts(view);
   const isAlone = (each: (typeof workloads)[number]) =>
     each.ingress.by === undefined && each.egress.by === undefined;
   return {
@@ -22,9 +25,14 @@ export function overviewOf(loaded: LoadedCluster): Omit<Overview, 'ways' | 'wayN
       policyView(policy, means, loaded),
     ),
     withoutPolicy: workloads.filter(isAlone).map(({ workload }) => workload),
+    exposures: exposures.slice(0, MOST_EXPOSURES),
+    moreExposures: Math.max(0, exposures.length - MOST_EXPOSURES),
     vocabulary: vocabularyOf(loaded),
   };
 }
+
+/** More of them take longer to hand over than all else. */
+const MOST_EXPOSURES = 200;
 
 const TIERS = ['admin', 'networkpolicy', 'baseline'] as const;
 

@@ -40,13 +40,6 @@ export interface CellType {
   readonly undecided?: true;
 }
 
-interface Exposure {
-  readonly direction: 'ingress' | 'egress';
-  readonly members: readonly string[];
-  readonly whom: readonly string[];
-  readonly connections: string;
-}
-
 export interface Model {
   readonly rows: readonly Row[];
   readonly ends: number;
@@ -55,9 +48,6 @@ export interface Model {
   /** The first is `apart`, the second `none`. */
   readonly types: readonly CellType[];
   readonly glance: Glance;
-  /** Pods that are not there yet: the first of them, and how many more there are. */
-  readonly exposures: readonly Exposure[];
-  readonly moreExposures: number;
   readonly counts: { readonly workloads: number; readonly policies: number };
   readonly notes: readonly string[];
   /** Sentences about the whole matrix. */
@@ -127,6 +117,13 @@ export interface Place {
   readonly line?: number;
 }
 
+interface Exposure {
+  readonly direction: 'ingress' | 'egress';
+  readonly members: readonly string[];
+  readonly whom: readonly string[];
+  readonly connections: string;
+}
+
 /** What is beside the matrix, and made after it is painted. */
 export interface Overview {
   readonly policies: readonly PolicyView[];
@@ -136,6 +133,9 @@ export interface Overview {
   readonly ways: readonly Way[];
   /** What is not known of them. */
   readonly wayNotes: readonly string[];
+  /** Pods that are not there yet: the first of them, and how many more there are. */
+  readonly exposures: readonly Exposure[];
+  readonly moreExposures: number;
   /** For completion in the editor. */
   readonly vocabulary: Vocabulary;
 }

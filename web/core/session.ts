@@ -72,9 +72,9 @@ export class Session implements Core {
   }
 
   overview(): Overview {
-    const { loaded } = this.#now();
+    const { loaded, view } = this.#now();
     const ways = waysFromOutside(clusterViewOf(loaded), loaded.hidesPolicies);
-    return { ...overviewOf(loaded), ways: waysShown(ways), wayNotes: doubtNotes(ways) };
+    return { ...overviewOf(loaded, view), ways: waysShown(ways), wayNotes: doubtNotes(ways) };
   }
 
   check(): readonly Problem[] {

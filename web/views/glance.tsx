@@ -65,12 +65,7 @@ export function Glance() {
         <WaysLine />
         <ProblemsLine />
       </ul>
-      {of.exposures.length > 0 && (
-        <Part class="exposures" name="pods to come">
-          <summary>Pods that are not there yet</summary>
-          <Exposures />
-        </Part>
-      )}
+      <Exposures />
       <Notes notes={of.notes} />
       <p class="hint">
         Choose a cell to see why it is so: the walk through the tiers, with the lines that decide.
@@ -183,17 +178,21 @@ function WaysLine() {
 }
 
 function Exposures() {
-  const { exposures, moreExposures } = model.value!;
+  const { exposures = [], moreExposures = 0 } = overview.value ?? {};
+  if (exposures.length === 0) return null;
   return (
-    <ul tabIndex={0} aria-label="Pods that are not there yet">
-      {exposures.map(({ direction, members, whom, connections }, i) => (
-        <li key={i}>
-          {members.map(short).join(', ')} {direction === 'ingress' ? '←' : '→'} {whom.join(', ')}:{' '}
-          <b>{connections}</b>
-        </li>
-      ))}
-      {moreExposures > 0 && <li>and {moreExposures} more</li>}
-    </ul>
+    <Part class="exposures" name="pods to come">
+      <summary>Pods that are not there yet</summary>
+      <ul tabIndex={0} aria-label="Pods that are not there yet">
+        {exposures.map(({ direction, members, whom, connections }, i) => (
+          <li key={i}>
+            {members.map(short).join(', ')} {direction === 'ingress' ? '←' : '→'} {whom.join(', ')}:{' '}
+            <b>{connections}</b>
+          </li>
+        ))}
+        {moreExposures > 0 && <li>and {moreExposures} more</li>}
+      </ul>
+    </Part>
   );
 }
 

@@ -1,6 +1,7 @@
 /** A reach report with names, for every format that shows it. */
 
 import { getOrMake } from '../../lib/collections/getormake.ts';
+import { once } from '../../lib/collections/once.ts';
 import { isSameList } from '../../lib/collections/samelist.ts';
 import { firstOf } from '../../lib/text/firstof.ts';
 import { type Address, cidrText, FAMILIES, type Family, familyOf } from '../../model/address.ts';
@@ -67,6 +68,7 @@ export interface MatrixView {
   readonly ends: readonly EndView[];
   /** The connections of a pair of which at least one is a workload. */
   cell(from: EndView, to: EndView): Cell;
+  /** Made when they are first asked for: in large clusters they take as long as all else. */
   readonly exposures: readonly ExposureView[];
   /** The caller may not list all pods: those of exposures may be there. */
   readonly hidesPods?: boolean;
@@ -90,7 +92,7 @@ export function matrixViewOf(
 ): MatrixView {
   const workloads = workloadsIn(cluster, inventory);
   const report = reachReportOf(cluster, workloads, unknownPods);
-  const { reach, matrix, exposures, pods, isCut, labels } = report;
+  const { reach, matrix, pods, isCut, labels } = report;
   const sizes = podsOfWorkloads(report, workloads);
   const several = nodesOfSeveral(matrix.lines);
   const membersOf = workloadNamesOf(workloads, pods);
@@ -99,6 +101,14 @@ export function matrixViewOf(
     .flatMap(line => partsBySureness(line, sureOf, workloads))
     .map(line => endView(reach, workloads, { sizes, several }, line))
     .map(end => withApiServer(reach, inventory, end));
+  const exposures = once(() =>
+    report.exposures().map(({ direction, places, whom, cell }): ExposureView => {
+      const members = membersOf(places);
+      const namespaces = () => [...members.map(namespaceOfMember), namespaceOfSelector(whom)];
+      const between = cellBetween(reach.pool, sureOf, cell, namespaces);
+      return { direction, members, whom: newPodText(whom), cell: between };
+    }),
+  );
   return {
     pool: reach.pool,
     ends: ends.sort(compareEnds),
@@ -106,12 +116,9 @@ export function matrixViewOf(
       cellBetween(reach.pool, sureOf, matrix.cell(from.line, to.line), () =>
         [...from.pods, ...to.pods].map(({ namespace }) => namespace),
       ),
-    exposures: exposures.map(({ direction, places, whom, cell }) => {
-      const members = membersOf(places);
-      const namespaces = () => [...members.map(namespaceOfMember), namespaceOfSelector(whom)];
-      const between = cellBetween(reach.pool, sureOf, cell, namespaces);
-      return { direction, members, whom: newPodText(whom), cell: between };
-    }),
+    get exposures() {
+      return exposures();
+    },
     entryways: NO_ENTRYWAYS,
     isolation: new Map(
       coveredWorkloads(cluster, inventory, ({ namespace }) => sureOf?.includes(namespace) ?? true).map(
@@ -282,7 +289,7 @@ interface ReachReport {
   readonly matrix: Matrix;
   /** Places of pods, and their exposures. */
   readonly pods: readonly ReachPlace[];
-  readonly exposures: readonly Exposure[];
+  exposures(): readonly Exposure[];
   /** Whether some kinds of pods that are not there yet were not judged. */
   readonly isCut: boolean;
   readonly labels: UnknownLabels;
@@ -294,7 +301,7 @@ function reachReportOf(cluster: Cluster, workloads: Workloads, unknownPods: Unkn
   const [{ reach, templates }] = worlds as [World];
   const places = [...reachPlaces(reach), ...templates];
   const pods = joined(places).filter(isOfPods);
-  const exposures = exposuresOf(worlds, pods, newPods.kinds);
+  const exposures = () => exposuresOf(worlds, pods, newPods.kinds);
   return { reach, matrix: matrixOf(worlds, places), pods, exposures, isCut: newPods.isCut, labels };
 }
 
