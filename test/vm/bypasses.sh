@@ -92,7 +92,7 @@ becomes "virtual services that are gone, and those of another network namespace,
 becomes "bridges that ask for themselves are seen" ok bridge-traffic-seen "cni0, lan0"
 becomes "route_localnet that is off again is none" ok route-localnet "stay where they are"
 becomes "a link beside the network that is gone is none" ok pod-links ""
-becomes "a flowtable that is gone is none" ok flowtables "nobody offloads"
+becomes "a flowtable that is gone is none" ok flowtables "connections are not offloaded"
 node test/vm/virtualservice.ts mark || failed=1
 becomes "a virtual service by mark that comes later fails the check" fail ipvs "IPVS has 1 virtual services"
 echo 0 >/sys/class/net/lan0/bridge/nf_call_iptables
