@@ -1,6 +1,6 @@
 /**
- * The vitest of one copy of the tree (tree.ts), which runs test after test as it is asked, in the folder where it is
- * started. It keeps what it has made of each source until it is told that the file has changed. Nothing else stays: each
+ * A process with one vitest for one copy of the tree (tree.ts). It runs the test files that it is asked for, one after
+ * another. It keeps each compiled source until it is told that the file has changed. It keeps nothing else, because each
  * test file runs in a process of its own.
  */
 import { resolve } from 'node:path';
@@ -25,7 +25,7 @@ const reporter: Reporter = {
 const vitest = await createVitest('test', { watch: false, bail: 1, reporters: [reporter] });
 
 process.on('message', (question: Question) => void answer(question).then(said => process.send!(said)));
-// Whoever asked is gone: so is this process, with all that it has started.
+// The parent process has ended, so this process ends with all that it has started.
 process.on('disconnect', () => process.kill(-process.pid, 'SIGKILL'));
 
 async function answer({ test, changed }: Question): Promise<Answer> {

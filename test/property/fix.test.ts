@@ -29,7 +29,7 @@ type Named = Pick<Flow, 'protocol' | 'port'> & { readonly from: string; readonly
 
 const textOf = ({ from, to, protocol, port }: Named) => `${from} ${to} ${protocol} ${port}`;
 
-/** A fix tells once what it opens to a node, by whichever of its addresses; pods have those that a Node lists too. */
+/** A fix reports a connection to a node once, for all addresses of the node. An address that a pod also has is the pod's. */
 function byNode(cluster: Cluster, flows: readonly Flow[]): ReadonlySet<string> {
   const owners = addressOwners(cluster);
   const nodeAt = nodeFinder(cluster, owners);

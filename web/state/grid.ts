@@ -68,7 +68,7 @@ export const CLOSES = 2;
 export const changeMarks = computed(() => marksOf(rows.value, changes.value?.changes ?? []));
 const auditMarks = computed(() => marksOf(rows.value, model.value?.audited ?? []));
 
-/** Of no pair: whoever reads one finds no bit. */
+/** No pair is marked. Each index reads as undefined, which has no bit set. */
 const NO_MARKS: Marks = new Uint8Array();
 
 function marksOf(of: readonly Row[], all: readonly Change[]): Marks {

@@ -68,7 +68,7 @@ export interface MatrixView {
   readonly ends: readonly EndView[];
   /** The connections of a pair of which at least one is a workload. */
   cell(from: EndView, to: EndView): Cell;
-  /** Made when they are first asked for: in large clusters they take as long as all else. */
+  /** Made when they are first asked for: they took a third of the time of a large matrix. */
   readonly exposures: readonly ExposureView[];
   /** The caller may not list all pods: those of exposures may be there. */
   readonly hidesPods?: boolean;

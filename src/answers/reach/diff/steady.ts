@@ -19,7 +19,7 @@ export function steadyUnits(old: Side, now: Side, units: readonly Unit[]): boole
   );
 }
 
-/** Of each unit, whether the policies on units that are not steady allow other connections with it than before. */
+/** For each unit, whether policies on units that are not steady allow it other connections than before. */
 export function touchedUnits(
   old: Side,
   now: Side,
