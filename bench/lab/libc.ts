@@ -39,6 +39,8 @@ const SO_BINDTODEVICE = 25;
 const SOL_PACKET = 263;
 const PACKET_VNET_HDR = 15;
 const SIOCGIFFLAGS = 0x8913;
+const SIOCGIFHWADDR = 0x8927;
+const SIOCGIFINDEX = 0x8933;
 const IFF_RUNNING = 0x40;
 const CLONE_NEWNET = 0x40000000;
 export const POLLIN = 1;
@@ -113,10 +115,26 @@ export function takeOffloads(fd: Fd): void {
 
 /** Whether an interface of the socket's namespace carries packets. */
 export function isRunning(fd: Fd, device: string): boolean {
-  const ifreq = Buffer.alloc(40); // struct ifreq: 16 bytes for the name, then the flags.
+  return (asked(fd, device, SIOCGIFFLAGS).readUInt16LE() & IFF_RUNNING) !== 0;
+}
+
+/** The number of an interface of the socket's namespace. */
+export function interfaceIndex(fd: Fd, device: string): number {
+  return asked(fd, device, SIOCGIFINDEX).readInt32LE();
+}
+
+/** The hardware address of an interface of the socket's namespace, as text. */
+export function hardwareAddress(fd: Fd, device: string): string {
+  const bytes = asked(fd, device, SIOCGIFHWADDR).subarray(2, 8); // Behind the sa_family of a struct sockaddr.
+  return [...bytes].map(byte => byte.toString(16).padStart(2, '0')).join(':');
+}
+
+/** What stands behind the 16 bytes of the name in a struct ifreq. */
+function asked(fd: Fd, device: string, request: number): Buffer {
+  const ifreq = Buffer.alloc(40);
   ifreq.write(device);
-  check('ioctl', raw.ioctl(fd, SIOCGIFFLAGS, ifreq));
-  return (ifreq.readUInt16LE(16) & IFF_RUNNING) !== 0;
+  check('ioctl', raw.ioctl(fd, request, ifreq));
+  return ifreq.subarray(16);
 }
 
 /** Sends one datagram, to where the socket is connected or to `address`. */

@@ -8,16 +8,31 @@
  * the families that are asked for, and in any case the link-local ones that the kernel gives.
  */
 import { execFileSync } from 'node:child_process';
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { ipBatch } from '../../../bench/lab/ip.ts';
 import { removeNamespaces } from '../../../bench/lab/lab.ts';
+import {
+  AF_INET,
+  close,
+  type Fd,
+  hardwareAddress,
+  interfaceIndex,
+  SOCK_DGRAM,
+  socket,
+} from '../../../bench/lab/libc.ts';
 import { inNamespace } from '../../../bench/lab/netns.ts';
 import { address } from '../../../bench/lab/topology.ts';
 import { compile } from '../../../src/compiler/compile.ts';
 import { type DenialLimits, withDenialLimits } from '../../../src/compiler/denied.ts';
 import { decodeObject } from '../../../src/inputs/kube/decode/decode.ts';
 import { openNftKernel } from '../../../src/kernel/netlink/nftables/nft-kernel.ts';
-import { type Address, FAMILIES, type Family, familyOf } from '../../../src/model/address.ts';
+import {
+  type Address,
+  addressFromBytes,
+  FAMILIES,
+  type Family,
+  familyOf,
+} from '../../../src/model/address.ts';
 import { type Cluster, ClusterState } from '../../../src/model/cluster.ts';
 import type { UnknownPods } from '../../../src/model/podcidrs.ts';
 import { LINK_GROUP, type PodLinks } from '../../../src/model/podlinks.ts';
@@ -57,13 +72,6 @@ export interface GroundOptions {
   readonly unknownPods?: UnknownPods;
   /** Of denied packets that are handed over. Default: none is. */
   readonly denials?: DenialLimits;
-}
-
-/** What `ip -j addr` says of an interface. */
-interface LinkJson {
-  readonly ifindex: number;
-  readonly address: string;
-  readonly addr_info: readonly { readonly local: string }[];
 }
 
 let built = 0;
@@ -121,12 +129,13 @@ export class Ground {
 
   /** The address that the kernel gave a host's interface. */
   linkLocal(host: Host, device = 'eth0'): Address {
-    const found = this.#link(host, device).addr_info.find(({ local }) => local.startsWith('fe80:'));
-    return address(found!.local);
+    const table = inNamespace(this.path(host), () => readFileSync('/proc/thread-self/net/if_inet6', 'utf8'));
+    const line = table.split('\n').find(each => each.startsWith('fe80') && each.endsWith(` ${device}`));
+    return addressFromBytes(Buffer.from(line!.slice(0, 32), 'hex'));
   }
 
   index(host: Host, device = 'eth0'): number {
-    return this.#link(host, device).ifindex;
+    return this.#asked(host, fd => interfaceIndex(fd, device));
   }
 
   /** Gives an interface these addresses, each with its subnet. */
@@ -138,11 +147,17 @@ export class Ground {
   }
 
   mac(host: Host, device = 'eth0'): string {
-    return this.#link(host, device).address;
+    return this.#asked(host, fd => hardwareAddress(fd, device));
   }
 
-  #link(host: Host, device: string): LinkJson {
-    return (JSON.parse(this.exec(host, 'ip', ['-j', 'addr', 'show', 'dev', device])) as LinkJson[])[0]!;
+  /** By a call: tests ask this for each frame that they send, and a process of `ip` each time would be most of their work. */
+  #asked<T>(host: Host, ask: (fd: Fd) => T): T {
+    const fd = inNamespace(this.path(host), () => socket(AF_INET, SOCK_DGRAM));
+    try {
+      return ask(fd);
+    } finally {
+      close(fd);
+    }
   }
 
   /** The node's interface to a pod: the bridge, or the pod's own. */
