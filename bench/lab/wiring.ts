@@ -129,7 +129,7 @@ function linkUp(port: string, linkLocal: string): string[] {
   ];
 }
 
-function hostAddresses(addresses: readonly Address[], port: string): string[] {
+export function hostAddresses(addresses: readonly Address[], port: string): string[] {
   return addresses.map(
     address => `address add ${hostRoute(address)} dev ${port}${familyOf(address) === 'ip6' ? ' nodad' : ''}`,
   );
