@@ -112,6 +112,7 @@ export default defineConfig({
           include: ['test/kernel/**/*.test.ts'],
           testTimeout: slow * 120_000,
           hookTimeout: slow * 60_000,
+          globalSetup: 'test/support/agent/bundle.ts',
           execArgv: ['--require', join(import.meta.dirname, 'test/support/ownnetwork.ts')],
           maxWorkers: slow > 1 ? 1 : 2 * availableParallelism(),
           sequence: { groupOrder: 1 },

@@ -5,18 +5,17 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { StatusKeeper } from '../../src/agent/status.ts';
 import { serveRpc } from '../../src/api/rpc/server.ts';
 import { loadManifests } from '../../src/cli/sources/manifests.ts';
 import { nodeReader } from '../../src/daemon/serve/view.ts';
+import { MAIN } from '../support/agent/sluice.ts';
 import { testView } from '../support/agent/view.ts';
 import { wrongWith } from '../support/questions/schema.ts';
 import { Netns } from './netns.ts';
 import { sluiceAside } from './sluiceaside.ts';
 
-const SLUICE = fileURLToPath(new URL('../../src/cli/sluice.ts', import.meta.url));
 const NODE = 'n1';
 
 let netns: Netns;
@@ -66,7 +65,7 @@ function write(policy: object): void {
 
 async function startAgent(...options: string[]): Promise<void> {
   const quiet = ['--log-format', 'json', '--metrics-address', 'none', '--socket', socket];
-  const args = [SLUICE, 'agent', '--node', NODE, '--manifests', manifests, ...quiet, ...options];
+  const args = [MAIN, 'agent', '--node', NODE, '--manifests', manifests, ...quiet, ...options];
   const child = netns.run(() => spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] }));
   agent = child;
   let errors = '';
@@ -96,7 +95,7 @@ function sluice(...words: string[]): Answer {
 
 function sluiceIn(where: Netns, words: readonly string[]): Answer {
   const { status, stdout, stderr } = where.run(() =>
-    spawnSync(process.execPath, [SLUICE, ...words], { encoding: 'utf8' }),
+    spawnSync(process.execPath, [MAIN, ...words], { encoding: 'utf8' }),
   );
   return { status, stdout, stderr };
 }

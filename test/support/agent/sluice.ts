@@ -1,8 +1,8 @@
 /** The command line as people have it, run to its end. */
 import { type SpawnSyncReturns, spawnSync } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
+import { bundledCommand } from './bundle.ts';
 
-export const MAIN = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url));
+export const MAIN = await bundledCommand();
 
 export function sluice(...words: readonly string[]): SpawnSyncReturns<string> {
   return spawnSync(process.execPath, [MAIN, ...words], { encoding: 'utf8', maxBuffer: 1 << 28 });
