@@ -30,7 +30,7 @@ import { includesFlow } from '../support/oracle/connectionsets.ts';
 import { familyWord, includes, type PrintedMatrix } from '../support/oracle/printedmatrix.ts';
 import { runs } from '../support/seed.ts';
 
-const CLUSTERS = runs(400);
+const CLUSTERS = runs(400, 20);
 const QUESTIONS = 4;
 
 /** Without Namespaces, Nodes and addresses; all labels of pods are in their manifests. */
@@ -294,7 +294,7 @@ test('diff says what opens and closes with some addresses of pods, and is sure o
     ...withFewNetworks(cluster),
     namespaces: NAMESPACES,
   }));
-  fc.assert(fc.property(known, known, fc.nat(1_000), check), { numRuns: runs(200, 40), endOnFailure: true });
+  fc.assert(fc.property(known, known, fc.nat(1_000), check), { numRuns: runs(200, 20), endOnFailure: true });
   process.stdout.write(`    ${JSON.stringify(tally)}\n`);
   for (const count of [tally.opens, tally.closes, tally.undecided]) expect(count).toBeGreaterThan(0);
 }, 900_000);

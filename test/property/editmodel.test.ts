@@ -11,7 +11,7 @@ import { manifestsArbitrary } from '../support/arbitrary/manifests.ts';
 import { runs } from '../support/seed.ts';
 
 const EDITS = 6;
-const HISTORIES = runs(1_000 / EDITS, 25);
+const HISTORIES = runs(1_000 / EDITS, 12);
 
 const selector = fc.constantFrom({}, { matchLabels: { app: 'web' } }, { matchLabels: { tier: 'x' } });
 const namespaces = fc.constantFrom({}, { matchLabels: { team: 'x' } }, { matchLabels: { team: 'new' } });

@@ -7,7 +7,7 @@ import { claimingSituationArbitrary } from '../support/arbitrary/cluster.ts';
 import { checkSituation, type Tally } from '../support/oracle/equivalence.ts';
 import { runs } from '../support/seed.ts';
 
-const CLUSTERS = runs(2_000, 300);
+const CLUSTERS = runs(2_000, 150);
 const FLOWS = 60;
 
 const emptyTally = (): Tally => ({
@@ -44,7 +44,7 @@ test('the same where pods await their allowances, and less is allowed', () => {
       checkSituation(situation, whole);
       checkSituation({ ...situation, cluster: awaitingIn(situation.cluster) }, awaiting);
     }),
-    { numRuns: runs(300, 100) },
+    { numRuns: runs(300, 50) },
   );
   process.stdout.write(`    ${whole.denied} packets are denied, and ${awaiting.denied} meanwhile\n`);
   expect(awaiting.denied).toBeGreaterThan(1.1 * whole.denied);
@@ -57,7 +57,7 @@ test('the same where policies await theirs, whatever others say', () => {
       checkSituation(situation, whole);
       checkSituation({ ...situation, cluster: withAwaiting(situation.cluster, each) }, awaiting);
     }),
-    { numRuns: runs(300, 100) },
+    { numRuns: runs(300, 50) },
   );
   process.stdout.write(`    ${whole.denied} packets are denied, and ${awaiting.denied} meanwhile\n`);
   expect(awaiting.denied).toBeGreaterThan(1.05 * whole.denied);

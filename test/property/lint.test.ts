@@ -59,7 +59,7 @@ test('a rule that another one covers, or denies before, can be removed: no verdi
         expectSame(cluster, withPolicy(cluster, id, withoutRule(cluster.policies.get(id)!, field!)), flows);
       }
     }),
-    { numRuns: runs(3_000, 800), interruptAfterTimeLimit: 60_000 },
+    { numRuns: runs(3_000, 400), interruptAfterTimeLimit: 60_000 },
   );
   expect(Math.min(counts.covered, counts.overruled)).toBeGreaterThan(5);
 }, 120_000);

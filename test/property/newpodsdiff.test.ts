@@ -26,7 +26,7 @@ import { pointsOf } from '../support/oracle/bruteforce.ts';
 import { includesFlow } from '../support/oracle/connectionsets.ts';
 import { runs } from '../support/seed.ts';
 
-const PAIRS = runs(1_500);
+const PAIRS = runs(1_500, 75);
 
 /** A cluster of few pods, some of whose policies are gone, and which has a new one or none. */
 const pairArbitrary = fc.tuple(unresolvedClusterArbitrary, unresolvedClusterArbitrary).chain(([old, other]) =>

@@ -68,7 +68,7 @@ test('no batch but the last makes a difference to a packet, and after each of th
   const count = { batches: 0 };
   await fc.assert(
     fc.asyncProperty(historyArbitrary(16), fc.nat({ max: 15 }), (steps, at) => check(steps, at, count)),
-    { numRuns: runs(250) },
+    { numRuns: runs(250, 12) },
   );
-  expect(count.batches).toBeGreaterThan(runs(250));
+  expect(count.batches).toBeGreaterThan(runs(250, 12));
 }, 900_000);

@@ -14,7 +14,7 @@ import { addressesOf, pointsOf } from '../support/oracle/bruteforce.ts';
 import { connectionsBetween, includesFlow } from '../support/oracle/connectionsets.ts';
 import { runs } from '../support/seed.ts';
 
-const CLUSTERS = runs(9_000);
+const CLUSTERS = runs(9_000, 450);
 /** Every point of every pair is asked in each cluster of this many; in the others the points take turns. */
 const WHOLE = 100;
 
