@@ -7,7 +7,7 @@ import { claimingSituationArbitrary } from '../support/arbitrary/cluster.ts';
 import { checkSituation, type Tally } from '../support/oracle/equivalence.ts';
 import { runs } from '../support/seed.ts';
 
-const CLUSTERS = runs(2_000, 150);
+const CLUSTERS = runs(2_000, 300);
 const FLOWS = 60;
 
 const emptyTally = (): Tally => ({
