@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { runs, SEED } from '../support/seed.ts';
+import { IS_LONG_RUN, runs, SEED } from '../support/seed.ts';
 import { openManifests, siteOfFile } from './support/browser.ts';
 
 const { inPage } = siteOfFile();
@@ -129,10 +129,12 @@ test('every state is a link: what another window opens by it is the same', async
   await inPage({ at: SHOP }, async page => {
     await settled(page);
     const links = new Set<string>();
-    for (const [what, act, parameter] of STATES) {
+    for (const [i, [what, act, parameter]] of STATES.entries()) {
       await act(page);
       await expect.poll(() => page.url(), { message: what }).toMatch(parameter);
-      links.add(await sameByLink(page, what));
+      links.add(page.url());
+      // Most of what one state adds is in the next one too. The long run opens each.
+      if (IS_LONG_RUN || i % 2 === 1) await sameByLink(page, what);
     }
     expect(links.size).toBeGreaterThan(STATES.length - 2);
   });
@@ -145,7 +147,7 @@ test('so is every state that acts in any order lead to', async () => {
   const walks = fc.array(fc.nat(ANYWHERE.length - 1), { minLength: 4, maxLength: 10 });
   for (const walk of fc.sample(walks, { numRuns: runs(30, 3), seed: SEED }))
     await inPage({ at: SHOP }, async page => {
-      page.setDefaultTimeout(2_000);
+      page.setDefaultTimeout(300); // The page is at rest: what is not there now does not come.
       const done: string[] = [];
       for (const at of walk) {
         const [what, act] = ANYWHERE[at]!;

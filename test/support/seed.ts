@@ -12,10 +12,12 @@ if (!Number.isInteger(SEED)) throw new TypeError(`SLUICE_SEED is "${given}": a w
 // Whether a property fails is all that `npm run mutants` asks, and not by which smallest input.
 fc.configureGlobal({ seed: SEED, endOnFailure: SLUICE_SHRINK === '0' });
 
+export const IS_LONG_RUN = SLUICE_LONG !== undefined;
+
 /**
  * How often a property is tried: `long` times in the long run, otherwise `short` times, which is a tenth if not given. What
  * is counted to see that inputs are dense enough is compared with such a number too.
  */
 export function runs(long: number, short = Math.ceil(long / 10)): number {
-  return SLUICE_LONG === undefined ? short : Math.ceil(long * Number(SLUICE_LONG));
+  return IS_LONG_RUN ? Math.ceil(long * Number(SLUICE_LONG)) : short;
 }
