@@ -56,6 +56,21 @@ test('a change of a text opens and closes what the policies then say', () => {
   expect(model.files.now.get('policies.yaml')).toBe(POLICY.replace('5432', '80'));
 });
 
+test('a value that is typed after another one is compared as if it had been typed first', () => {
+  const [first, second] = ['web2', 'web3'].map(app => POLICY.replace('app: web', `app: ${app}`));
+  const model = opened();
+  for (const text of [first!, second!]) {
+    model.edit('policies.yaml', text);
+    const fresh = opened();
+    fresh.edit('policies.yaml', text);
+    expect(described(model)).toEqual(described(fresh));
+  }
+});
+
+function described(model: EditModel): string[] {
+  return model.diff().changes.map(({ kind, from, to }) => `${kind} ${from} -> ${to}`);
+}
+
 test('several changes of one edit are of the text before it', () => {
   const model = opened(new Map([['a', 'one two three']]));
   model.edit('a', [

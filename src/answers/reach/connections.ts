@@ -43,6 +43,8 @@ const KEEPS = { and: INTERSECTION, or: UNION, minus: DIFFERENCE } as const;
  */
 export class ConnectionPool {
   readonly #portNames: readonly string[];
+  /** What a pod declares whose ports have all these names, and numbers that are not known. */
+  readonly namedPorts: readonly ContainerPort[];
   readonly #everyPort: Toggles;
   readonly #sets: Connections[] = [];
   readonly #byText = new Map<string, Connections>();
@@ -58,6 +60,9 @@ export class ConnectionPool {
   /** `portNames` are those that rules contain. */
   constructor(portNames: Iterable<string> = []) {
     this.#portNames = [...portNames];
+    this.namedPorts = this.#portNames.flatMap((name, i) =>
+      PROTOCOLS.map(protocol => ({ name, protocol, port: FIRST_NAMED + i })),
+    );
     const names = this.#portNames.length;
     const every = [1, names === 0 ? LAST_PORT + 1 : FIRST_NAMED + names];
     this.#everyPort = every;
@@ -65,13 +70,6 @@ export class ConnectionPool {
     this.all = this.make({ TCP: every, UDP: every, SCTP: every, other: EVERY_OTHER });
     const [ports, protocols] = [singles(TUNNEL_PORTS), singles(TUNNEL_PROTOCOLS)];
     this.tunnels = this.make({ TCP: [], UDP: ports, SCTP: [], other: protocols });
-  }
-
-  /** What a pod declares whose ports have all these names, and numbers that are not known. */
-  namedPorts(): ContainerPort[] {
-    return this.#portNames.flatMap((name, i) =>
-      PROTOCOLS.map(protocol => ({ name, protocol, port: FIRST_NAMED + i })),
-    );
   }
 
   /** The ranges of a set of ports that are numbers, and the names of others. */

@@ -80,7 +80,9 @@ export interface Selected {
 
 export class SelectedTemplates {
   readonly #templates: readonly Template[];
-  readonly #known = new Map<string, Selected>();
+  /** By the selector, and by its text: comparing texts takes longer. */
+  readonly #known = new WeakMap<PodSelector, Selected>();
+  readonly #byText = new Map<string, Selected>();
   readonly #byNamespaces = new Map<string, Selected>();
   readonly #byLabels = new Map<string, Selected>();
   /** The templates of each namespace, by its text. */
@@ -105,9 +107,10 @@ export class SelectedTemplates {
   }
 
   of(selector: PodSelector): Selected {
-    const { namespaces, pods } = selector;
-    return getOrMake(this.#known, `${contentText(namespaces)}${contentText(pods)}`, () =>
-      both(this.#inNamespaces(namespaces), this.#withLabels(pods)),
+    return getOrMake(this.#known, selector, () =>
+      getOrMake(this.#byText, contentText(selector), () =>
+        both(this.#inNamespaces(selector.namespaces), this.#withLabels(selector.pods)),
+      ),
     );
   }
 
@@ -149,5 +152,7 @@ export class SelectedTemplates {
 /** Selected by both; indeterminate where neither excludes it and one of them is indeterminate. */
 function both(a: Selected, b: Selected): Selected {
   const yes = a.yes.and(b.yes);
+  // As nearly always.
+  if (a.indeterminate.isEmpty() && b.indeterminate.isEmpty()) return { yes, indeterminate: a.indeterminate };
   return { yes, indeterminate: a.yes.or(a.indeterminate).and(b.yes.or(b.indeterminate)).minus(yes) };
 }

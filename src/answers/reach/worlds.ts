@@ -67,7 +67,7 @@ export function worldsOf(
       ...pod,
       namespace: namespaceOf(known, pod.namespace.name),
     }));
-    const imagined = [...own, ...imaginedOf(newPods, 0, pool.namedPorts())];
+    const imagined = [...own, ...imaginedOf(newPods, 0, pool.namedPorts)];
     const reach = reachOf(known, { unknownPods, imagined, pool });
     const places = imaginedPlaces(reach);
     const isPossible = (namespace: Namespace) => isPossibleWith(each, namespace);

@@ -65,12 +65,16 @@ function impliedBy(
 ) {
   const { kinds } = now.newPods;
   const start = units.length - kinds.length;
-  const twins = twinsOf(old, now, units.slice(0, start));
-  const others = kinds.map(({ wider }, kind) => [
-    ...wider.map(each => each + start),
-    ...(twins.get(kind) ?? []),
-  ]);
-  const standingFor = (unit: number) => others[unit - start] ?? [];
+  const twinsOfKind = twinsOf(old, now, units.slice(0, start));
+  const others = new Map<number, readonly number[]>();
+  const standingFor = (unit: number) => {
+    if (unit < start || unit >= units.length) return [];
+    const kind = unit - start;
+    return getOrMake(others, kind, () => [
+      ...kinds[kind]!.wider.map(each => each + start),
+      ...twinsOfKind(kind),
+    ]);
+  };
   return (i: number, j: number, difference: string): boolean =>
     standingFor(i).some(other => differing[other]!.get(j) === difference) ||
     standingFor(j).some(other => differing[i]!.get(other) === difference);

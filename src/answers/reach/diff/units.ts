@@ -4,6 +4,7 @@
  */
 
 import { getOrMake } from '../../../lib/collections/getormake.ts';
+import { once } from '../../../lib/collections/once.ts';
 import { isSameList } from '../../../lib/collections/samelist.ts';
 import type { Family } from '../../../model/address.ts';
 import type { Cluster, Namespace } from '../../../model/cluster.ts';
@@ -215,7 +216,7 @@ export function sidesOf(
   const side = ({ inventory }: Compared, index: number, known: readonly Side[]): Side => {
     const cluster = clusters[index]!;
     const workloads = workloadsIn(cluster, inventory);
-    const imagined = [...workloads.imagined, ...imaginedOf(newPods, index, pool.namedPorts())];
+    const imagined = [...workloads.imagined, ...imaginedOf(newPods, index, pool.namedPorts)];
     const reaches = known.map(({ reach }) => reach);
     const reach = reachOf(cluster, { unknownPods, imagined, pool, alongside: clusters, before: reaches });
     const same = known.find(each => each.reach.clusterIndex.templates === reach.clusterIndex.templates);
@@ -298,23 +299,22 @@ export function newUnitsOf(old: Side, now: Side): Unit[] {
  * By the index of a kind of pods in a named namespace: units of workloads whose pods have the labels of the kind, and no
  * others that policies know. They are named instead.
  */
-export function twinsOf(
-  old: Side,
-  now: Side,
-  units: readonly Unit[],
-): ReadonlyMap<number, readonly number[]> {
-  const byLabels = new Map<string, number[]>();
-  for (const [i, unit] of units.entries()) {
-    const [was, is] = [labelsText(old, unit.old), labelsText(now, unit.now)];
-    if (was !== undefined && was === is) getOrMake(byLabels, was, () => []).push(i);
-  }
-  const { kinds } = now.newPods;
-  return new Map(
-    kinds.flatMap(({ selector, labels, namespaces: [namespace] }, i) => {
-      if (namespace!.name === '' || selector.pods.requirements.length === 0) return [];
-      return [[i, byLabels.get(textOfLabels(namespace!.name, labels)) ?? []]];
-    }),
-  );
+export function twinsOf(old: Side, now: Side, units: readonly Unit[]): (kind: number) => readonly number[] {
+  // Most edits change nothing for a kind of pods that may have one.
+  const byLabels = once(() => {
+    const found = new Map<string, number[]>();
+    for (const [i, unit] of units.entries()) {
+      const [was, is] = [labelsText(old, unit.old), labelsText(now, unit.now)];
+      if (was !== undefined && was === is) getOrMake(found, was, () => []).push(i);
+    }
+    return found;
+  });
+  return kind => {
+    const { selector, labels, namespaces } = now.newPods.kinds[kind]!;
+    const { name } = namespaces[0]!;
+    if (name === '' || selector.pods.requirements.length === 0) return [];
+    return byLabels().get(textOfLabels(name, labels)) ?? [];
+  };
 }
 
 /** Undefined if the unit is not one template of pods. */
