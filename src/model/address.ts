@@ -87,9 +87,7 @@ export function addressBits(family: Family): 32 | 128 {
 
 /** The address as 4 or 16 bytes in network byte order. */
 export function addressBytes(address: Address): Uint8Array {
-  return familyOf(address) === 'ip'
-    ? quadBytes(address)
-    : Uint8Array.from(ipaddr.IPv6.parse(address).toByteArray());
+  return familyOf(address) === 'ip' ? quadBytes(address) : groupBytes(address);
 }
 
 function quadBytes(address: string): Uint8Array {
@@ -107,6 +105,31 @@ function quadBytes(address: string): Uint8Array {
   return bytes;
 }
 
+/** Of a canonical text, which has digits and colons alone: to read it is a third of the work of parsing any text. */
+function groupBytes(address: string): Uint8Array {
+  const bytes = new Uint8Array(16);
+  let at = 0;
+  let gap = 16;
+  for (let i = 0, first = 0, group = 0; i <= address.length; i++) {
+    const code = i < address.length ? address.charCodeAt(i) : COLON;
+    if (code !== COLON) {
+      group = group * 16 + (code < 58 ? code - 48 : code - 87);
+      continue;
+    }
+    if (i === first) gap = at;
+    else {
+      bytes[at++] = group >> 8;
+      bytes[at++] = group & 255;
+    }
+    first = i + 1;
+    group = 0;
+  }
+  // What stands behind the gap belongs to the end.
+  return gap >= at ? bytes : bytes.copyWithin(16 - (at - gap), gap, at).fill(0, gap, 16 - (at - gap));
+}
+
+const COLON = 58;
+
 export function addressFromBytes(bytes: Uint8Array): Address {
   // Joined at once: a string that is built by appending keeps its parts in memory.
   if (bytes.length === 4) return [bytes[0], bytes[1], bytes[2], bytes[3]].join('.') as Address;
@@ -115,7 +138,8 @@ export function addressFromBytes(bytes: Uint8Array): Address {
 
 export function addressToInt(address: Address): bigint {
   if (familyOf(address) === 'ip') return BigInt(quadToNumber(address));
-  return addressBytes(address).reduce((value, byte) => (value << 8n) | BigInt(byte), 0n);
+  const view = new DataView(groupBytes(address).buffer);
+  return (view.getBigUint64(0) << 64n) | view.getBigUint64(8);
 }
 
 /** The four octets of an IPv4 address as an unsigned integer. */

@@ -5135,4 +5135,16 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'all.findLast(',
     test: 'files/load.test.ts',
   },
+  {
+    name: 'addresses: what stands behind the gap of an address of IPv6 stays at its front',
+    find: 'bytes.copyWithin(16 - (at - gap), gap, at).fill(',
+    replace: 'bytes.fill(',
+    test: 'model/address.test.ts',
+  },
+  {
+    name: 'denials: who was to be reached is told to be who sent',
+    find: 'to: namedEnd(to, view) };',
+    replace: 'to: namedEnd(from, view) };',
+    test: 'kernel/packets.test.ts',
+  },
 ];

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { parseAllDocuments } from 'yaml';
 import { type ExpectedMatrix, expandMatrix } from '../../../src/cli/test/file.ts';
 import { decodeObject } from '../../../src/inputs/kube/decode/decode.ts';
+import { getOrMake } from '../../../src/lib/collections/getormake.ts';
 import { type ClusterEvent, ClusterState } from '../../../src/model/cluster.ts';
 import type { Flow } from '../../../src/model/flow.ts';
 import type { UnknownPods } from '../../../src/model/podcidrs.ts';
@@ -127,7 +128,7 @@ function loadScenario(file: string): Scenario {
   const path = join(SCENARIO_FOLDER, file);
   const scenario = check(file, documents(path)[0] as ScenarioFile);
   const reported: Problem[] = [];
-  const included = (scenario.include ?? []).flatMap(other => documents(join(dirname(path), other)));
+  const included = (scenario.include ?? []).flatMap(other => includedDocuments(join(dirname(path), other)));
   const decode = (objects: readonly unknown[]) => objects.flatMap(object => decodeEvent(object, reported));
   const manifests = decode([...included, ...(scenario.manifests ?? [])]);
   const steps = scenario.steps.map((step, at) => ({
@@ -142,6 +143,13 @@ function loadScenario(file: string): Scenario {
   }));
   const { title, proves, problems = [], unknownPods = 'allow', packets = true } = scenario;
   return { file, title, proves, problems, unknownPods, packets, steps, reported };
+}
+
+const parsed = new Map<string, unknown[]>();
+
+/** Parsed once: five files are included by two hundred scenarios. */
+function includedDocuments(path: string): unknown[] {
+  return getOrMake(parsed, path, () => documents(path));
 }
 
 function documents(path: string): unknown[] {
