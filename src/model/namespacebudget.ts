@@ -166,8 +166,12 @@ function placeOf(id: PolicyId, inOrder: readonly Entry[]): number {
   return low;
 }
 
+/** A page that edits manifests counts the same policies anew with each key. */
+const SELECTORS = new WeakMap<Policy, readonly string[]>();
+
 function newEntry(policy: Policy, isRefused: boolean): Entry {
-  const selectors = [...new Set(selectorsOf(policy).map(podSelectorText))];
+  const selectors = SELECTORS.get(policy) ?? [...new Set(selectorsOf(policy).map(podSelectorText))];
+  SELECTORS.set(policy, selectors);
   return { id: policy.id, policy, entries: 1 + countEntries(policy), selectors, isRefused };
 }
 

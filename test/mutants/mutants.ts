@@ -2664,6 +2664,18 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'src/answers/edit/editmodel.test.ts',
   },
   {
+    name: 'edit model: regions are taken over though policies have other networks',
+    find: 'before.find(each => each.networksText === networksText)?.regions',
+    replace: 'before[0]?.regions',
+    test: 'property/editmodel.test.ts',
+  },
+  {
+    name: 'edit model: ports by name mean the same for all pods',
+    find: 'return hasNames(ports) ? ofPorts() : getOrMake(pool.ofPorts, ports, ofPorts);',
+    replace: 'return getOrMake(pool.ofPorts, ports, ofPorts);',
+    test: 'property/reach.test.ts',
+  },
+  {
     name: 'edit model: kinds of pods to come stay as they were',
     find: 'if (before !== undefined && isSameQuestion(asked, before.asked)) return before;',
     replace: 'if (before !== undefined) return before;',

@@ -122,6 +122,15 @@ function portsConnections(
   destination: readonly ContainerPort[],
 ): Connections {
   if (ports === 'any') return pool.all;
+  const ofPorts = () => numberedConnections(pool, ports, destination);
+  return hasNames(ports) ? ofPorts() : getOrMake(pool.ofPorts, ports, ofPorts);
+}
+
+function numberedConnections(
+  pool: ConnectionPool,
+  ports: readonly PortMatch[],
+  destination: readonly ContainerPort[],
+): Connections {
   const { protocols, ranges } = mergePorts(ports.flatMap(port => numbered(port, destination)));
   const whole = protocols.map(protocol => pool.ports(protocol));
   const some = PROTOCOLS.map(protocol => {

@@ -4,7 +4,7 @@
  */
 
 import type { ContainerPort, Tunnels } from '../../model/cluster.ts';
-import { PROTOCOLS, type Protocol } from '../../model/policy.ts';
+import { type PortMatch, PROTOCOLS, type Protocol } from '../../model/policy.ts';
 import { TUNNEL_PORTS, TUNNEL_PROTOCOLS } from '../../model/tunnels.ts';
 import {
   combine,
@@ -52,6 +52,8 @@ export class ConnectionPool {
     Operation,
     Map<number, Connections>
   >;
+  /** What the ports of rules without names mean, by their lists. */
+  readonly ofPorts = new WeakMap<readonly PortMatch[], Connections>();
   readonly none: Connections;
   readonly all: Connections;
   /** The connections that would be tunnels if their destination were a node (N72). */

@@ -3,7 +3,15 @@
 import { getOrMake } from '../../lib/collections/getormake.ts';
 import { assertNever } from '../../lib/text/assert.ts';
 import { contentText } from '../../lib/text/contenttext.ts';
-import { type Address, type AddressRange, addressToInt, type Family, familyOf } from '../../model/address.ts';
+import {
+  type Address,
+  type AddressRange,
+  addressToInt,
+  type Cidr,
+  cidrText,
+  type Family,
+  familyOf,
+} from '../../model/address.ts';
 import { takenAddresses } from '../../model/addressowners.ts';
 import type { Cluster } from '../../model/cluster.ts';
 import { podCidrsOf } from '../../model/podcidrs.ts';
@@ -21,6 +29,8 @@ export interface FamilyEnds {
   readonly family: Family;
   readonly all: readonly End[];
   readonly regions: Regions;
+  /** The networks that the regions follow from. */
+  readonly networksText: string;
   /** The regions in which pods without an address may be; none if nothing is known of it. */
   readonly possible: readonly number[];
   /** The ends of pods without an address, where they may be in several regions. */
@@ -38,10 +48,22 @@ export interface FamilyEnds {
   readonly imagined: readonly number[];
 }
 
-export function familyEndsOf(family: Family, clusterIndex: ClusterIndex): FamilyEnds {
+/** `before` are some of this family, of which the regions are taken over where they are the same. */
+export function familyEndsOf(
+  family: Family,
+  clusterIndex: ClusterIndex,
+  before: readonly FamilyEnds[] = [],
+): FamilyEnds {
   const { owners, nodes, templateOf, imagined } = clusterIndex;
   const table = new EndTable();
-  const regions = regionsOfIndex(family, clusterIndex);
+  const podNetworks = podNetworksOf(clusterIndex);
+  const networksText = JSON.stringify([
+    [...clusterIndex.vocabulary.networks.keys()],
+    podNetworks.map(cidrs => cidrs.map(cidrText)),
+  ]);
+  const regions =
+    before.find(each => each.networksText === networksText)?.regions ??
+    regionsOfIndex(family, clusterIndex, podNetworks);
   const isOut = (region: number) => ({
     isOutside: areAskedFor(clusterIndex) && !isPodNetwork(regions, region, clusterIndex),
   });
@@ -81,6 +103,7 @@ export function familyEndsOf(family: Family, clusterIndex: ClusterIndex): Family
     family,
     all: table.all,
     regions,
+    networksText,
     possible,
     unknown: possible.length < 2 ? [] : [...new Set(ofImagined)],
     at,
@@ -143,15 +166,21 @@ function nodeParts(
 }
 
 /** The networks of the vocabulary by their index, and after them the pod networks of each cluster, where they matter. */
-function regionsOfIndex(family: Family, clusterIndex: ClusterIndex): Regions {
-  const { vocabulary, alongside } = clusterIndex;
+function regionsOfIndex(
+  family: Family,
+  { vocabulary }: ClusterIndex,
+  podNetworks: readonly (readonly Cidr[])[],
+): Regions {
   const networks = [...vocabulary.networks.values()].map(({ cidr, except }) =>
     networkAddresses(family, [cidr], except),
   );
-  const podNetworks = alongside.map(({ nodes }) =>
-    networkAddresses(family, areAskedFor(clusterIndex) ? [...nodes.values()].flatMap(podCidrsOf) : []),
+  return regionsOf(family, [...networks, ...podNetworks.map(cidrs => networkAddresses(family, cidrs))]);
+}
+
+function podNetworksOf(clusterIndex: ClusterIndex): readonly (readonly Cidr[])[] {
+  return clusterIndex.alongside.map(({ nodes }) =>
+    areAskedFor(clusterIndex) ? [...nodes.values()].flatMap(podCidrsOf) : [],
   );
-  return regionsOf(family, [...networks, ...podNetworks]);
 }
 
 /**

@@ -96,7 +96,13 @@ class FamilyReach {
     this.#clusterIndex = clusterIndex;
     this.#unknown = unknown;
     const alike = same ?? before.find(each => each.#clusterIndex.templates === clusterIndex.templates);
-    this.ends = alike?.ends ?? familyEndsOf(family, clusterIndex);
+    this.ends =
+      alike?.ends ??
+      familyEndsOf(
+        family,
+        clusterIndex,
+        before.map(({ ends }) => ends),
+      );
     this.#everybody = Bits.full(this.ends.all.length);
     this.#cases = alike ? alike.#cases : new Cases(pool, clusterIndex, this.ends);
     this.#groups = same ? same.#groups : new Map();

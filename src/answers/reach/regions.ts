@@ -29,7 +29,7 @@ export interface Regions {
   readonly all: readonly Region[];
   /** The index of the one with the most addresses. */
   readonly largest: number;
-  /** The index of the region that holds an address. */
+  /** The index of the region that holds an address; remembered, as the same ones are asked for again. */
   at(address: Address): number;
 }
 
@@ -63,10 +63,11 @@ export function regionsOf(family: Family, networks: readonly Toggles<bigint>[]):
     starts.push(first);
     indexes.push(index);
   }
+  const known = new Map<Address, number>();
   return {
     all: found,
     largest: largestOf(found),
-    at: address => indexes[lastNotAfter(starts, addressToInt(address))]!,
+    at: address => getOrMake(known, address, () => indexes[lastNotAfter(starts, addressToInt(address))]!),
   };
 }
 

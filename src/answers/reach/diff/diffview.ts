@@ -185,11 +185,11 @@ const TOO_MANY_PARTS =
   'policies cut the addresses that pods may get into too many parts: what opens in one part and closes in another may be missing';
 
 function workloadNames({ workloadOf, imagined }: Workloads, isMeant: IsMeant = () => true): Set<string> {
-  const pods = [...workloadOf].flatMap(([pod, workload]) => (isMeant(pod) ? workload : []));
-  const others = imagined.flatMap(({ workload, namespace, labels }) =>
-    isMeant({ namespace: namespace.name, labels }) ? workload : [],
-  );
-  return new Set([...pods, ...others]);
+  const found = new Set<string>();
+  for (const [pod, workload] of workloadOf) if (isMeant(pod)) found.add(workload);
+  for (const { workload, namespace, labels } of imagined)
+    if (isMeant({ namespace: namespace.name, labels })) found.add(workload);
+  return found;
 }
 
 function namesOf(reach: Reach, units: readonly Unit[]): NamedUnits {

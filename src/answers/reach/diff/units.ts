@@ -192,13 +192,15 @@ function withObjectsOf(old: Cluster, now: Cluster): Cluster {
 }
 
 function withValuesOf<K, V>(old: ReadonlyMap<K, V>, now: ReadonlyMap<K, V>): ReadonlyMap<K, V> {
-  return new Map(
-    [...now].map(([key, value]) => {
-      const was = old.get(key);
-      const isSame = was === value || (was !== undefined && JSON.stringify(was) === JSON.stringify(value));
-      return [key, isSame ? was! : value];
-    }),
-  );
+  let found: Map<K, V> | undefined;
+  for (const [key, value] of now) {
+    const was = old.get(key);
+    if (was === undefined || was === value || JSON.stringify(was) !== JSON.stringify(value)) continue;
+    // A key that is there keeps its place.
+    found ??= new Map(now);
+    found.set(key, was);
+  }
+  return found ?? now;
 }
 
 /** `namespaces` are some that are in neither cluster. */
