@@ -12,6 +12,8 @@ export interface KniAnswer {
 
 export class KniClient {
   readonly #client: Client;
+  /** Each AttachInterface that was asked for, however it was answered. */
+  readonly attaching: (readonly Field[])[] = [];
 
   constructor(socket: string) {
     this.#client = new Client(`unix:${socket}`, credentials.createInsecure(), {
@@ -21,6 +23,7 @@ export class KniClient {
 
   /** Throws a ServiceError with `code` and `details`. */
   call(method: string, fields: readonly Field[]): Promise<KniAnswer> {
+    if (method === 'AttachInterface') this.attaching.push(fields);
     return this.raw(method, message(fields)).then(decode);
   }
 
@@ -55,6 +58,11 @@ export class KniClient {
       ...(pod.more ?? []),
     ]);
     return ipConfigs(fields.get(1) ?? []);
+  }
+
+  /** Takes away what was asked for: pod, sandbox and namespace are the first three fields of both requests. */
+  async detachAll(): Promise<void> {
+    for (const fields of this.attaching.splice(0)) await this.call('DetachInterface', fields.slice(0, 3));
   }
 
   async detach(pod: { name: string; namespace: string; id: string }): Promise<void> {
