@@ -20,14 +20,14 @@ import { PodSite } from '../support/pods/podsite.ts';
 import { runs } from '../support/seed.ts';
 
 const CIDRS = ['10.80.0.0/24', 'fd80::/64'];
-const PODS = runs(1000, 250);
+const PODS = runs(1000, 120);
 const PLACES = 64;
 /** Answers that an agent gives at most before it is killed. */
-const MOST_ANSWERS = runs(360, 120);
+const MOST_ANSWERS = runs(360, 110);
 /** Agents that answer and are killed, also where few are enough for all pods. */
-const FEWEST_KILLS = 6;
+const FEWEST_KILLS = runs(6, 4);
 /** How long an agent lives at most that does not get as far as that. */
-const HASTY_MS = 2000;
+const HASTY_MS = 1000;
 /** Of each kind, those that are tried with packets. */
 const TRIED = 3;
 
