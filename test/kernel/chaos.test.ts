@@ -24,7 +24,7 @@ import { arrivals, Prober, type Trail } from '../support/packets/prober.ts';
 import { ALLOWED_PORT, buildSite, FIRM_FLOWS, firmEvents, NODE, openIn } from '../support/packets/site.ts';
 import { runs, SEED } from '../support/seed.ts';
 
-const EVENTS = runs(2000, 800);
+const EVENTS = runs(2000, 500);
 /** What a person would have to wait for is over a hundred times sooner here: the commits that there is budget for. */
 const HASTE = 100;
 const QUIET_WITHIN_MS = 10_000;

@@ -33,6 +33,9 @@ import {
   NODE,
   openIn,
 } from '../support/packets/site.ts';
+import { runs } from '../support/seed.ts';
+
+const KILLS = runs(10, 6);
 
 let lab: Lab;
 let reader: Kernel;
@@ -173,7 +176,7 @@ test('an agent that is killed again and again at any point never lets a packet b
   await agent.inForce();
   kept.push(await desired());
   prober = await Prober.start(lab, FIRM_FLOWS);
-  for (let round = 1; round <= 10; round++) {
+  for (let round = 1; round <= KILLS; round++) {
     write('bulk', [networkPolicy('bulk', networks(round))]);
     kept.push(await desired());
     // Now while it follows a change, now while it starts.

@@ -4,8 +4,8 @@ import { RESOLVER, SLOW } from '../../support/names/ground.ts';
 import { runs } from '../../support/seed.ts';
 import { hearingGround } from './hearingground.ts';
 
-const KILLS = runs(20, 8);
-const NAMES = runs(500, 200);
+const KILLS = runs(20, 5);
+const NAMES = runs(500, 130);
 
 const ground = hearingGround();
 

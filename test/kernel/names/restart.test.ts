@@ -1,9 +1,10 @@
 /** What a rule by name allowed outlives the agent and its restarts, and ends with the policy that stops allowing it. */
 import { expect, test } from 'vitest';
 import { policyText, SLOW } from '../../support/names/ground.ts';
+import { runs } from '../../support/seed.ts';
 import { hearingGround } from './hearingground.ts';
 
-const KILLS = 5;
+const KILLS = runs(5, 2);
 
 const ground = hearingGround();
 
