@@ -32,6 +32,7 @@ const COPIED = [
   'examples',
   'docs/schema',
   'package.json',
+  'package-lock.json',
   'tsconfig.json',
   'vitest.config.ts',
 ];
