@@ -34,7 +34,7 @@ export class CoreClient {
   #stops = 0;
   readonly #waiting = new Map<number, Waiting>();
 
-  call<M extends Method>(method: M, ...args: Parameters<Core[M]>): Promise<ReturnType<Core[M]>> {
+  call<M extends Method>(method: M, ...args: Parameters<Core[M]>): Promise<Awaited<ReturnType<Core[M]>>> {
     this.#worker ??= this.#start();
     const id = ++this.#last;
     this.#worker.postMessage([id, method, args] satisfies Request);

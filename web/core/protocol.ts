@@ -7,6 +7,12 @@ import type { Problem } from '../../src/model/problem.ts';
 /** The texts of manifests by the names of their files. */
 export type Files = readonly (readonly [name: string, text: string])[];
 
+/** Files as they were opened and, if they are edited, as they are. */
+export interface LinkedFiles {
+  readonly base: Files;
+  readonly edited?: Files;
+}
+
 /** Texts that are new; undefined for a file that is gone. */
 export type Edits = readonly (readonly [name: string, text: string | undefined])[];
 
@@ -273,6 +279,6 @@ export interface Core {
   explain(asked: Asked): Explained;
   fix(asked: Asked, wanted: 'allow' | 'deny'): Fixed;
   document(format: DocumentFormat): { readonly verbatim: string };
-  /** The same manifests without Secrets: a link is passed on. */
-  withoutSecrets(files: Files): { readonly verbatim: Files };
+  /** What a link has of manifests, but for Secrets: it is passed on. Nothing, where it would be too long. */
+  linkText(files: LinkedFiles): Promise<{ readonly verbatim: string }>;
 }

@@ -18,6 +18,7 @@ import { endpointText, likelyPort } from './endpoints.ts';
 import { auditedChanges, changesShown, modelOf, rowsShown } from './model.ts';
 import { LOST, notesOf } from './notes.ts';
 import { overviewOf } from './overview.ts';
+import { linkText } from './pack.ts';
 import { Verbatim } from './printabledata.ts';
 import type {
   Asked,
@@ -29,6 +30,7 @@ import type {
   Explanation,
   Files,
   Fixed,
+  LinkedFiles,
   Model,
   Overview,
   Place,
@@ -121,8 +123,10 @@ export class Session implements Core {
     return new Verbatim(documentText(format, { ...view, entryways }, rows, notes));
   }
 
-  withoutSecrets(files: Files): Verbatim<Files> {
-    return new Verbatim(files.map(([name, text]) => [name, withoutSecrets(text)] as const));
+  async linkText({ base, edited }: LinkedFiles): Promise<Verbatim<string>> {
+    const without = (files: Files) => files.map(([name, text]) => [name, withoutSecrets(text)] as const);
+    const linked = { base: without(base), ...(edited && { edited: without(edited) }) };
+    return new Verbatim(await linkText(linked));
   }
 
   #now(): State {

@@ -8,10 +8,10 @@ export type Response = readonly [id: number, result: unknown, error?: string];
 
 const session = new Session();
 
-addEventListener('message', ({ data: [id, method, args] }: MessageEvent<Request>) => {
+addEventListener('message', async ({ data: [id, method, args] }: MessageEvent<Request>) => {
   try {
     const ask = session[method] as (...args: readonly unknown[]) => unknown;
-    const result = printableData(ask.apply(session, [...args]));
+    const result = printableData(await ask.apply(session, [...args]));
     const { cells } = (result ?? {}) as Partial<Model>;
     // The largest part of an answer is handed over, not copied.
     postMessage([id, result] satisfies Response, { transfer: cells === undefined ? [] : [cells.buffer] });

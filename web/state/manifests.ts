@@ -143,7 +143,7 @@ async function openAgain(): Promise<void> {
 export async function ask<M extends keyof Core>(
   method: M,
   ...args: Parameters<Core[M]>
-): Promise<ReturnType<Core[M]>> {
+): Promise<Awaited<ReturnType<Core[M]>>> {
   const longest = setTimeout(() => core.stop(TOO_LONG), LONGEST_MS);
   try {
     await openedAgain();

@@ -5,6 +5,7 @@ import { effect, signal } from '@preact/signals';
 import type { Files } from '../core/protocol.ts';
 import { wantedCell } from './cursor.ts';
 import { base, core, example, failure, files, isEdited, openExample, openFiles } from './manifests.ts';
+import { MOST_FILES } from './mostfiles.ts';
 import { wantedLine } from './place.ts';
 import {
   file,
@@ -157,10 +158,12 @@ function packManifests(): void {
 async function partOf(opened: Files, edited: Files | undefined, of: string | undefined): Promise<string> {
   if (opened.length === 0 && (edited ?? opened).length === 0) return '';
   if (of !== undefined && edited === undefined) return `example=${encodeURIComponent(of)}`;
+  // The page must not write what it refuses to open.
+  if (Math.max(opened.length, edited?.length ?? 0) > MOST_FILES) return '';
   const linked = { base: opened, ...(edited && { edited }) };
   try {
-    const { linkPart } = await import('./link.ts');
-    return await linkPart(linked, all => core.call('withoutSecrets', all));
+    const { verbatim } = await core.call('linkText', linked);
+    return verbatim === '' ? '' : `z=${verbatim}`;
   } catch {
     return '';
   }

@@ -6,10 +6,10 @@ import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { runs } from '../../test/support/seed.ts';
-import type { Files } from '../core/protocol.ts';
+import { linkText, packed } from '../core/pack.ts';
 import { Session } from '../core/session.ts';
 import { blockOf } from './lines.ts';
-import { linkPart, packed, unpacked } from './link.ts';
+import { unpacked } from './link.ts';
 import { kubectlCommand, patchText } from './patch.ts';
 
 test('a link has the manifests as they were opened and as they are, whatever is in them', async () => {
@@ -41,20 +41,18 @@ test('a link of very many files is refused: each would be a tab', async () => {
 });
 
 test('the page writes no link that it would not open', async () => {
-  const linkOf = (size: number) =>
-    linkPart({ base: [['a', ' '.repeat(size)]] }, async files => ({ verbatim: files }));
+  const linkOf = (size: number) => linkText({ base: [['a', ' '.repeat(size)]] });
   expect(await linkOf(9 * 2 ** 20)).toBe('');
   const link = await linkOf(7 * 2 ** 20);
-  expect((await unpacked(link.replace('z=', ''))).base[0]![1]).toHaveLength(7 * 2 ** 20);
+  expect((await unpacked(link)).base[0]![1]).toHaveLength(7 * 2 ** 20);
 });
 
 test('a link has no Secrets, neither as they were opened nor as they are edited', async () => {
   const secret = (value: string) =>
     `kind: Pod\n---\nkind: Secret\nmetadata: { name: s }\nstringData: { key: ${value} }\n`;
-  const session = new Session();
-  const withoutSecrets = async (files: Files) => session.withoutSecrets(files);
   const files = { base: [['a', secret('old')]], edited: [['a', secret('new')]] } as const;
-  const { base, edited } = await unpacked((await linkPart(files, withoutSecrets)).replace('z=', ''));
+  const { verbatim } = await new Session().linkText(files);
+  const { base, edited } = await unpacked(verbatim);
   const left = [['a', 'kind: Pod\n---\n# A Secret is left out.\n\n\n']];
   expect({ base, edited }).toEqual({ base: left, edited: left });
 });
