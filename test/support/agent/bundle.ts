@@ -35,7 +35,7 @@ export async function bundledCommand(): Promise<string> {
 /** What it is made of: another text after every change. */
 function sources(): string {
   const files = [
-    'package-lock.json',
+    'node_modules/.package-lock.json',
     'test/support/agent/bundle.ts',
     ...globSync('src/**/*.ts', { cwd: ROOT }),
   ];
