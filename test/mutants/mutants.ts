@@ -944,9 +944,9 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'objects.test.ts',
   },
   {
-    name: 'attach: an agent gives out addresses that an agent before it gave to pods',
-    find: 'return new Set([...own.map(({ address }) => address), ...(await this.given())]);',
-    replace: 'return new Set(own.map(({ address }) => address));',
+    name: 'attach: an agent does not tell policy of pods that an agent before it attached',
+    find: 'this.#admitted.adopt(await links.attachments(), livingPods());',
+    replace: 'this.#admitted.adopt([], livingPods());',
     test: 'kernel/attachcrash.test.ts',
   },
   {
