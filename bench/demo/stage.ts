@@ -155,7 +155,7 @@ export class Stage {
   }
 }
 
-const SETTLE_MS = 15_000;
+const SETTLE_MS = 60_000;
 
 let callOffRemoval = () => {};
 
