@@ -1,6 +1,7 @@
 /** Who reaches whom: places of equal rows and equal columns are one line of the matrix. */
 
 import { getOrMake } from '../../lib/collections/getormake.ts';
+import { pushAll } from '../../lib/collections/pushall.ts';
 import type { Family } from '../../model/address.ts';
 import type { Direction } from '../../model/policy.ts';
 import { textOfWords } from './bits.ts';
@@ -44,7 +45,8 @@ export function matrixOf(worlds: readonly World[], own: readonly ReachPlace[]): 
   const lines = new Map<string, { ends: readonly Ends[]; members: Member[] }>();
   for (const [i, { ends, members }] of places.entries()) {
     const key = `${kindOf(members)}${texts.map(text => text[i])}`;
-    getOrMake(lines, key, () => ({ ends, members: [] })).members.push(...members);
+    const own = getOrMake(lines, key, () => ({ ends, members: [] })).members;
+    pushAll(own, members);
   }
   return {
     lines: pairedNetworks(worlds, [...lines.values()]),

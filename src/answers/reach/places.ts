@@ -1,6 +1,7 @@
 /** The ends of a matrix: pods, nodes and networks by the pair of what they are over IPv4 and over IPv6. */
 
 import { getOrMake } from '../../lib/collections/getormake.ts';
+import { pushAll } from '../../lib/collections/pushall.ts';
 import { type Address, FAMILIES, type Family, familyOf } from '../../model/address.ts';
 import { type Cluster, isSelectable, type Node, namespaceOf, type Pod } from '../../model/cluster.ts';
 import type { Inventory } from '../../model/inventory.ts';
@@ -83,8 +84,10 @@ export function endsOf({ families }: Reach, addresses: readonly Address[]): Ends
 
 export function joined(places: readonly ReachPlace[]): ReachPlace[] {
   const found = new Map<string, { ends: Ends; members: Member[] }>();
-  for (const { ends, members } of places)
-    getOrMake(found, `${ends.ip}/${ends.ip6}`, () => ({ ends, members: [] })).members.push(...members);
+  for (const { ends, members } of places) {
+    const own = getOrMake(found, `${ends.ip}/${ends.ip6}`, () => ({ ends, members: [] })).members;
+    pushAll(own, members);
+  }
   return [...found.values()];
 }
 

@@ -5,6 +5,7 @@
 
 import { getOrMake } from '../../../lib/collections/getormake.ts';
 import { once } from '../../../lib/collections/once.ts';
+import { pushAll } from '../../../lib/collections/pushall.ts';
 import { isSameList } from '../../../lib/collections/samelist.ts';
 import type { Family } from '../../../model/address.ts';
 import type { Cluster, Namespace } from '../../../model/cluster.ts';
@@ -132,7 +133,8 @@ function joined(units: readonly Unit[]): Unit[] {
   const found = new Map<string, Unit & { members: UnitMember[] }>();
   for (const { old, now, members } of units) {
     const key = `${members[0]!.kind} ${old.map(endsText)} ${now.map(endsText)}`;
-    getOrMake(found, key, () => ({ old, now, members: [] })).members.push(...members);
+    const own = getOrMake(found, key, () => ({ old, now, members: [] })).members;
+    pushAll(own, members);
   }
   return [...found.values()];
 }
