@@ -117,8 +117,8 @@ test('no name, label or field of a manifest becomes a script, or text that is no
   expect(await page.evaluate('({}).polluted')).toBeUndefined();
 }, 3_600_000);
 
-const POD = (i: number) => `apiVersion: v1\nkind: Pod\nmetadata: {name: p${i}, namespace: n}\n`;
-const BOMB = `a: &a [x,x,x,x,x,x,x,x,x]\n${[...'bcdefghij'].map((name, i) => `${name}: &${name} [${Array(9).fill(`*${'abcdefghij'[i]}`)}]`).join('\n')}\napiVersion: v1\nkind: Pod\nmetadata: {name: b, namespace: n, labels: {x: *j}}\n`;
+const POD = (i: number) => `apiVersion: v1\nkind: Pod\nmetadata: {name: p${i}, namespace: ns}\n`;
+const BOMB = `a: &a [x,x,x,x,x,x,x,x,x]\n${[...'bcdefghij'].map((name, i) => `${name}: &${name} [${Array(9).fill(`*${'abcdefghij'[i]}`)}]`).join('\n')}\napiVersion: v1\nkind: Pod\nmetadata: {name: b, namespace: ns, labels: {x: *j}}\n`;
 const DOCUMENTS = runs(100_000, 25_000);
 
 test.each([

@@ -169,7 +169,7 @@ test('manifests that are too large for a link: the page says so here, and there'
   const words = fc.sample(fc.stringMatching(/^[a-z]{300}$/), { numRuns: 1_500, seed: SEED });
   const pods = words.map(
     (word, i) =>
-      `apiVersion: v1\nkind: Pod\nmetadata: { name: p${i}, namespace: n, annotations: { a: ${word} } }`,
+      `apiVersion: v1\nkind: Pod\nmetadata: { name: p${i}, namespace: ns, annotations: { a: ${word} } }`,
   );
   let link = '';
   const files = [['pods.yaml', pods.join('\n---\n')]] as const;
@@ -186,6 +186,13 @@ test('manifests that are too large for a link: the page says so here, and there'
     await openManifests(page, files);
     await page.locator('.list').waitFor();
     expect(await page.getByLabel('Filter by name').inputValue()).toBe('p7');
+  });
+});
+
+test('an address that is changed while its manifests are read is followed', async () => {
+  await inPage({ at: SHOP }, async page => {
+    await page.evaluate(`location.hash = '${SHOP}&v=list'`);
+    await page.locator('.list').waitFor({ timeout: 20_000 });
   });
 });
 

@@ -18,7 +18,7 @@ async function violations(page: Page): Promise<string[]> {
 }
 
 /** Panes whose content is wider than they are, and texts that reach over the edge of the page. */
-const WIDER = `[...document.querySelectorAll('.beside, .look, .policies, .list, .focus, .edit, .edit-tools, .head, .keys, .start')]
+const WIDER = `[...document.querySelectorAll('.beside, .look, .views, .policies, .list, .focus, .edit, .edit-tools, .head, .keys, .start')]
   .filter(each => each.scrollWidth > each.clientWidth + 1 && each.clientWidth > 0).map(each => each.className)`;
 
 async function expectGood(page: Page, state: string, width: number): Promise<void> {

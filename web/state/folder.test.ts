@@ -58,6 +58,21 @@ test('a manifest that cannot be read is named, and nothing is opened without it'
   expect(read).toEqual({ failure: 'b.yaml cannot be read.' });
 });
 
+test('of files of one name, which come from several folders, each has a name of its own', async () => {
+  const names = ['a.yaml', 'a.yaml', 'a-2.yaml', 'a.yaml', 'x.d/b.yml', 'x.d/b.yml'];
+  const read = await textsOf(sortedFiles(names.map((name, i) => named(name, `kind: K${i}`))));
+  expect(read).toEqual({
+    files: [
+      ['a-2.yaml', 'kind: K2'],
+      ['a.yaml', 'kind: K0'],
+      ['a-3.yaml', 'kind: K1'],
+      ['a-4.yaml', 'kind: K3'],
+      ['x.d/b.yml', 'kind: K4'],
+      ['x.d/b-2.yml', 'kind: K5'],
+    ],
+  });
+});
+
 test('a file that is given alone may have any name', async () => {
   expect(await textsOf(await sortedEntries([entry('/cluster.txt')]))).toMatchObject({
     files: [['cluster.txt', 'kind: Pod']],

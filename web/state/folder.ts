@@ -94,9 +94,22 @@ export async function textsOf({ manifests, others, unread, hasMore }: Sorted): P
     ),
   );
   return {
-    files: files.sort(([a], [b]) => (a < b ? -1 : 1)),
+    files: withOwnNames(files.sort(([a], [b]) => (a < b ? -1 : 1))),
     ...(others > 0 && { without: withoutText(manifests.length, others) }),
   };
+}
+
+/** Files of several folders may be dropped together, without their folders: of two with one name, one would not be judged. */
+function withOwnNames(files: Files): Files {
+  const taken = new Set(files.map(([name]) => name));
+  const seen = new Set<string>();
+  return files.map(([name, text]) => {
+    let own = name;
+    for (let number = 2; seen.has(own) || (own !== name && taken.has(own)); number++)
+      own = name.replace(/(?=\.[^./]*$|$)/, `-${number}`);
+    seen.add(own);
+    return [own, text] as const;
+  });
 }
 
 const TOO_MUCH =

@@ -13,6 +13,9 @@ export async function unpacked(text: string): Promise<LinkedFiles> {
   if (!isFiles(base) || !(edited === undefined || isFiles(edited))) throw new Error('it has no manifests');
   if (Math.max(base.length, edited?.length ?? 0) > MOST_FILES)
     throw new Error(`it has more than ${MOST_FILES.toLocaleString('en')} files`);
+  for (const files of [base, edited ?? []])
+    if (new Set(files.map(([name]) => name)).size < files.length)
+      throw new Error('it has two files with the same name');
   return { base, ...(edited && { edited }) };
 }
 

@@ -6,7 +6,7 @@ export function patchText(before: Files, after: Files): string {
   const [old, now] = [new Map(before), new Map(after)];
   const names = [...new Set([...old.keys(), ...now.keys()])];
   return names
-    .filter(name => old.get(name) !== now.get(name))
+    .filter(name => (old.get(name) ?? '') !== (now.get(name) ?? ''))
     .map(name => filePatch(name, old.get(name), now.get(name)))
     .join('');
 }
@@ -14,7 +14,8 @@ export function patchText(before: Files, after: Files): string {
 const AROUND = 3;
 
 function filePatch(name: string, old: string | undefined, now: string | undefined): string {
-  const path = printable(name);
+  // A name with a space ends at a tab, or `patch` would end it at the space.
+  const path = printable(name).replace(/.* .*/, '$&\t');
   const [a, b] = [linesOf(old ?? ''), linesOf(now ?? '')];
   const head = `--- ${old === undefined ? '/dev/null' : `a/${path}`}\n+++ ${now === undefined ? '/dev/null' : `b/${path}`}\n`;
   return head + hunks(a, b).join('');
@@ -120,6 +121,8 @@ const END = 'EOF';
 
 /** The texts go to kubectl as they are. It is pasted into a shell: there is none where a text could end it. */
 export function kubectlCommand(edited: Files): Command {
+  if (edited.length === 0)
+    return { none: 'There is no command: files were only removed, and kubectl apply removes nothing.' };
   const text = edited.map(([, each]) => each.replaceAll('\r\n', '\n').trimEnd()).join('\n---\n');
   if (KEYS.test(text))
     return { none: 'There is no command: the manifests have control characters. Save them as a file.' };

@@ -17,6 +17,7 @@ import {
   isProposing,
   line,
   PANES,
+  PROTOCOLS,
   pane,
   parts,
   selected,
@@ -36,12 +37,13 @@ export const isWritten = signal(true);
 
 /** Reads the address, and follows it from now on. */
 export async function startRouting(): Promise<void> {
-  await readAddress();
-  effect(() => void packManifests());
-  effect(() => writeAddress(viewPart()));
+  // It may be changed while the manifests of the first one are read.
   addEventListener('hashchange', () => {
     if (location.hash !== written) void readAddress();
   });
+  await readAddress();
+  effect(() => void packManifests());
+  effect(() => writeAddress(viewPart()));
 }
 
 async function readAddress(): Promise<void> {
@@ -93,10 +95,11 @@ function readView(given: URLSearchParams): void {
   wantedCell.value = [row, column];
   isProposing.value = given.has('fix');
   const [from, to, port, protocol] = given.getAll('why');
+  const known = PROTOCOLS.find(each => each === protocol);
   selected.value =
     from === undefined || to === undefined
       ? undefined
-      : { from, to, ...(port !== undefined && { port }), ...(protocol !== undefined && { protocol }) };
+      : { from, to, ...(port !== undefined && { port }), ...(known !== undefined && { protocol: known }) };
 }
 
 /** Whole numbers. Others are left out. */

@@ -14,8 +14,9 @@ import { kubectlCommand, patchText } from './patch.ts';
 
 test('a link has the manifests as they were opened and as they are, whatever is in them', async () => {
   const file = fc.tuple(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }));
+  const files = fc.uniqueArray(file, { selector: ([name]) => name });
   await fc.assert(
-    fc.asyncProperty(fc.array(file), fc.array(file), async (base, edited) => {
+    fc.asyncProperty(files, files, async (base, edited) => {
       expect(await unpacked(await packed({ base, edited }))).toEqual({ base, edited });
     }),
     { numRuns: runs(300) },
@@ -38,6 +39,12 @@ test('a link of very many files is refused: each would be a tab', async () => {
   await expect(unpacked(await packed({ base: files }))).rejects.toThrow('more than 5,000 files');
   await expect(unpacked(await packed({ base: [], edited: files }))).rejects.toThrow('more than 5,000 files');
   expect((await unpacked(await packed({ base: files.slice(1) }))).base).toHaveLength(5_000);
+});
+
+test('a link with two files of one name is refused: one would be shown, and not judged', async () => {
+  const files = ['old', 'new'].map(text => ['a.yaml', text] as const);
+  for (const each of [{ base: files }, { base: [], edited: files }])
+    await expect(unpacked(await packed(each))).rejects.toThrow('two files with the same name');
 });
 
 test('the page writes no link that it would not open', async () => {
@@ -83,6 +90,28 @@ test('git applies the patch to the old text, and it becomes the new one', () => 
     }),
     { numRuns: runs(300) },
   );
+});
+
+test.each(['my shop.yaml', 'my shop/a.yaml'])('patch and git find the file %j', name => {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-patch-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, name);
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, 'a: 1\n');
+  const input = patchText([[name, 'a: 1\n']], [[name, 'a: 2\n']]);
+  const env = { ...process.env, GIT_CEILING_DIRECTORIES: folder };
+  const { stderr } = spawnSync('git', ['apply', '-'], { cwd: folder, input, encoding: 'utf8', env });
+  expect([stderr, readFileSync(path, 'utf8')]).toEqual(['', 'a: 2\n']);
+  // patch(1), which is not on every machine, ends a name at a space, but for a tab after it.
+  expect(input).toContain(`--- a/${name}\t\n+++ b/${name}\t\n`);
+});
+
+test('a file that is new and empty is no patch, and would spoil that of others', () => {
+  expect(patchText([], [['new-1.yaml', '']])).toBe('');
+});
+
+test('there is no command where files were only removed', () => {
+  expect(kubectlCommand([])).toEqual({ none: expect.stringContaining('removes nothing') });
 });
 
 test('the command hands over the texts as they are, with line ends of a shell', () => {

@@ -31,6 +31,8 @@ export const PANES = ['look', 'edit', 'why'] as const;
 /** On a narrow screen one of three. */
 export const pane = signal<(typeof PANES)[number]>('look');
 
+export const PROTOCOLS = ['TCP', 'UDP', 'SCTP', 'ICMP'] as const;
+
 export interface Selection {
   readonly from: string;
   readonly to: string;

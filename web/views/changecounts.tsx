@@ -7,8 +7,18 @@ export function ChangeCounts() {
   if (now.length === 0) return null;
   return (
     <span class="change-counts">
-      {opens > 0 && <b data-kind="opens"> +{opens}</b>}
-      {now.length > opens && <b data-kind="closes"> −{now.length - opens}</b>}
+      {opens > 0 && (
+        <b data-kind="opens">
+          {' '}
+          +<span>{opens}</span>
+        </b>
+      )}
+      {now.length > opens && (
+        <b data-kind="closes">
+          {' '}
+          −<span>{now.length - opens}</span>
+        </b>
+      )}
     </span>
   );
 }

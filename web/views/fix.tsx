@@ -66,7 +66,7 @@ function Proposal({
   return (
     <>
       <p>
-        To {wanted} it, apply this.{' '}
+        To {wanted} it, apply this. Pods that get the same labels later are meant too.{' '}
         {also.length === 0
           ? `It ${wanted === 'allow' ? 'opens' : 'closes'} nothing else of what is there now.`
           : `It also ${wanted === 'allow' ? 'opens' : 'closes'}:`}

@@ -1,4 +1,5 @@
 /** Around the matrix: what is folded and hidden, and what the signs mean. */
+import { isRoomy } from '../state/cursor.ts';
 import { foldAll, lines, MOST_OPEN_LINES } from '../state/grid.ts';
 import { changes, model } from '../state/manifests.ts';
 import { hidesCommon } from '../state/view.ts';
@@ -34,7 +35,8 @@ export function Legend() {
   const edits = new Set(changes.value?.changes.map(({ kind }) => kind));
   const has = (what: 'byFamily' | 'undecided') => of?.types.some(type => type[what]) ?? false;
   const hasWorkloads = (of?.counts.workloads ?? 0) > 0;
-  const shorts = of?.types.map(({ short }) => short) ?? [];
+  // Without ports in the cells, nothing is cut off there.
+  const shorts = isRoomy.value ? (of?.types.map(({ short }) => short) ?? []) : [];
   return (
     <ul class="legend" aria-label="Signs of the matrix">
       <li>

@@ -5,7 +5,7 @@ import type { Explained, Explanation } from '../core/protocol.ts';
 import { model } from '../state/manifests.ts';
 import { explained, type Reply } from '../state/question.ts';
 import { copyText } from '../state/save.ts';
-import { pane, rowsByKey, selected } from '../state/view.ts';
+import { PROTOCOLS, pane, rowsByKey, selected } from '../state/view.ts';
 import { FixButtons } from './fix.tsx';
 import { StopButton } from './stopbutton.tsx';
 import { Walk } from './walk.tsx';
@@ -152,8 +152,6 @@ function Answer({ now, answer, close }: AnswerProps) {
     </>
   );
 }
-
-const PROTOCOLS = ['TCP', 'UDP', 'SCTP', 'ICMP'] as const;
 
 interface HeadProps {
   readonly now: Explained;
