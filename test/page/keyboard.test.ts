@@ -106,7 +106,7 @@ test.each(WIDTHS)(
         expect(yaml).toMatch(new RegExp(`name: ${name}`));
       expect(await saved(page, /^Save as patch/)).toMatch(/^--- \/dev\/null\n\+\+\+ b\/new-policies.yaml\n/);
       await tabTo(page, /^Copy as kubectl/, 'Enter');
-      await page.getByText('Copied.').waitFor();
+      await page.getByText('Copied. It deletes nothing').waitFor();
       expect(await page.evaluate('navigator.clipboard.readText()')).toContain("kubectl apply -f - <<'EOF'\n");
 
       await tabTo(page, /^Changes/, 'Enter');
@@ -128,6 +128,8 @@ test('the key that shows the keys can be switched off, and types in a field', as
     await page.getByLabel('Filter by name').press('?');
     expect(await page.getByLabel('Filter by name').inputValue()).toBe('?');
     await tabTo(page, /^Keys$/, 'Enter');
+    // Before it is there, Tab leads on from the button, and the focus would come back to what is behind it.
+    await page.getByLabel('The key ? shows this list').waitFor();
     await tabTo(page, /The key \? shows this list/, 'Space', 'Escape');
     await expect.poll(() => active(page)).toBe('Keys');
     await press(page, '?');

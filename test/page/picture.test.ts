@@ -13,7 +13,9 @@ const PICTURE = join(import.meta.dirname, '../../docs/page.png');
 test('the picture of the README shows an edit: what it closes and opens, and the lines that decide', async () => {
   const site = await startSite();
   const { page, close } = await site.open({ at: '#example=shop&edit', width: 1360 });
+  await page.locator('.panes[data-status="idle"]').waitFor();
   await page.getByRole('button', { name: 'policies.yaml' }).first().click();
+  await page.locator('.editor .cm-content', { hasText: 'app: web' }).waitFor();
   await page.locator('.editor .cm-content').press('Control+f');
   await page.getByRole('textbox', { name: 'Find' }).fill('app: web');
   await page.getByRole('textbox', { name: 'Replace' }).fill('app: jobs');

@@ -44,7 +44,8 @@ const MOST_BYTES = 64 * 1024 * 1024;
 export const MOMENT_MS = 400;
 /** Hostile texts can take a parser very long. */
 const LONGEST_MS = 60_000;
-const PAUSE_MS = 120;
+/** Longer than most people take from one key to the next: a key in between waits until the matrix is made. */
+const PAUSE_MS = 400;
 
 let run = 0;
 

@@ -14,15 +14,13 @@ export function Export() {
     edited()
       .map(([, text]) => text.trimEnd())
       .join('\n---\n');
-  const copy = async (text: string) => {
-    said.value = (await copyText(text))
-      ? 'Copied.'
-      : 'This browser does not let the page copy: save it as a file.';
-  };
   const copyCommand = async () => {
     const made = kubectlCommand(edited());
     if ('none' in made) said.value = made.none;
-    else await copy(made.command);
+    else
+      said.value = (await copyText(made.command))
+        ? 'Copied. It deletes nothing: an object that the edit took out stays in the cluster.'
+        : 'This browser does not let the page copy: save it as a file.';
   };
   if (!isEdited.value) return null;
   return (
