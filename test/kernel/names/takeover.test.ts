@@ -65,7 +65,7 @@ test.each(LAYOUTS)(
     inNamespace(ground.nodePath, () => putUp(layout))();
     await orphaned(openKernel);
     const asking = ground.visit({
-      names: names(2_000, 150),
+      names: names(2_000, 40 * ROUNDS),
       patienceMs: 100,
       pauseMs: 100 * SLOW,
       attempts: 2,
