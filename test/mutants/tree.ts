@@ -32,7 +32,6 @@ const COPIED = [
   'examples',
   'docs/schema',
   'package.json',
-  'package-lock.json',
   'tsconfig.json',
   'vitest.config.ts',
 ];
