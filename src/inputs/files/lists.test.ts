@@ -5,7 +5,15 @@ import { readAllDocuments } from './manifest.ts';
 const POD = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'a' } };
 
 test('flattenLists() gives any other object back as it is', () => {
-  for (const object of [POD, null, 7, [POD], { kind: 'List' }, { kind: 'List', items: 'none' }])
+  for (const object of [
+    POD,
+    null,
+    7,
+    [POD],
+    { kind: 'List' },
+    { kind: 'List', items: null },
+    { kind: 'BlockList', items: 'none' },
+  ])
     expect(flattenLists(object)).toEqual([{ object, path: '' }]);
 });
 
@@ -41,8 +49,9 @@ test('flattenLists() refuses lists that are nested so deeply that their objects 
   expect(() => flattenLists(nested(9))).toThrow('is a list in 8 lists, and that is more than is read');
 });
 
-test('flattenLists() refuses a List whose items are a map, as by a missing dash', () => {
-  expect(() => flattenLists({ apiVersion: 'v1', kind: 'List', items: POD })).toThrow('items is not a list');
+test('flattenLists() refuses a List whose items are a map, as by a missing dash, or a value', () => {
+  for (const items of [POD, 5, 'pods', true])
+    expect(() => flattenLists({ apiVersion: 'v1', kind: 'List', items })).toThrow('items is not a list');
 });
 
 test('such a list is a problem of its file, and its other documents are read', () => {

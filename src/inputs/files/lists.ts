@@ -19,7 +19,9 @@ export function flattenLists(
 ): readonly Listed[] {
   const { apiVersion, kind } = typeOf(document);
   const { items } = asMap(document);
-  if (kind === 'List' && isMap(items)) throw new ParseError(`${fieldOf(path, 'items')} is not a list`);
+  const isEmpty = items === undefined || items === null;
+  if (kind === 'List' && !isEmpty && !Array.isArray(items))
+    throw new ParseError(`${fieldOf(path, 'items')} is not a list`);
   if (!kind?.endsWith('List') || !Array.isArray(items)) return [{ object: document, path }];
   // A YAML alias can make a list contain itself, many times over.
   if (around.includes(document)) throw new ParseError(`${path} is the list that it is in`);
