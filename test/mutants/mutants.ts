@@ -2615,10 +2615,10 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'lists.test.ts',
   },
   {
-    name: 'manifests: the items of a List that are a map are lost',
-    find: "if (kind === 'List' && isMap(items)) throw",
-    replace: "if (kind === 'Lists' && isMap(items)) throw",
-    test: 'lists.test.ts',
+    name: 'manifests: the items of a List that are no list are lost',
+    find: "if (kind === 'List' && !isEmpty && !Array.isArray(items))",
+    replace: 'if (isEmpty && Array.isArray(items))',
+    test: 'files/lists.test.ts',
   },
   {
     name: 'status of a policy: explain does not say that nodes are not read',
