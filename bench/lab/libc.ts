@@ -2,6 +2,7 @@
 import koffi from 'koffi';
 import { errnoName } from '../../src/kernel/netlink/wire/constants.ts';
 import { libc } from '../../src/kernel/netlink/wire/libc.ts';
+import { macText } from '../../src/model/mac.ts';
 
 export { AF_INET, AF_INET6, AF_NETLINK } from '../../src/kernel/netlink/wire/libc.ts';
 
@@ -125,8 +126,7 @@ export function interfaceIndex(fd: Fd, device: string): number {
 
 /** The hardware address of an interface of the socket's namespace, as text. */
 export function hardwareAddress(fd: Fd, device: string): string {
-  const bytes = asked(fd, device, SIOCGIFHWADDR).subarray(2, 8); // Behind the sa_family of a struct sockaddr.
-  return [...bytes].map(byte => byte.toString(16).padStart(2, '0')).join(':');
+  return macText(asked(fd, device, SIOCGIFHWADDR), 2); // Behind the sa_family of a struct sockaddr.
 }
 
 /** What stands behind the 16 bytes of the name in a struct ifreq. */

@@ -105,7 +105,7 @@ function quadBytes(address: string): Uint8Array {
   return bytes;
 }
 
-/** Of a canonical text, which has digits and colons alone: to read it is a third of the work of parsing any text. */
+/** The 16 bytes of a canonical IPv6 address, which has only digits and colons. A general parser takes three times as long. */
 function groupBytes(address: string): Uint8Array {
   const bytes = new Uint8Array(16);
   let at = 0;

@@ -330,7 +330,7 @@ describe('agents of their own', () => {
     expect(await attach('web')).toEqual(web);
   });
 
-  test('K10 K14: without a free address a pod is told so, the node is not ready, the others stay, and a freed address is given out at once', async () => {
+  test('K10 K14: without a free address a pod is refused with the reason, the node is not ready, the others stay, and a freed address is given out at once', async () => {
     const names = ['a', 'b', 'c', 'd', 'e', 'g'];
     await start(['10.77.0.0/29'], names);
     const given = [];

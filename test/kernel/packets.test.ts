@@ -1,7 +1,7 @@
 /**
  * Every scenario once more, with real packets: what `compile` makes for each node stands in that node's kernel, and each
- * expected flow is tried between network namespaces. Every attempt that is denied is told of in one line, which has the
- * decider that the reference names; nothing that is allowed has one.
+ * expected flow is tried between network namespaces. The agent reports each denied attempt in one line with the policy that
+ * the reference names, and reports no allowed attempt.
  */
 import { afterAll, expect, test } from 'vitest';
 import { ipBatch } from '../../bench/lab/ip.ts';

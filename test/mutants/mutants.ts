@@ -5166,7 +5166,7 @@ export const MUTANTS: readonly Mutant[] = [
     test: 'model/address.test.ts',
   },
   {
-    name: 'denials: who was to be reached is told to be who sent',
+    name: 'denials: the sender is reported as the destination, too',
     find: 'to: namedEnd(to, view) };',
     replace: 'to: namedEnd(from, view) };',
     test: 'kernel/packets.test.ts',

@@ -1,7 +1,7 @@
 /**
  * A process with one vitest for one copy of the tree (tree.ts). It runs the test files that it is asked for, one after
- * another. It keeps each compiled source until it is told that the file has changed. It keeps nothing else, because each
- * test file runs in a process of its own.
+ * another. It keeps each compiled source until a message says that the file has changed. It keeps nothing else, because
+ * each test file runs in a process of its own.
  */
 import { resolve } from 'node:path';
 import { createVitest, type Reporter } from 'vitest/node';

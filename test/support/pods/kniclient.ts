@@ -13,7 +13,7 @@ export interface KniAnswer {
 export class KniClient {
   readonly #client: Client;
   /** Each AttachInterface that was asked for, however it was answered. */
-  readonly attaching: (readonly Field[])[] = [];
+  readonly #attaching: (readonly Field[])[] = [];
 
   constructor(socket: string) {
     this.#client = new Client(`unix:${socket}`, credentials.createInsecure(), {
@@ -23,7 +23,7 @@ export class KniClient {
 
   /** Throws a ServiceError with `code` and `details`. */
   call(method: string, fields: readonly Field[]): Promise<KniAnswer> {
-    if (method === 'AttachInterface') this.attaching.push(fields);
+    if (method === 'AttachInterface') this.#attaching.push(fields);
     return this.raw(method, message(fields)).then(decode);
   }
 
@@ -62,7 +62,7 @@ export class KniClient {
 
   /** Takes away what was asked for: pod, sandbox and namespace are the first three fields of both requests. */
   async detachAll(): Promise<void> {
-    for (const fields of this.attaching.splice(0)) await this.call('DetachInterface', fields.slice(0, 3));
+    for (const fields of this.#attaching.splice(0)) await this.call('DetachInterface', fields.slice(0, 3));
   }
 
   async detach(pod: { name: string; namespace: string; id: string }): Promise<void> {
